@@ -39,6 +39,11 @@ impl LiveConfig {
         Arc::new(Self { initial: config.clone(), settings, prices, backup_failed, state })
     }
 
+    /// The configuration at start-up.
+    pub(super) fn initial(&self) -> &Config {
+        &self.initial
+    }
+
     /// Applies what may change at run time. A running turn keeps the settings it started with. Returns the names of the
     /// changes that need a restart.
     pub fn apply(&self, config: &Config) -> Vec<String> {

@@ -1,31 +1,29 @@
 //! The web page's view of the engine: who may see what, and what people do on the page.
 
+mod backend;
 mod details;
 mod now;
+mod repeat;
+mod runs;
 mod tables;
 mod usage;
 mod view;
+mod workflows;
 
 use std::sync::Arc;
 
-use adjutant_chat::{
-    Address, ButtonPress, ChannelIntake, EventId, Inbound, IncomingMessage, IntakeOutcome, SenderId,
-};
-use adjutant_web::views::{
-    Act, Details, Entry, Now, PersonLine, Session, Table, Timeline, Turn, Usage, Viewer,
-};
-use adjutant_web::{Backend, Change, Cursor, Unavailable, Web};
-use async_trait::async_trait;
+use adjutant_chat::{Address, ChannelIntake, Inbound, IntakeOutcome, SenderId};
+use adjutant_web::views::{Entry, Timeline, Viewer};
+use adjutant_web::{Backend, Unavailable, Web};
 use chrono_tz::Tz;
 
-use super::Service;
+use super::{LiveConfig, Service};
 use crate::conversation::Conversations;
 use crate::conversation::access::Access;
-use crate::domain::{OutboxId, PersonId, TurnId};
+use crate::domain::{PersonId, TurnId};
 use crate::gateway::receiver::{ChannelReceiver, Health};
-use crate::metrics;
-use crate::store::{Store, StoreError, changes, control, people, timeline, turns, web};
-use view::{Sight, moment};
+use crate::store::{Store, StoreError, control, people, timeline, turns, web};
+use view::Sight;
 
 /// How many turns a page of a conversation has.
 const TURNS: i64 = 25;
@@ -40,10 +38,11 @@ const ROWS: usize = 180;
 pub(super) struct Pages {
     store: Store,
     channel: String,
-    receiver: Arc<ChannelReceiver>,
+    receivers: Vec<Arc<ChannelReceiver>>,
     conversations: Arc<Conversations>,
     access: Arc<Access>,
     health: Arc<Health>,
+    live: Arc<LiveConfig>,
 }
 
 impl Service {
@@ -53,11 +52,12 @@ impl Service {
         let channel = page.settings().channel.clone();
         let pages = Pages {
             store: self.store.clone(),
-            receiver: self.receivers.iter().find(|receiver| receiver.channel == channel)?.clone(),
+            receivers: self.receivers.clone(),
             channel,
             conversations: self.conversations.clone(),
             access: self.intake.access.clone(),
             health: self.health.clone(),
+            live: self.live.clone(),
         };
         let backend: Arc<dyn Backend> = Arc::new(pages);
         page.connect(backend.clone());
@@ -83,13 +83,18 @@ impl Pages {
         Ok(false)
     }
 
+    /// The zone of the viewer's browser, or else the one that the assistant knows of the person.
     async fn zone(&self, viewer: &Viewer) -> Result<Tz, StoreError> {
+        if let Some(zone) = viewer.zone.as_deref().and_then(|zone| zone.parse().ok()) {
+            return Ok(zone);
+        }
         let person = people::person_by_id(&self.store, &viewer.person.as_str().into()).await?;
         Ok(self.conversations.zone_of(&person))
     }
 
     async fn sight(&self, viewer: &Viewer) -> Result<Sight<'_>, StoreError> {
-        Ok(Sight { store: &self.store, zone: self.zone(viewer).await? })
+        let zone = self.zone(viewer).await?;
+        Ok(Sight { store: &self.store, zone, viewer: viewer.person.as_str().into(), page: &self.channel })
     }
 
     /// The turn, if the viewer may see it.
@@ -151,7 +156,13 @@ impl Pages {
         let person = people::person_by_id(&self.store, &session.person_id).await?;
         let owners = self.conversations.settings.now();
         let is_owner = people::is_owner(&self.store, &person.id, &owners.owners).await?;
-        Ok(Some(Viewer { person: person.id.to_string(), name: person.name, is_owner, session: session.id }))
+        Ok(Some(Viewer {
+            person: person.id.to_string(),
+            name: person.name,
+            is_owner,
+            session: session.id,
+            zone: None,
+        }))
     }
 
     async fn stop_turn(&self, viewer: &Viewer, turn: &TurnId) -> Result<bool, StoreError> {
@@ -175,174 +186,15 @@ impl Pages {
         let person = person.map_err(unavailable)?;
         let address = Address { channel: self.channel.clone(), place: viewer.person.clone() };
         let inbound = inbound(address, SenderId(viewer.person.clone()), person.name);
-        self.receiver.accept(inbound).await.map_err(|_| Unavailable)
+        self.receiver(&self.channel).ok_or(Unavailable)?.accept(inbound).await.map_err(|_| Unavailable)
+    }
+
+    fn receiver(&self, channel: &str) -> Option<&ChannelReceiver> {
+        self.receivers.iter().find(|receiver| receiver.channel == channel).map(AsRef::as_ref)
     }
 }
 
 /// Owners may look at everything; that they did is on record.
 fn log_look(viewer: &Viewer, person: &PersonId) {
     tracing::info!(owner = viewer.person, %person, "an owner looks at somebody else's conversation");
-}
-
-#[async_trait]
-impl Backend for Pages {
-    async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable> {
-        web::redeem(&self.store, code, browser).await.map_err(unavailable)
-    }
-
-    async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable> {
-        self.find_viewer(secret).await.map_err(unavailable)
-    }
-
-    async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable> {
-        let zone = self.zone(viewer).await.map_err(unavailable)?;
-        let now = self.store.now();
-        let own = web::sessions(&self.store, Some(&viewer.person.as_str().into())).await;
-        let session = |row: web::SessionRow| Session {
-            key: row.id,
-            browser: row.browser,
-            since: moment(row.created_at, now, zone),
-            seen: moment(row.seen_at, now, zone),
-        };
-        Ok(own.map_err(unavailable)?.into_iter().map(session).collect())
-    }
-
-    async fn end_session(&self, viewer: &Viewer, session: &str) -> Result<bool, Unavailable> {
-        web::revoke(&self.store, session, Some(&viewer.person.as_str().into())).await.map_err(unavailable)
-    }
-
-    async fn now(&self, viewer: &Viewer) -> Result<Now, Unavailable> {
-        self.whats_on(viewer).await.map_err(unavailable)
-    }
-
-    async fn timeline(
-        &self,
-        viewer: &Viewer,
-        whose: &str,
-        before: Option<i64>,
-    ) -> Result<Option<Timeline>, Unavailable> {
-        let is_own = viewer.person == whose;
-        let person: PersonId = whose.into();
-        if !is_own {
-            let is_known = people::exists(&self.store, &person).await.map_err(unavailable)?;
-            if !viewer.is_owner || !is_known {
-                return Ok(None);
-            }
-            log_look(viewer, &person);
-        }
-        self.page_of(viewer, &person, before).await.map(Some).map_err(unavailable)
-    }
-
-    async fn turn(&self, viewer: &Viewer, key: &str, skip: usize) -> Result<Option<Turn>, Unavailable> {
-        let turn = async {
-            let Some(row) = self.visible(viewer, &key.into()).await? else { return Ok(None) };
-            self.sight(viewer).await?.turn(&row, skip, ROWS).await.map(Some)
-        };
-        turn.await.map_err(unavailable)
-    }
-
-    async fn details(&self, viewer: &Viewer, key: &str) -> Result<Option<Details>, Unavailable> {
-        self.details_of(viewer, &key.into()).await.map_err(unavailable)
-    }
-
-    async fn people(&self, viewer: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
-        let zone = self.zone(viewer).await.map_err(unavailable)?;
-        let now = self.store.now();
-        let rows = timeline::people(&self.store, PEOPLE).await.map_err(unavailable)?;
-        let line = |(person, name, last): (PersonId, String, i64)| PersonLine {
-            person: person.to_string(),
-            name,
-            last: moment(last, now, zone),
-        };
-        Ok(rows.into_iter().map(line).collect())
-    }
-
-    async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
-        let event = EventId(format!("{}-{once}", viewer.person));
-        let message = |address, sender, sender_name| {
-            Inbound::Message(IncomingMessage {
-                event,
-                address,
-                sender,
-                sender_name,
-                direct: true,
-                text: text.to_owned(),
-                forwarded_from: None,
-                reply_to: None,
-                attachments: Vec::new(),
-            })
-        };
-        self.take(viewer, message).await.map(drop)
-    }
-
-    async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable> {
-        // The same person pressing the same button again says nothing new.
-        let event = EventId(format!("{}-{button}", viewer.person));
-        let press = |address, sender, sender_name| {
-            let button = button.to_owned();
-            Inbound::ButtonPress(ButtonPress { event, address, sender, sender_name, direct: true, button })
-        };
-        Ok(match self.take(viewer, press).await? {
-            IntakeOutcome::Accepted => None,
-            IntakeOutcome::Notice(text) => Some(text),
-        })
-    }
-
-    async fn stop(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
-        self.stop_turn(viewer, &key.into()).await.map_err(unavailable)
-    }
-
-    async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable> {
-        self.things_of(viewer).await.map_err(unavailable)
-    }
-
-    async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
-        match viewer.is_owner {
-            true => self.system_tables(viewer).await.map(Some).map_err(unavailable),
-            false => Ok(None),
-        }
-    }
-
-    async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable> {
-        self.used(viewer).await.map_err(unavailable)
-    }
-
-    async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable> {
-        self.do_act(viewer, act, key).await.map_err(unavailable)
-    }
-
-    async fn latest(&self) -> Result<Cursor, Unavailable> {
-        let (tx, seq) = changes::last(&self.store).await.map_err(unavailable)?;
-        Ok(Cursor { tx, seq })
-    }
-
-    async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = changes::after(&self.store, (after.tx, after.seq), most).await.map_err(unavailable)?;
-        let change = |row: changes::ChangeRow| Change {
-            at: Cursor { tx: row.tx, seq: row.seq },
-            person: row.person_id.to_string(),
-            kind: row.kind,
-            id: row.id,
-            turn: row.turn_id.map(|turn| turn.to_string()),
-            status: row.status,
-        };
-        Ok(rows.map(|rows| rows.into_iter().map(change).collect()))
-    }
-
-    async fn tidy(&self) {
-        if let Err(error) = changes::prune(&self.store).await {
-            tracing::error!(%error, "couldn't delete old changes; will try again");
-        }
-    }
-
-    async fn is_shown(&self, message: &str) -> bool {
-        let message: OutboxId = message.into();
-        timeline::is_replied(&self.store, &message).await.is_ok_and(|is_replied| is_replied)
-    }
-
-    fn refused(&self, reason: &'static str) {
-        metrics::page_refused(reason);
-        tracing::warn!(reason, "the web page refused a request");
-    }
 }

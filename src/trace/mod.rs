@@ -145,6 +145,18 @@ pub struct Execution {
     model_spans: Vec<ModelSpan>,
 }
 
+impl Execution {
+    /// From when to when it was open, if it has begun.
+    pub(crate) fn open(&self) -> Option<(i64, i64)> {
+        self.span
+    }
+
+    /// From when to when its models were at work.
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.model_spans.iter().map(|call| (call.from, call.to))
+    }
+}
+
 /// From when to when a model was at work, and with what.
 #[derive(Debug, Clone, PartialEq)]
 struct ModelSpan {

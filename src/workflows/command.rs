@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
+use super::language::inputs::fitting;
 use super::run::RunRequest;
 use crate::suggest::did_you_mean;
 
@@ -144,7 +145,7 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
             ("--of", _) => of = tokens.next(),
             ("--from", _) => from = tokens.next(),
             (_, Some((key, value))) if workflow.inputs.iter().any(|input| input.name == key) => {
-                request.given.insert(key.to_owned(), unquoted(value));
+                request.given.insert(key.to_owned(), typed(workflow, key, unquoted(value)));
             }
             _ => words.push(token),
         }
@@ -199,6 +200,12 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
+/// A number as a number, as far as it is one: the rest is told when the run begins.
+fn typed(workflow: &super::Workflow, key: &str, value: Value) -> Value {
+    let input = workflow.inputs.iter().find(|input| input.name == key);
+    input.and_then(|input| fitting(input, &value).ok()).unwrap_or(value)
+}
+
 fn unquoted(value: &str) -> Value {
     match value.starts_with('"') {
         true => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value.trim_matches('"'))),
@@ -226,10 +233,10 @@ mod tests {
         let given = |text| request(text).map(|request| Value::Object(request.given));
         assert_eq!(given("/run visit"), Ok(json!({})));
         assert_eq!(given("/run visit for Acme Ltd"), Ok(json!({"customer": "Acme Ltd"})));
-        assert_eq!(given("/run visit customer=Acme depth=3"), Ok(json!({"customer": "Acme", "depth": "3"})));
+        assert_eq!(given("/run visit customer=Acme depth=3"), Ok(json!({"customer": "Acme", "depth": 3})));
         assert_eq!(
             given(r#"/run visit customer="Acme \"Ltd\", a=b" depth=3"#),
-            Ok(json!({"customer": "Acme \"Ltd\", a=b", "depth": "3"}))
+            Ok(json!({"customer": "Acme \"Ltd\", a=b", "depth": 3}))
         );
         assert_eq!(given("/run visit a = b"), Ok(json!({"customer": "a = b"})));
         let again = request("/run visit --of 0Ab --from one").unwrap().again;
@@ -299,7 +306,7 @@ mod tests {
             ..RunRequest::default()
         });
         let read = request(&written).unwrap();
-        assert_eq!(Value::Object(read.given), json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": "3"}));
+        assert_eq!(Value::Object(read.given), json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": 3}));
         assert_eq!(read.again, Some(("R1".into(), "one".into())));
     }
 }

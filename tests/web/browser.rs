@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::chromium::Chromium;
 use crate::client::Site;
 use crate::gateway::{eventually, wait_until};
+use crate::workflows;
 
 /// A model whose researchers wait until the gate opens. The visit is planned by two of them side by side, whose work a
 /// reviewer reads.
@@ -94,7 +95,11 @@ fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
     assert_eq!(running, 2, "two agents side by side, and one that waits for them");
     chromium.shows("text=after trains, lunch");
     look_at_all(&mut chromium, "live");
-    chromium.run("await page.reload();");
+    chromium.run("await page.locator('.ways a').first().click();");
+    chromium.shows(".waterfall .bar.running");
+    chromium.shows("body[data-live]");
+    look_at_all(&mut chromium, "waterfall");
+    chromium.run("await page.goBack();");
     chromium.shows("text=Find a place for lunch near the office");
     chromium.shows("body[data-live]");
     site.kill();
@@ -109,6 +114,11 @@ fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
         chromium.run("return page.locator('.said.assistant:has-text(\"Thursday at 9:00\")').count();"),
         1
     );
+    chromium.run("await page.locator('.ways a').first().click();");
+    chromium.shows(".waterfall .bar.done");
+    look_at_all(&mut chromium, "waterfall-done");
+    goto(&mut chromium, &site, "/talk");
+    chromium.run("await page.locator('.tree > summary').first().click();");
     chromium.run("await page.locator('.orchestrator details[data-load] > summary').first().click();");
     chromium.shows(".body dd >> text=plan the visit");
     look_at_all(&mut chromium, "talk");
@@ -156,6 +166,43 @@ fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() 
         chromium.run(&format!("await page.goto('http://{}{path}');", site.address));
         look_at_all(&mut chromium, name);
     }
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
+fn a_workflow_runs_on_its_drawing_and_times_are_the_browsers() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let gate = Arc::new(AtomicBool::new(false));
+    let (site, _model) = workflows::site(&gate);
+    let ada = site.telegram.person("Ada");
+    chromium.run("await open({timezoneId: 'Asia/Tokyo'});");
+    sign_in(&mut chromium, &site, ada);
+    chromium.run("await page.click('nav >> text=Workflows');");
+    chromium.shows("text=No workflow has run yet.");
+    look_at_all(&mut chromium, "workflows");
+    chromium.run("await page.click('text=multi-angle-analysis');");
+    look_at_all(&mut chromium, "workflow");
+    chromium.run(&format!("await page.goto('http://{}/workflows/visit');", site.address));
+    chromium.run("await page.fill('[name=\"in.customer\"]', 'Acme'); await page.click('text=Dry run');");
+    chromium.shows("text=Dry run of visit: nothing runs.");
+    assert_eq!(chromium.run("return page.inputValue('[name=\"in.customer\"]');"), "Acme");
+    look_at_all(&mut chromium, "plan");
+    chromium.run("await page.click('button:text-is(\"Run\")');");
+    chromium.shows("g.running >> text=find");
+    chromium.shows("g.pending >> text=write");
+    look_at_all(&mut chromium, "run-live");
+    gate.store(true, Ordering::SeqCst);
+    chromium.shows("g.done >> text=write");
+    chromium.shows("g.waiting >> text=sure");
+    look_at_all(&mut chromium, "run-waits");
+    chromium.run("await page.click('.choices button >> text=Leave it');");
+    chromium.shows("text=Run again from here");
+    look_at_all(&mut chromium, "run-done");
+    let wrong = "return page.evaluate(() => [...document.querySelectorAll('time')].filter((one) => !one.textContent.endsWith(
+        new Date(one.dateTime).toLocaleTimeString('en-GB', {timeZone: 'Asia/Tokyo', hour: '2-digit', minute: '2-digit'}))).length);";
+    assert_eq!(chromium.run(wrong), 0, "all times are those of Tokyo");
     assert_eq!(chromium.run("return errors;"), json!([]));
     drop(chromium);
     site.stop();

@@ -19,6 +19,11 @@ pub(crate) struct Site {
 impl Site {
     /// With these lines in its configuration.
     pub(crate) fn start(config: &str) -> Self {
+        Self::start_with(config, &[])
+    }
+
+    /// And with these files in its home.
+    pub(crate) fn start_with(config: &str, files: &[(&str, &str)]) -> Self {
         let telegram = FakeTelegram::start();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -28,6 +33,7 @@ impl Site {
              api_url = \"{api_url}\"\nallow = [\"*\"]\n[channels.web]\nlisten = \"{address}\"\n"
         ));
         drop(listener);
+        files.iter().for_each(|(name, text)| home.write(name, text));
         let mut site = Self { telegram, home, address, gateway: None };
         site.begin();
         site

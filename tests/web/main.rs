@@ -15,3 +15,5 @@ mod login;
 mod process;
 mod tables;
 mod talk;
+mod turns;
+mod workflows;

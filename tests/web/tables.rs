@@ -24,7 +24,7 @@ fn what_is_kept_of_a_person_is_seen_and_deleted_by_them_alone() {
     }
     let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
     let page = browser.get("/things");
-    for part in ["buy milk", "Bob prefers mornings", "Nothing is scheduled.", "/run "] {
+    for part in ["buy milk", "Bob prefers mornings", "Nothing is scheduled."] {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
     let (task, memory) = (key(&page, "task"), key(&page, "memory"));

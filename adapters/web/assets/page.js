@@ -4,6 +4,15 @@
 const note = document.getElementById("note");
 const say = (text) => { if (note.textContent !== text) note.textContent = text; };
 
+// Times are shown in the browser's zone.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const known = `zone=${encodeURIComponent(zone)}`;
+const knows = () => document.cookie.split("; ").includes(known);
+if (zone && !knows()) {
+  document.cookie = `${known}; path=/; max-age=31536000; samesite=strict${location.protocol === "https:" ? "; secure" : ""}`;
+  if (knows() && document.querySelector("header.top")) location.reload();
+}
+
 // A link's code is in its fragment, which is sent to no server.
 const login = document.getElementById("login");
 if (login && location.hash.length > 1) {
@@ -49,7 +58,12 @@ function swap(old, fresh) {
   }
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const mark = focused && (focused.closest("details[id]") || focused.closest("[id]"));
+  const places = [...old.querySelectorAll(".wide[id]")].map((box) => [box.id, box.scrollLeft]);
   old.replaceWith(fresh);
+  for (const [id, left] of places) {
+    const box = document.getElementById(id);
+    if (box) box.scrollLeft = left;
+  }
   if (mark && mark !== old) {
     const again = document.getElementById(mark.id);
     const target = again && (again.tagName === "DETAILS" ? again.querySelector("summary") : again);
@@ -65,7 +79,7 @@ function isAtEnd() {
 
 async function refreshTurn(turn) {
   const old = document.getElementById("turn-" + turn);
-  const answer = await fetch("/turn/" + turn + "?part");
+  const answer = await fetch(old.dataset.part || "/turn/" + turn + "?part");
   if (answer.ok) swap(old, parse(await answer.text()).querySelector("article"));
 }
 
@@ -91,7 +105,7 @@ async function refresh() {
     const follow = document.getElementById("composer") && isAtEnd();
     try {
       const isHere = (turn) => turn && document.getElementById("turn-" + turn);
-      if (location.pathname === "/" || !turns.every(isHere)) await refreshAll();
+      if (live.dataset.whole || location.pathname === "/" || !turns.every(isHere)) await refreshAll();
       else for (const turn of turns) await refreshTurn(turn);
       if (follow) scrollTo(0, document.documentElement.scrollHeight);
     } catch {
@@ -135,7 +149,7 @@ if (live && after !== undefined) {
 // Forms are sent without leaving the page; where that fails, the browser sends them itself.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
-  if (!live || !["/say", "/press", "/stop"].includes(form.getAttribute("action"))) return;
+  if (!live || !["/say", "/press", "/stop", "/repeat"].includes(form.getAttribute("action"))) return;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter));
   const buttons = form.querySelectorAll("button");

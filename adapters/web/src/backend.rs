@@ -1,11 +1,19 @@
 //! What the page needs of the engine.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
 
-use crate::views::{Act, Details, Now, PersonLine, Session, Table, Timeline, Turn, Usage, Viewer};
+use crate::views::{
+    Act, Details, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
+    WorkflowPage, Workflows,
+};
+
+/// The inputs of a run by name, as they were typed; what was left empty isn't there.
+pub type Given = BTreeMap<String, String>;
 
 /// The engine can't answer now; the reason is in its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +96,34 @@ pub trait Backend: Send + Sync + 'static {
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable>;
     /// Stops a turn. False if it isn't the viewer's, or has ended.
     async fn stop(&self, viewer: &Viewer, turn: &str) -> Result<bool, Unavailable>;
+    /// Says once more what began a turn. False if it isn't the viewer's, hasn't ended, or was repeated before.
+    async fn repeat(&self, viewer: &Viewer, turn: &str) -> Result<bool, Unavailable>;
+
+    /// The workflows, and what the viewer ran; for an owner, what everybody did.
+    async fn workflows(&self, viewer: &Viewer) -> Result<Workflows, Unavailable>;
+    /// A workflow, with what was filled in before.
+    async fn workflow(
+        &self,
+        viewer: &Viewer,
+        name: &str,
+        given: &Given,
+    ) -> Result<Option<WorkflowPage>, Unavailable>;
+    /// What a run with these inputs would do.
+    async fn plan(&self, viewer: &Viewer, name: &str, given: &Given) -> Result<Option<Planned>, Unavailable>;
+    /// Asks for a run; the same `once` again is the same request.
+    async fn run(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        name: &str,
+        given: &Given,
+    ) -> Result<Option<Planned>, Unavailable>;
+    /// Asks for another run that takes what it can from this one, and does the rest from this step on.
+    async fn rerun(&self, viewer: &Viewer, once: &str, run: &str, from: &str) -> Result<bool, Unavailable>;
+    /// A run, by its own name or by the `once` of the request for it.
+    async fn started(&self, viewer: &Viewer, key: &str) -> Result<Option<Started>, Unavailable>;
+    /// The file behind a message.
+    async fn file(&self, viewer: &Viewer, message: &str) -> Result<Option<OutgoingFile>, Unavailable>;
 
     /// The viewer's tasks, schedules and memories.
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable>;

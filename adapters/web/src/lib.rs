@@ -20,7 +20,7 @@ mod routes;
 mod session;
 pub mod views;
 
-pub use backend::{Backend, Change, Cursor, Unavailable};
+pub use backend::{Backend, Change, Cursor, Given, Unavailable};
 pub use port::{Settings, Web};
 pub use routes::router;
 

@@ -2,6 +2,8 @@
 
 mod reading;
 mod tables;
+mod turns;
+mod workflows;
 mod writing;
 
 use std::future::Future;
@@ -20,7 +22,7 @@ use axum::routing::{get, post};
 use crate::events::Live;
 use crate::guard::Guard;
 use crate::pages::{Frame, bounce, login, message};
-use crate::session::{Fields, form_token, secret};
+use crate::session::{Fields, form_token, secret, zone};
 use crate::views::Viewer;
 use crate::{Backend, Settings, Unavailable, assets};
 
@@ -64,11 +66,19 @@ pub fn router(
     let routes = Router::new()
         .route("/", get(reading::now))
         .route("/talk", get(reading::talk))
-        .route("/turn/{turn}", get(reading::turn))
+        .route("/turn/{turn}", get(turns::tree))
+        .route("/turn/{turn}/waterfall", get(turns::waterfall))
         .route("/details/{execution}", get(reading::details))
         .route("/people", get(reading::people))
         .route("/things", get(tables::things))
         .route("/system", get(tables::system))
+        .route("/workflows", get(workflows::all))
+        .route("/workflows/{name}", get(workflows::one))
+        .route("/workflows/{name}/plan", post(workflows::plan))
+        .route("/workflows/{name}/run", post(workflows::run))
+        .route("/runs/{key}", get(workflows::started))
+        .route("/runs/{key}/again", post(workflows::again))
+        .route("/file/{message}", get(workflows::file))
         .route("/usage", get(tables::usage))
         .route("/usage.csv", get(tables::csv))
         .route("/act", post(tables::act))
@@ -79,6 +89,7 @@ pub fn router(
         .route("/say", post(writing::say))
         .route("/press", post(writing::press))
         .route("/stop", post(writing::stop))
+        .route("/repeat", post(writing::repeat))
         .route("/assets/page.css", get(|| asset("text/css; charset=utf-8", assets::CSS)))
         .route("/assets/page.js", get(|| asset("text/javascript; charset=utf-8", assets::JS)))
         .route("/assets/icon.svg", get(|| asset("image/svg+xml", assets::ICON)))
@@ -121,7 +132,10 @@ impl Site {
             return Err(self.sign_in_first(headers));
         };
         match self.backend.viewer(&secret).await {
-            Ok(Some(viewer)) => Ok(SignedIn { viewer, token: form_token(&secret), secret }),
+            Ok(Some(mut viewer)) => {
+                viewer.zone = zone(headers);
+                Ok(SignedIn { viewer, token: form_token(&secret), secret })
+            }
             Ok(None) => Err(self.sign_in_first(headers)),
             Err(Unavailable) => Err(unavailable()),
         }

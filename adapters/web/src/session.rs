@@ -30,9 +30,19 @@ fn cookie(value: &str, https: bool, lasts: u32) -> String {
 
 /// The session's secret in a request.
 pub(crate) fn secret(headers: &HeaderMap, https: bool) -> Option<&str> {
+    value(headers, name(https))
+}
+
+/// The time zone that the script says the browser is in.
+pub(crate) fn zone(headers: &HeaderMap) -> Option<String> {
+    let zone = value(headers, "zone")?.replace("%2F", "/");
+    zone.chars().all(|one| one.is_ascii_alphanumeric() || "/_+-".contains(one)).then_some(zone)
+}
+
+fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let value = pairs.find(|(key, _)| *key == name(https)).map(|(_, value)| value)?;
+    let value = pairs.find(|(key, _)| *key == name).map(|(_, value)| value)?;
     (!value.is_empty() && value.len() <= 100).then_some(value)
 }
 
@@ -52,6 +62,11 @@ pub(crate) fn once() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Whether a text may be one of those.
+pub(crate) fn is_once(text: &str) -> bool {
+    text.len() == 32 && text.chars().all(|one| one.is_ascii_hexdigit())
+}
+
 /// The fields of a form or of an address.
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Vec<(String, String)>);
@@ -59,6 +74,10 @@ pub(crate) struct Fields(Vec<(String, String)>);
 impl Fields {
     pub(crate) fn of(encoded: &[u8]) -> Self {
         Self(form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
@@ -79,5 +98,10 @@ mod tests {
         assert!(begin("s", true).ends_with("; HttpOnly; SameSite=Strict; Max-Age=2592000; Secure"));
         assert!(!begin("s", false).contains("Secure") && end(false).contains("Max-Age=0"));
         assert_ne!(form_token("a"), form_token("b"));
+        assert_eq!(zone(&headers), None);
+        headers.append(COOKIE, "zone=America%2FArgentina%2FBuenos_Aires".parse().unwrap());
+        assert_eq!(zone(&headers).as_deref(), Some("America/Argentina/Buenos_Aires"));
+        headers.insert(COOKIE, "zone=<b>".parse().unwrap());
+        assert_eq!(zone(&headers), None);
     }
 }

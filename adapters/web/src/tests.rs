@@ -1,86 +1,21 @@
 //! The page against a small engine, and hostile texts in everything it shows.
 
-use std::sync::{Arc, Mutex};
+mod engine;
+
+use std::sync::Arc;
 
 use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Reconciliation};
 use adjutant_fakes::conformance::{HOSTILE, Platform, Seen, check_all};
 use async_trait::async_trait;
+use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    Act, Badge, Details, Entry, Moment, Now, PersonLine, Row, RowKind, Said, Session, Table, TableRow,
-    Timeline, Turn, Usage, UsageDay, UsageLine, Viewer,
+    Act, Badge, Bar, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, Moment, Now,
+    PersonLine, Planned, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow,
+    Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
 };
-use crate::{Backend, Change, Cursor, Settings, Unavailable, Web};
-
-/// An engine whose outbox is a list.
-#[derive(Default)]
-struct Engine {
-    outbox: Mutex<Vec<Outbound>>,
-}
-
-#[async_trait]
-impl Backend for Engine {
-    async fn sign_in(&self, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
-        Ok(None)
-    }
-    async fn viewer(&self, _: &str) -> Result<Option<Viewer>, Unavailable> {
-        Ok(None)
-    }
-    async fn sessions(&self, _: &Viewer) -> Result<Vec<Session>, Unavailable> {
-        Ok(Vec::new())
-    }
-    async fn end_session(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
-        Ok(false)
-    }
-    async fn now(&self, _: &Viewer) -> Result<Now, Unavailable> {
-        Ok(Now::default())
-    }
-    async fn timeline(&self, _: &Viewer, _: &str, _: Option<i64>) -> Result<Option<Timeline>, Unavailable> {
-        Ok(None)
-    }
-    async fn turn(&self, _: &Viewer, _: &str, _: usize) -> Result<Option<Turn>, Unavailable> {
-        Ok(None)
-    }
-    async fn details(&self, _: &Viewer, _: &str) -> Result<Option<Details>, Unavailable> {
-        Ok(None)
-    }
-    async fn people(&self, _: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
-        Ok(Vec::new())
-    }
-    async fn say(&self, _: &Viewer, _: &str, _: &str) -> Result<(), Unavailable> {
-        Ok(())
-    }
-    async fn press(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
-        Ok(None)
-    }
-    async fn stop(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
-        Ok(false)
-    }
-    async fn things(&self, _: &Viewer) -> Result<Vec<Table>, Unavailable> {
-        Ok(Vec::new())
-    }
-    async fn system(&self, _: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
-        Ok(None)
-    }
-    async fn usage(&self, _: &Viewer) -> Result<Usage, Unavailable> {
-        Ok(Usage::default())
-    }
-    async fn act(&self, _: &Viewer, _: Act, _: &str) -> Result<bool, Unavailable> {
-        Ok(false)
-    }
-    async fn latest(&self) -> Result<Cursor, Unavailable> {
-        Ok(Cursor::default())
-    }
-    async fn changes(&self, _: Cursor, _: usize) -> Result<Option<Vec<Change>>, Unavailable> {
-        Ok(Some(Vec::new()))
-    }
-    async fn tidy(&self) {}
-    async fn is_shown(&self, message: &str) -> bool {
-        self.outbox.lock().unwrap().iter().any(|sent| sent.id == message)
-    }
-    fn refused(&self, _: &'static str) {}
-}
+use crate::{Settings, Web};
 
 /// The port as the engine uses it: a message is in the outbox before it is delivered.
 struct Journalled {
@@ -197,9 +132,13 @@ fn a_turn(text: &str) -> Turn {
         needs: vec![text.into()],
         tainted: true,
         figures: vec![text.into()],
+        bar: Some(Bar { from: 0, to: 9, work: vec![(1, 2)] }),
     };
     Turn {
         key: "t".into(),
+        person: "p".into(),
+        can_repeat: true,
+        lasted: 9,
         badge: Badge::Waiting,
         is_open: true,
         asked: vec![message(text, Some(text))],
@@ -210,9 +149,64 @@ fn a_turn(text: &str) -> Turn {
     }
 }
 
+/// A drawing with this text everywhere.
+fn a_drawing(text: &str) -> Drawing {
+    let step = DrawnStep {
+        place: (1, 2),
+        size: (3, 4),
+        radius: 5,
+        texts: vec![text.into(), text.into()],
+        state: Some((Badge::Done, text.into())),
+    };
+    let arrow = DrawnArrow { path: "M0 0".into(), label: Some((1, 2, text.into())) };
+    Drawing { size: (9, 9), line: 18, steps: vec![step], arrows: vec![arrow] }
+}
+
+/// The pages about workflows with this text everywhere.
+fn workflow_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
+    let field =
+        |kind| Field { name: text.into(), about: text.into(), kind, is_required: true, value: text.into() };
+    let fields = vec![
+        field(FieldKind::Text),
+        field(FieldKind::Line),
+        field(FieldKind::Number),
+        field(FieldKind::YesNo),
+    ];
+    let (about, explained) = (text.to_owned(), text.to_owned());
+    let page = WorkflowPage { name: text.into(), about, explained, drawing: a_drawing(text), fields };
+    let badge = Badge::Done;
+    let step = RunStep { name: text.into(), by: text.into(), badge, notes: vec![text.into()] };
+    let run = Run {
+        key: "r".into(),
+        workflow: text.into(),
+        is_known: true,
+        badge,
+        at: Moment::default(),
+        inputs: vec![(text.into(), text.into())],
+        drawing: a_drawing(text),
+        steps: vec![step],
+        figures: vec![text.into()],
+        warnings: vec![text.into()],
+        output: text.into(),
+        again: vec![text.into()],
+        turn: a_turn(text),
+    };
+    let (by, at) = (Some(text.to_owned()), Moment::default());
+    let line = RunLine { key: "r".into(), workflow: text.into(), by, badge, at, lasted: text.into() };
+    let workflows = vec![WorkflowLine { name: text.into(), about: text.into() }];
+    vec![
+        pages::workflows(frame, &Workflows { workflows, runs: vec![line] }),
+        pages::workflow(frame, &page, Some(&Planned::Plan(text.into()))),
+        pages::workflow(frame, &page, Some(&Planned::Problems(vec![text.into()]))),
+        pages::started(frame, "k", &Started::Run(Box::new(run))),
+        pages::started(frame, "k", &Started::Turn(Box::new(a_turn(text)))),
+    ]
+}
+
 /// Everything on a page with this text wherever a person, a mail or a model can put one.
 fn everything(text: &str) -> Vec<String> {
-    let viewer = Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into() };
+    let viewer =
+        Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into(), zone: None };
     let frame = || Frame { title: text, path: "/", viewer: Some(&viewer), token: "t", live: None };
     let (message, turn) = (|by: Option<&str>| message(text, by), a_turn(text));
     let entries = vec![Entry::Turn(turn.clone()), Entry::Said(message(Some(text)))];
@@ -237,16 +231,19 @@ fn everything(text: &str) -> Vec<String> {
     let table = Table { title: "Tasks", empty: "None.", columns: vec!["what", "when"], rows: vec![line] };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
-    vec![
+    let mut all = vec![
         pages::tables(&frame(), "Yours", &[table]),
         pages::usage(&frame(), &Usage { days, lines: vec![used] }),
         pages::talk(&frame(), &timeline, true),
         pages::now(&frame(), &now),
+        pages::turn_page(&frame(), &a_turn(text), "/waterfall", &pages::waterfall(&a_turn(text))),
         pages::details_page(&frame(), &details),
         pages::sessions(&frame(), &[session]),
         pages::people(&frame(), &[person]),
         pages::message(&frame(), "Title", text),
-    ]
+    ];
+    all.extend(workflow_pages(&frame(), text));
+    all
 }
 
 /// The tags and attribute names of a page, in order.

@@ -1,6 +1,12 @@
 //! What the pages show, as plain data. All texts may be hostile.
 
+mod workflows;
+
 use adjutant_chat::{Choice, OutgoingFile};
+pub use workflows::{
+    Drawing, DrawnArrow, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Started, WorkflowLine,
+    WorkflowPage, Workflows,
+};
 
 /// Who looks at a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +19,8 @@ pub struct Viewer {
     pub is_owner: bool,
     /// Names their session.
     pub session: String,
+    /// The time zone of their browser, such as `Europe/Berlin`, as far as it told.
+    pub zone: Option<String>,
 }
 
 /// A time, as the viewer reads it and as a machine does.
@@ -114,6 +122,19 @@ pub struct Row {
     pub tainted: bool,
     /// How long it took, its tokens and its cost, as far as there are any.
     pub figures: Vec<String>,
+    /// When it was open, if it has begun.
+    pub bar: Option<Bar>,
+}
+
+/// From when to when something was open, in milliseconds since its turn began.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bar {
+    /// When it began.
+    pub from: i64,
+    /// When it ended, or now.
+    pub to: i64,
+    /// From when to when its models were at work.
+    pub work: Vec<(i64, i64)>,
 }
 
 /// A turn: what was said, what was done about it, and what was answered.
@@ -123,8 +144,14 @@ pub struct Turn {
     pub key: String,
     /// How it stands.
     pub badge: Badge,
+    /// Whose it is.
+    pub person: String,
     /// Whether it can be stopped.
     pub is_open: bool,
+    /// Whether the viewer can say the same once more.
+    pub can_repeat: bool,
+    /// How long it took, or has taken so far, in milliseconds.
+    pub lasted: i64,
     /// What it was asked.
     pub asked: Vec<Said>,
     /// Its tree, from the top.

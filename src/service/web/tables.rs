@@ -53,22 +53,7 @@ impl Pages {
                 columns: vec!["What", "Kind", "For", "Since"],
                 rows: memory.collect(),
             },
-            self.workflows(),
         ])
-    }
-
-    fn workflows(&self) -> Table {
-        let catalogue = self.conversations.orchestrator.runner.workflows.current();
-        let one = catalogue
-            .workflows
-            .iter()
-            .map(|workflow| row(vec![format!("/run {}", workflow.name), workflow.description.clone()], None));
-        Table {
-            title: "Workflows",
-            empty: "There is no workflow.",
-            columns: vec!["Write this to run it", "What it does"],
-            rows: one.collect(),
-        }
     }
 
     pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {

@@ -1,12 +1,12 @@
 //! Rows of the journal as the page shows them.
 
-use adjutant_web::views::{Badge, Moment, Row, RowKind, Said, Turn};
+use adjutant_web::views::{Badge, Bar, Moment, Row, RowKind, Said, Turn};
 use chrono::{Datelike, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::Value;
 
 use crate::clock::{rfc3339, utc};
-use crate::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, TurnStatus};
+use crate::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnStatus};
 use crate::model::Usage;
 use crate::store::timeline::{self, ReplyRow, SaidRow};
 use crate::store::turns::TurnRow;
@@ -20,6 +20,9 @@ const ABOUT: usize = 160;
 pub(super) struct Sight<'a> {
     pub(super) store: &'a Store,
     pub(super) zone: Tz,
+    pub(super) viewer: PersonId,
+    /// The channel of the page.
+    pub(super) page: &'a str,
 }
 
 /// A time as a person reads it: without the day if it is today's, without the year if it is this year's.
@@ -78,7 +81,8 @@ impl Sight<'_> {
     /// A turn with at most this many rows of its tree, after the first ones.
     pub(super) async fn turn(&self, row: &TurnRow, skip: usize, most: usize) -> Result<Turn, StoreError> {
         let trace = trace::load(self.store, row, false).await?;
-        let shown: Vec<Row> = trace.executions.iter().skip(skip).take(most).map(tree_row).collect();
+        let shown: Vec<Row> =
+            trace.executions.iter().skip(skip).take(most).map(|one| tree_row(one, row.started_at)).collect();
         let asked = timeline::said_in(self.store, &row.id).await?;
         let replies = timeline::replies_in(self.store, &row.id).await?;
         let whole = &trace.turn;
@@ -95,7 +99,10 @@ impl Sight<'_> {
         Ok(Turn {
             key: row.id.to_string(),
             badge: turn_badge(row.status),
+            person: row.person_id.to_string(),
             is_open: row.ended_at.is_none(),
+            can_repeat: self.can_repeat(row).await?,
+            lasted: whole.duration_ms,
             asked: asked.into_iter().map(|row| self.said(row)).collect(),
             hidden: trace.executions.len().saturating_sub(skip + shown.len()),
             rows: shown,
@@ -136,7 +143,7 @@ fn badge(status: ExecutionStatus) -> Badge {
     }
 }
 
-fn tree_row(execution: &Execution) -> Row {
+fn tree_row(execution: &Execution, began: i64) -> Row {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let why = execution.error.as_ref().and_then(|error| error.get("message")).and_then(Value::as_str);
     let (kind, title, about) = match execution.kind {
@@ -162,6 +169,11 @@ fn tree_row(execution: &Execution) -> Row {
         tainted: !execution.taint.is_clean(),
         // A page doesn't count along, so what runs has no duration yet.
         figures: figures(ended_ms(execution), execution.tokens, execution.cost_usd),
+        bar: execution.open().map(|(from, to)| Bar {
+            from: from - began,
+            to: to - began,
+            work: execution.at_work().map(|(from, to)| (from - began, to - began)).collect(),
+        }),
     }
 }
 

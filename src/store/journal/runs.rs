@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{ExecutionId, RunStatus, TurnId};
+use crate::domain::{ExecutionId, PersonId, RunStatus, TurnId};
 use crate::store::{Batch, Store, StoreError};
 
 /// A run's row.
@@ -104,6 +104,23 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
 /// The newest runs.
 pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
     store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
+}
+
+/// The newest runs of a person, or of everybody, each with whose it is.
+pub async fn newest_of(
+    store: &Store,
+    whose: Option<&PersonId>,
+    limit: i64,
+) -> Result<Vec<(RunRow, PersonId)>, StoreError> {
+    const SQL: &str = "SELECT r.id, t.person_id FROM runs r JOIN turns t ON t.id = r.turn_id \
+                       WHERE $1 = '' OR t.person_id = $1 ORDER BY r.seq DESC LIMIT $2 + 0";
+    let found: Vec<(ExecutionId, PersonId)> =
+        store.all(SQL, &[whose.map_or("", |whose| whose.as_str()).into(), limit.into()]).await?;
+    let mut rows = Vec::with_capacity(found.len());
+    for (id, person) in found {
+        rows.extend(by_id(store, &id).await?.map(|row| (row, person)));
+    }
+    Ok(rows)
 }
 
 /// The runs of a turn, oldest first.

@@ -2,7 +2,9 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, TurnId};
+use crate::domain::{
+    ConversationId, ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, TurnId,
+};
 use crate::store::{Store, StoreError};
 
 /// What somebody wrote.
@@ -81,6 +83,36 @@ pub async fn open_turns(store: &Store, person: &PersonId, limit: i64) -> Result<
 pub async fn all_open_turns(store: &Store, limit: i64) -> Result<Vec<(TurnId,)>, StoreError> {
     let sql = "SELECT id FROM turns WHERE ended_at IS NULL ORDER BY seq DESC LIMIT $1 + 0";
     store.all(sql, &[limit.into()]).await
+}
+
+/// Whether what began a turn can be said once more: in a conversation that nobody else reads, and never before under this name,
+/// in the conversation's own channel or in the other one.
+pub async fn can_repeat(
+    store: &Store,
+    conversation: &ConversationId,
+    name: &str,
+    elsewhere: &str,
+) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*) FROM conversations c WHERE c.id = $1 AND c.shared = 0 AND NOT EXISTS \
+               (SELECT 1 FROM inbox i WHERE i.event = c.channel || ' ' || $2 OR i.event = $3 || ' ' || $2)";
+    Ok(store.count(sql, &[conversation.into(), name.into(), elsewhere.into()]).await? > 0)
+}
+
+/// The turn that a message began, by the message's name in the inbox: none without such a message, none inside before the
+/// turn begins.
+pub async fn turn_of_event(store: &Store, name: &str) -> Result<Option<Option<TurnId>>, StoreError> {
+    let row: Option<(Option<TurnId>,)> =
+        store.first("SELECT turn_id FROM inbox WHERE event = $1", &[name.into()]).await?;
+    Ok(row.map(|(turn,)| turn))
+}
+
+/// The turn of a message of ours, if it has one, and whose conversation it is in.
+pub async fn place_of(
+    store: &Store,
+    message: &OutboxId,
+) -> Result<Option<(Option<TurnId>, PersonId)>, StoreError> {
+    let sql = "SELECT o.turn_id, c.person_id FROM outbox o JOIN conversations c ON c.id = o.conversation_id WHERE o.id = $1";
+    store.first(sql, &[message.into()]).await
 }
 
 /// When the turn with this number began.

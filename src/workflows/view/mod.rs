@@ -4,6 +4,7 @@ pub(crate) mod diagram;
 pub(crate) mod draw;
 pub(crate) mod estimate;
 pub(crate) mod explain;
+pub(crate) mod layout;
 pub(crate) mod mermaid;
 pub mod plan;
 pub mod report;

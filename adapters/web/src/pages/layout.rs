@@ -39,7 +39,13 @@ impl Frame<'_> {
     }
 
     fn header(&self, viewer: &Viewer) -> Markup {
-        let own = [("/", "Now"), ("/talk", "Conversation"), ("/things", "Yours"), ("/usage", "Usage")];
+        let own = [
+            ("/", "Now"),
+            ("/talk", "Conversation"),
+            ("/workflows", "Workflows"),
+            ("/things", "Yours"),
+            ("/usage", "Usage"),
+        ];
         let owners = [("/people", "People"), ("/system", "System")];
         let owners = owners.into_iter().filter(|_| viewer.is_owner);
         html! {

@@ -9,6 +9,8 @@ mod tables;
 mod talk;
 mod tree;
 mod usage;
+mod waterfall;
+mod workflows;
 
 pub(crate) use layout::{Frame, message};
 pub(crate) use login::{bounce, login};
@@ -20,3 +22,5 @@ pub(crate) use talk::message_part;
 pub(crate) use talk::{talk, turn, turn_page};
 pub(crate) use tree::{details, details_page};
 pub(crate) use usage::{csv, usage};
+pub(crate) use waterfall::waterfall;
+pub(crate) use workflows::{started, workflow, workflows};

@@ -7,7 +7,7 @@ use super::layout::{badge, moment, token};
 use super::tree::tree;
 use crate::markdown::{markdown, plain};
 use crate::session::once;
-use crate::views::{Entry, Said, Timeline, Turn};
+use crate::views::{Badge, Entry, Said, Timeline, Turn};
 
 /// The page of a conversation.
 pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> String {
@@ -63,6 +63,12 @@ pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
                         button.quiet type="submit" name="turn" value=(turn.key) { "Stop" }
                     }
                 }
+                @if turn.can_repeat {
+                    form.inline method="post" action="/repeat" {
+                        (token(form_token))
+                        button.quiet type="submit" name="turn" value=(turn.key) { (again(turn.badge)) }
+                    }
+                }
                 @if !turn.rows.is_empty() { (tree(turn)) }
             }
             @for one in &turn.replies { (said(one, form_token)) }
@@ -70,11 +76,21 @@ pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
     }
 }
 
-/// A turn on a page of its own.
-pub(crate) fn turn_page(frame: &Frame<'_>, it: &Turn) -> String {
+/// What a button says that asks for the same once more.
+fn again(badge: Badge) -> &'static str {
+    if badge == Badge::Done { "Ask again" } else { "Try again" }
+}
+
+/// A turn on a page of its own, drawn in one of two ways; `here` is how its address ends.
+pub(crate) fn turn_page(frame: &Frame<'_>, it: &Turn, here: &str, content: &Markup) -> String {
     frame.page(&html! {
         h1.small { "One request" }
-        div #live { (turn(it, frame.token)) }
+        nav.ways aria-label="Views" {
+            @for (way, name) in [("", "Steps"), ("/waterfall", "Who ran when")] {
+                a href={ "/turn/" (it.key) (way) } aria-current=[(way == here).then_some("page")] { (name) }
+            }
+        }
+        div #live { (content) }
     })
 }
 
@@ -103,6 +119,7 @@ pub(super) fn said(said: &Said, form_token: &str) -> Markup {
             @if let Some(file) = &said.file {
                 details.file {
                     summary { "File " (plain(&file.name)) }
+                    p { a href={ "/file/" (said.key) } download { "Download" } }
                     @if file.is_json() { pre tabindex="0" { (plain(&file.text)) } } @else { (markdown(&file.text)) }
                 }
             }

@@ -19,6 +19,7 @@ pub(super) fn tree(turn: &Turn) -> Markup {
             @if turn.hidden > 0 {
                 p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (turn.hidden) " more steps" } }
             }
+            p.ways { a href={ "/turn/" (turn.key) "/waterfall" } { "Who ran when" } }
         }
     }
 }

@@ -20,7 +20,7 @@ impl From<Unavailable> for Response {
     }
 }
 
-fn query(query: Option<String>) -> Fields {
+pub(super) fn query(query: Option<String>) -> Fields {
     Fields::of(query.unwrap_or_default().as_bytes())
 }
 
@@ -55,31 +55,6 @@ pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, headers
             let mut frame = signed_in.frame("Conversation", "/talk");
             frame.live = before.is_none().then(|| (after.to_string(), person));
             Ok(Html(pages::talk(&frame, &timeline, before.is_none())).into_response())
-        }
-        .await,
-    )
-}
-
-pub(super) async fn turn(
-    State(site): Shared,
-    Path(key): Path<String>,
-    RawQuery(asked): RawQuery,
-    headers: HeaderMap,
-) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let asked = query(asked);
-            let skip = asked.get("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0);
-            let after = site.backend.latest().await?;
-            let turn = site.backend.turn(&signed_in.viewer, &key, skip).await?;
-            let turn = turn.ok_or_else(|| missing(&signed_in))?;
-            if asked.get("part").is_some() {
-                return Ok(Html(pages::turn(&turn, &signed_in.token).into_string()).into_response());
-            }
-            let mut frame = signed_in.frame("One request", "/talk");
-            frame.live = Some((after.to_string(), signed_in.viewer.person.clone()));
-            Ok(Html(pages::turn_page(&frame, &turn)).into_response())
         }
         .await,
     )

@@ -10,7 +10,7 @@ use axum::response::{Html, IntoResponse, Response};
 
 use super::{Site, answer, either, missing, see};
 use crate::pages;
-use crate::session::{begin, end};
+use crate::session::{begin, end, is_once};
 
 type Shared = State<Arc<Site>>;
 
@@ -76,8 +76,7 @@ pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> 
             let (signed_in, fields) = site.form(&headers, body).await?;
             let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
             let once = fields.get("once").unwrap_or_default();
-            let is_once = once.len() == 32 && once.chars().all(|one| one.is_ascii_hexdigit());
-            if text.is_empty() || text.chars().count() > LONGEST || !is_once {
+            if text.is_empty() || text.chars().count() > LONGEST || !is_once(once) {
                 let text = format!("Write something, at most {LONGEST} characters.");
                 return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
             }
@@ -95,6 +94,22 @@ pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -
             match site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await? {
                 None => Ok(see("/talk")),
                 Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, "Not accepted", &why)),
+            }
+        }
+        .await,
+    )
+}
+
+pub(super) async fn repeat(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            match site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
+                true => Ok(see("/talk")),
+                false => {
+                    let text = "It was asked again already, it is still running, or it isn't yours.";
+                    Err(answer(&signed_in, StatusCode::CONFLICT, "Not asked again", text))
+                }
             }
         }
         .await,

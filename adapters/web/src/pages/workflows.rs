@@ -1,0 +1,183 @@
+//! Workflows: the list, the form that runs one, and a run on its drawing.
+
+use adjutant_chat::sanitized;
+use maud::{Markup, html};
+
+use super::Frame;
+use super::layout::{badge, figures, moment, token};
+use super::talk::turn;
+use crate::markdown::{markdown, plain};
+use crate::session::once;
+use crate::views::{
+    Drawing, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Started, WorkflowPage, Workflows,
+};
+
+/// The workflows, and what ran.
+pub(crate) fn workflows(frame: &Frame<'_>, all: &Workflows) -> String {
+    frame.page(&html! {
+        h1.small { "Workflows" }
+        @if all.workflows.is_empty() { p.empty { "There is no workflow." } }
+        ul.plain {
+            @for one in &all.workflows {
+                li { a href={ "/workflows/" (sanitized(&one.name)) } { (plain(&one.name)) } div.about { (plain(&one.about)) } }
+            }
+        }
+        h2 { "What ran" }
+        @if all.runs.is_empty() { p.empty { "No workflow has run yet." } }
+        ul.plain { @for one in &all.runs { (run_line(one)) } }
+    })
+}
+
+fn run_line(run: &RunLine) -> Markup {
+    html! {
+        li {
+            (badge(run.badge)) " " a href={ "/runs/" (run.key) } { (plain(&run.workflow)) } " " (moment(&run.at))
+            @if let Some(by) = &run.by { " for " (plain(by)) }
+            " " (figures(std::slice::from_ref(&run.lasted)))
+        }
+    }
+}
+
+/// A workflow, with the form that runs it and what came of its last use.
+pub(crate) fn workflow(frame: &Frame<'_>, it: &WorkflowPage, planned: Option<&Planned>) -> String {
+    frame.page(&html! {
+        p { a href="/workflows" { "All workflows" } }
+        h1 { (plain(&it.name)) }
+        p { (plain(&it.about)) }
+        (drawn(&it.drawing))
+        details { summary { "In words" } p.verbatim { (plain(&it.explained)) } }
+        @match planned {
+            Some(Planned::Problems(all)) => div.error role="alert" { @for one in all { p { (plain(one)) } } },
+            Some(Planned::Plan(text)) => section aria-labelledby="plan" {
+                h2 #plan { "What would happen" }
+                pre tabindex="0" { (plain(text)) }
+            },
+            Some(Planned::Asked) | None => {},
+        }
+        form.fields method="post" action={ "/workflows/" (sanitized(&it.name)) "/run" } {
+            h2 { "Run it" }
+            (token(frame.token))
+            input type="hidden" name="once" value=(once());
+            @for (number, one) in it.fields.iter().enumerate() { (field(number, one)) }
+            button type="submit" { "Run" }
+            button.quiet type="submit" formaction={ "/workflows/" (sanitized(&it.name)) "/plan" } { "Dry run" }
+        }
+    })
+}
+
+fn field(number: usize, field: &Field) -> Markup {
+    let (id, name) = (format!("in-{number}"), format!("in.{}", sanitized(&field.name)));
+    let required = field.is_required;
+    html! {
+        p.field {
+            label for=(id) {
+                b { (plain(&field.name)) } @if !required { " (optional)" }
+                @if !field.about.is_empty() { ": " (plain(&field.about)) }
+            }
+            @match field.kind {
+                FieldKind::Text => textarea id=(id) name=(name) rows="2" required[required] { (plain(&field.value)) },
+                FieldKind::Line => input id=(id) name=(name) type="text" required[required] value=(sanitized(&field.value));,
+                FieldKind::Number => input id=(id) name=(name) type="number" step="any" required[required] value=(sanitized(&field.value));,
+                FieldKind::YesNo => select id=(id) name=(name) required[required] {
+                    @for (value, word) in [("", ""), ("true", "Yes"), ("false", "No")] {
+                        option value=(value) selected[value == field.value] { (word) }
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// A graph, with how its steps stand.
+fn drawn(drawing: &Drawing) -> Markup {
+    let (width, height) = drawing.size;
+    html! {
+        div.wide.graph #drawing tabindex="0" role="region" aria-label="Drawing" {
+            svg.drawing viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) aria-hidden="true" {
+                defs {
+                    marker #end viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto" {
+                        path.head d="M0 0L8 4L0 8z" {}
+                    }
+                }
+                @for arrow in &drawing.arrows {
+                    path.arrow d=(arrow.path) marker-end="url(#end)" {}
+                    @if let Some((x, y, label)) = &arrow.label {
+                        text.label x=(x) y=(y) text-anchor="middle" { (plain(label)) }
+                    }
+                }
+                @for step in &drawing.steps { (boxed(step, drawing.line)) }
+            }
+        }
+    }
+}
+
+fn boxed(step: &DrawnStep, line: usize) -> Markup {
+    let ((x, y), (width, height)) = (step.place, step.size);
+    let class = step.state.as_ref().map_or("step", |(badge, _)| badge.look().2);
+    let row = |at: usize| y + line * (at + 1) + 2;
+    html! {
+        g class=(class) {
+            rect x=(x) y=(y) width=(width) height=(height) rx=(step.radius) {}
+            @for (at, text) in step.texts.iter().enumerate() {
+                text class=[(at == 0).then_some("name")] x=(x + 12) y=(row(at)) { (plain(text)) }
+            }
+            @if let Some((badge, lasted)) = &step.state {
+                text.state x=(x + 12) y=(row(step.texts.len())) {
+                    (badge.look().1) " " (badge.look().0) @if !lasted.is_empty() { " · " (plain(lasted)) }
+                }
+            }
+        }
+    }
+}
+
+/// A run, or what its request has led to so far.
+pub(crate) fn started(frame: &Frame<'_>, key: &str, it: &Started) -> String {
+    frame.page(&html! {
+        p { a href="/workflows" { "All workflows" } }
+        div #live data-whole="yes" {
+            @match it {
+                Started::Waiting => {
+                    h1.small { "Starting" }
+                    p { "It begins in a moment. " a href={ "/runs/" (key) } { "Look again" } }
+                },
+                Started::Turn(it) => { h1.small { "Request" } (turn(it, frame.token)) },
+                Started::Run(run) => (a_run(frame, run)),
+            }
+        }
+    })
+}
+
+fn a_run(frame: &Frame<'_>, run: &Run) -> Markup {
+    html! {
+        h1 { (plain(&run.workflow)) }
+        p { (badge(run.badge)) " " (moment(&run.at)) " " (figures(&run.figures)) }
+        @for one in &run.warnings { p.error { (plain(one)) } }
+        @if !run.inputs.is_empty() {
+            dl.inputs { @for (name, value) in &run.inputs { dt { (plain(name)) } dd { (plain(value)) } } }
+        }
+        @if !run.drawing.steps.is_empty() { (drawn(&run.drawing)) }
+        @if !run.output.is_empty() { h2 { "What came out" } div.said.assistant { div.text { (markdown(&run.output)) } } }
+        @if !run.steps.is_empty() {
+            h2 { "Steps" }
+            ul.plain { @for step in &run.steps { (a_step(frame, run, step)) } }
+        }
+        h2 { "Request" }
+        (turn(&run.turn, frame.token))
+        @if run.is_known { p { a href={ "/workflows/" (sanitized(&run.workflow)) } { "Run it with other inputs" } } }
+    }
+}
+
+fn a_step(frame: &Frame<'_>, run: &Run, step: &RunStep) -> Markup {
+    html! {
+        li {
+            (badge(step.badge)) " " b { (plain(&step.name)) } " " span.about { (plain(&step.by)) } " " (figures(&step.notes))
+            @if run.again.contains(&step.name) {
+                form.inline method="post" action={ "/runs/" (run.key) "/again" } {
+                    (token(frame.token))
+                    input type="hidden" name="once" value=(once());
+                    " " button.quiet type="submit" name="from" value=(sanitized(&step.name)) { "Run again from here" }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Workflows, their runs, and files.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+
+use super::{SignedIn, Site, answer, either, missing, see};
+use crate::session::{Fields, is_once};
+use crate::views::{Planned, Started};
+use crate::{Given, pages};
+
+type Shared = State<Arc<Site>>;
+
+/// The inputs of a form, without those that were left empty.
+fn given(fields: &Fields) -> Given {
+    let input = |(name, value): (&str, &str)| {
+        let value = value.replace("\r\n", "\n");
+        Some((name.strip_prefix("in.")?.to_owned(), value)).filter(|(_, value)| !value.trim().is_empty())
+    };
+    fields.all().filter_map(input).collect()
+}
+
+pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let all = site.backend.workflows(&signed_in.viewer).await?;
+            Ok(Html(pages::workflows(&signed_in.frame("Workflows", "/workflows"), &all)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn one(State(site): Shared, Path(name): Path<String>, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            site.form_of(&signed_in, &name, &Given::new(), None).await
+        }
+        .await,
+    )
+}
+
+pub(super) async fn plan(
+    State(site): Shared,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let given = given(&fields);
+            let planned = site.backend.plan(&signed_in.viewer, &name, &given).await?;
+            let planned = planned.ok_or_else(|| missing(&signed_in))?;
+            site.form_of(&signed_in, &name, &given, Some(&planned)).await
+        }
+        .await,
+    )
+}
+
+pub(super) async fn run(
+    State(site): Shared,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+            let given = given(&fields);
+            let asked = site.backend.run(&signed_in.viewer, &once, &name, &given).await?;
+            match asked.ok_or_else(|| missing(&signed_in))? {
+                Planned::Asked => Ok(see(&format!("/runs/{once}"))),
+                planned => site.form_of(&signed_in, &name, &given, Some(&planned)).await,
+            }
+        }
+        .await,
+    )
+}
+
+pub(super) async fn again(
+    State(site): Shared,
+    Path(key): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+            let from = fields.get("from").unwrap_or_default();
+            match site.backend.rerun(&signed_in.viewer, &once, &key, from).await? {
+                true => Ok(see(&format!("/runs/{once}"))),
+                false => Err(missing(&signed_in)),
+            }
+        }
+        .await,
+    )
+}
+
+pub(super) async fn started(State(site): Shared, Path(key): Path<String>, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let after = site.backend.latest().await?;
+            let it = site.backend.started(&signed_in.viewer, &key).await?;
+            let it = it.ok_or_else(|| missing(&signed_in))?;
+            let person = match &it {
+                Started::Waiting => signed_in.viewer.person.clone(),
+                Started::Turn(turn) => turn.person.clone(),
+                // Later, the run is known by its own name only.
+                Started::Run(run) if run.key != key => return Ok(see(&format!("/runs/{}", run.key))),
+                Started::Run(run) => run.turn.person.clone(),
+            };
+            let mut frame = signed_in.frame("Run", "/workflows");
+            frame.live = Some((after.to_string(), person));
+            Ok(Html(pages::started(&frame, &key, &it)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn file(State(site): Shared, Path(message): Path<String>, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let file = site.backend.file(&signed_in.viewer, &message).await?;
+            let file = file.ok_or_else(|| missing(&signed_in))?;
+            let is_harmless = |one: &char| one.is_ascii_alphanumeric() || "._-".contains(*one);
+            let name: String = file.name.chars().filter(is_harmless).collect();
+            let kind = (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned());
+            let name = (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""));
+            Ok(([kind, name], file.text).into_response())
+        }
+        .await,
+    )
+}
+
+/// What makes a request one request, if the form has it.
+fn once_of(fields: &Fields) -> Option<String> {
+    fields.get("once").filter(|once| is_once(once)).map(str::to_owned)
+}
+
+fn out_of_date(signed_in: &SignedIn) -> Response {
+    let text = "This form is out of date. Go back, reload the page and try again.";
+    answer(signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", text)
+}
+
+impl Site {
+    async fn form_of(
+        &self,
+        signed_in: &SignedIn,
+        name: &str,
+        given: &Given,
+        planned: Option<&Planned>,
+    ) -> Result<Response, Response> {
+        let page = self.backend.workflow(&signed_in.viewer, name, given).await?;
+        let page = page.ok_or_else(|| missing(signed_in))?;
+        let status = match planned {
+            Some(Planned::Problems(_)) => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => StatusCode::OK,
+        };
+        let html = pages::workflow(&signed_in.frame("Workflow", "/workflows"), &page, planned);
+        Ok((status, Html(html)).into_response())
+    }
+}

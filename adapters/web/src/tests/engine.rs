@@ -1,0 +1,105 @@
+//! A small engine.
+
+use std::sync::Mutex;
+
+use adjutant_chat::{Outbound, OutgoingFile};
+use async_trait::async_trait;
+
+use crate::views::{
+    Act, Details, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
+    WorkflowPage, Workflows,
+};
+use crate::{Backend, Change, Cursor, Given, Unavailable};
+
+/// An engine whose outbox is a list.
+#[derive(Default)]
+pub(super) struct Engine {
+    pub(super) outbox: Mutex<Vec<Outbound>>,
+}
+
+#[async_trait]
+impl Backend for Engine {
+    async fn sign_in(&self, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn viewer(&self, _: &str) -> Result<Option<Viewer>, Unavailable> {
+        Ok(None)
+    }
+    async fn sessions(&self, _: &Viewer) -> Result<Vec<Session>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn end_session(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn now(&self, _: &Viewer) -> Result<Now, Unavailable> {
+        Ok(Now::default())
+    }
+    async fn timeline(&self, _: &Viewer, _: &str, _: Option<i64>) -> Result<Option<Timeline>, Unavailable> {
+        Ok(None)
+    }
+    async fn turn(&self, _: &Viewer, _: &str, _: usize) -> Result<Option<Turn>, Unavailable> {
+        Ok(None)
+    }
+    async fn details(&self, _: &Viewer, _: &str) -> Result<Option<Details>, Unavailable> {
+        Ok(None)
+    }
+    async fn people(&self, _: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn say(&self, _: &Viewer, _: &str, _: &str) -> Result<(), Unavailable> {
+        Ok(())
+    }
+    async fn press(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn stop(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn repeat(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn workflows(&self, _: &Viewer) -> Result<Workflows, Unavailable> {
+        Ok(Workflows::default())
+    }
+    async fn workflow(&self, _: &Viewer, _: &str, _: &Given) -> Result<Option<WorkflowPage>, Unavailable> {
+        Ok(None)
+    }
+    async fn plan(&self, _: &Viewer, _: &str, _: &Given) -> Result<Option<Planned>, Unavailable> {
+        Ok(None)
+    }
+    async fn run(&self, _: &Viewer, _: &str, _: &str, _: &Given) -> Result<Option<Planned>, Unavailable> {
+        Ok(None)
+    }
+    async fn rerun(&self, _: &Viewer, _: &str, _: &str, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn started(&self, _: &Viewer, _: &str) -> Result<Option<Started>, Unavailable> {
+        Ok(None)
+    }
+    async fn file(&self, _: &Viewer, _: &str) -> Result<Option<OutgoingFile>, Unavailable> {
+        Ok(None)
+    }
+    async fn things(&self, _: &Viewer) -> Result<Vec<Table>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn system(&self, _: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
+        Ok(None)
+    }
+    async fn usage(&self, _: &Viewer) -> Result<Usage, Unavailable> {
+        Ok(Usage::default())
+    }
+    async fn act(&self, _: &Viewer, _: Act, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn latest(&self) -> Result<Cursor, Unavailable> {
+        Ok(Cursor::default())
+    }
+    async fn changes(&self, _: Cursor, _: usize) -> Result<Option<Vec<Change>>, Unavailable> {
+        Ok(Some(Vec::new()))
+    }
+    async fn tidy(&self) {}
+    async fn is_shown(&self, message: &str) -> bool {
+        self.outbox.lock().unwrap().iter().any(|sent| sent.id == message)
+    }
+    fn refused(&self, _: &'static str) {}
+}

@@ -1,0 +1,184 @@
+//! Workflows and their runs, as plain data.
+
+use super::{Badge, Moment, Turn};
+
+/// A workflow, in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowLine {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub about: String,
+}
+
+/// A run, in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLine {
+    /// Names it.
+    pub key: String,
+    /// What ran.
+    pub workflow: String,
+    /// Whose it is, if it isn't the viewer's.
+    pub by: Option<String>,
+    /// How it stands.
+    pub badge: Badge,
+    /// When it began.
+    pub at: Moment,
+    /// How long it took, or has taken so far.
+    pub lasted: String,
+}
+
+/// The workflows, and what ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Workflows {
+    /// All of them.
+    pub workflows: Vec<WorkflowLine>,
+    /// The newest runs.
+    pub runs: Vec<RunLine>,
+}
+
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A text, or JSON.
+    Text,
+    /// A number.
+    Number,
+    /// Yes or no.
+    YesNo,
+    /// A line of text.
+    Line,
+}
+
+/// An input of a workflow, as a field of a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// What it is.
+    pub kind: FieldKind,
+    /// Whether a run needs it.
+    pub is_required: bool,
+    /// What stands there at first.
+    pub value: String,
+}
+
+/// A step's box in a drawing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnStep {
+    /// Its place.
+    pub place: (usize, usize),
+    /// Its width and height.
+    pub size: (usize, usize),
+    /// How round its corners are.
+    pub radius: usize,
+    /// Its lines; the first one names it.
+    pub texts: Vec<String>,
+    /// How it stands, and how long it took, in a run.
+    pub state: Option<(Badge, String)>,
+}
+
+/// An arrow between two of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnArrow {
+    /// As in SVG.
+    pub path: String,
+    /// The condition, with its place.
+    pub label: Option<(usize, usize, String)>,
+}
+
+/// A workflow's graph.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drawing {
+    /// Its width and height.
+    pub size: (usize, usize),
+    /// How high a line of text is.
+    pub line: usize,
+    /// Its boxes.
+    pub steps: Vec<DrawnStep>,
+    /// Its arrows.
+    pub arrows: Vec<DrawnArrow>,
+}
+
+/// A workflow, with the form that runs it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkflowPage {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub about: String,
+    /// The same in sentences.
+    pub explained: String,
+    /// Its graph.
+    pub drawing: Drawing,
+    /// Its inputs.
+    pub fields: Vec<Field>,
+}
+
+/// What came of a request to run a workflow, or of a dry run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Planned {
+    /// What a run would do.
+    Plan(String),
+    /// Why it can't run with these inputs.
+    Problems(Vec<String>),
+    /// It was asked for.
+    Asked,
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunStep {
+    /// Its name.
+    pub name: String,
+    /// Its agents or its skill.
+    pub by: String,
+    /// How it stands.
+    pub badge: Badge,
+    /// How often it was tried, how long it took, and why it failed.
+    pub notes: Vec<String>,
+}
+
+/// A run, on its workflow's drawing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Names it.
+    pub key: String,
+    /// What runs.
+    pub workflow: String,
+    /// Whether there still is a workflow of this name.
+    pub is_known: bool,
+    /// How it stands.
+    pub badge: Badge,
+    /// When it began.
+    pub at: Moment,
+    /// Its inputs.
+    pub inputs: Vec<(String, String)>,
+    /// Its graph.
+    pub drawing: Drawing,
+    /// Its steps.
+    pub steps: Vec<RunStep>,
+    /// How long it took, how many agents it had.
+    pub figures: Vec<String>,
+    /// What somebody should know.
+    pub warnings: Vec<String>,
+    /// Markdown: what came out.
+    pub output: String,
+    /// From which steps it can be run again.
+    pub again: Vec<String>,
+    /// Its turn.
+    pub turn: Turn,
+}
+
+/// What a request to run a workflow has led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Started {
+    /// It waits.
+    Waiting,
+    /// A turn that has started no run, because it asks for something or has failed.
+    Turn(Box<Turn>),
+    /// A run.
+    Run(Box<Run>),
+}

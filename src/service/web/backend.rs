@@ -1,0 +1,231 @@
+//! The page's questions and requests, each passed to the part that knows.
+
+use adjutant_chat::{ButtonPress, EventId, Inbound, IncomingMessage, IntakeOutcome, OutgoingFile};
+use adjutant_web::views::{
+    Act, Details, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
+    WorkflowPage, Workflows,
+};
+use adjutant_web::{Backend, Change, Cursor, Given, Unavailable};
+use async_trait::async_trait;
+
+use super::view::moment;
+use super::workflows::request;
+use super::{PEOPLE, Pages, ROWS, log_look, unavailable};
+use crate::domain::{OutboxId, PersonId};
+use crate::metrics;
+use crate::store::{changes, people, timeline, web};
+
+#[async_trait]
+impl Backend for Pages {
+    async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable> {
+        web::redeem(&self.store, code, browser).await.map_err(unavailable)
+    }
+
+    async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable> {
+        self.find_viewer(secret).await.map_err(unavailable)
+    }
+
+    async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable> {
+        let zone = self.zone(viewer).await.map_err(unavailable)?;
+        let now = self.store.now();
+        let own = web::sessions(&self.store, Some(&viewer.person.as_str().into())).await;
+        let session = |row: web::SessionRow| Session {
+            key: row.id,
+            browser: row.browser,
+            since: moment(row.created_at, now, zone),
+            seen: moment(row.seen_at, now, zone),
+        };
+        Ok(own.map_err(unavailable)?.into_iter().map(session).collect())
+    }
+
+    async fn end_session(&self, viewer: &Viewer, session: &str) -> Result<bool, Unavailable> {
+        web::revoke(&self.store, session, Some(&viewer.person.as_str().into())).await.map_err(unavailable)
+    }
+
+    async fn now(&self, viewer: &Viewer) -> Result<Now, Unavailable> {
+        self.whats_on(viewer).await.map_err(unavailable)
+    }
+
+    async fn timeline(
+        &self,
+        viewer: &Viewer,
+        whose: &str,
+        before: Option<i64>,
+    ) -> Result<Option<Timeline>, Unavailable> {
+        let is_own = viewer.person == whose;
+        let person: PersonId = whose.into();
+        if !is_own {
+            let is_known = people::exists(&self.store, &person).await.map_err(unavailable)?;
+            if !viewer.is_owner || !is_known {
+                return Ok(None);
+            }
+            log_look(viewer, &person);
+        }
+        self.page_of(viewer, &person, before).await.map(Some).map_err(unavailable)
+    }
+
+    async fn turn(&self, viewer: &Viewer, key: &str, skip: usize) -> Result<Option<Turn>, Unavailable> {
+        let turn = async {
+            let Some(row) = self.visible(viewer, &key.into()).await? else { return Ok(None) };
+            self.sight(viewer).await?.turn(&row, skip, ROWS).await.map(Some)
+        };
+        turn.await.map_err(unavailable)
+    }
+
+    async fn details(&self, viewer: &Viewer, key: &str) -> Result<Option<Details>, Unavailable> {
+        self.details_of(viewer, &key.into()).await.map_err(unavailable)
+    }
+
+    async fn people(&self, viewer: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
+        let zone = self.zone(viewer).await.map_err(unavailable)?;
+        let now = self.store.now();
+        let rows = timeline::people(&self.store, PEOPLE).await.map_err(unavailable)?;
+        let line = |(person, name, last): (PersonId, String, i64)| PersonLine {
+            person: person.to_string(),
+            name,
+            last: moment(last, now, zone),
+        };
+        Ok(rows.into_iter().map(line).collect())
+    }
+
+    async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
+        let event = EventId(format!("{}-{once}", viewer.person));
+        let message = |address, sender, sender_name| {
+            Inbound::Message(IncomingMessage {
+                event,
+                address,
+                sender,
+                sender_name,
+                direct: true,
+                text: text.to_owned(),
+                forwarded_from: None,
+                reply_to: None,
+                attachments: Vec::new(),
+            })
+        };
+        self.take(viewer, message).await.map(drop)
+    }
+
+    async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable> {
+        // The same person pressing the same button again says nothing new.
+        let event = EventId(format!("{}-{button}", viewer.person));
+        let press = |address, sender, sender_name| {
+            let button = button.to_owned();
+            Inbound::ButtonPress(ButtonPress { event, address, sender, sender_name, direct: true, button })
+        };
+        Ok(match self.take(viewer, press).await? {
+            IntakeOutcome::Accepted => None,
+            IntakeOutcome::Notice(text) => Some(text),
+        })
+    }
+
+    async fn stop(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
+        self.stop_turn(viewer, &key.into()).await.map_err(unavailable)
+    }
+
+    async fn repeat(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
+        self.say_again(viewer, &key.into()).await
+    }
+
+    async fn workflows(&self, viewer: &Viewer) -> Result<Workflows, Unavailable> {
+        self.all_workflows(viewer).await.map_err(unavailable)
+    }
+
+    async fn workflow(
+        &self,
+        _: &Viewer,
+        name: &str,
+        given: &Given,
+    ) -> Result<Option<WorkflowPage>, Unavailable> {
+        Ok(self.workflow_page(name, given))
+    }
+
+    async fn plan(&self, viewer: &Viewer, name: &str, given: &Given) -> Result<Option<Planned>, Unavailable> {
+        self.dry_run(viewer, name, given).await.map_err(unavailable)
+    }
+
+    async fn run(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        name: &str,
+        given: &Given,
+    ) -> Result<Option<Planned>, Unavailable> {
+        match self.dry_run(viewer, name, given).await.map_err(unavailable)? {
+            Some(Planned::Plan(_)) => {
+                self.say(viewer, once, &request(name, given)).await?;
+                Ok(Some(Planned::Asked))
+            }
+            other => Ok(other),
+        }
+    }
+
+    async fn rerun(&self, viewer: &Viewer, once: &str, key: &str, from: &str) -> Result<bool, Unavailable> {
+        match self.rerun_request(viewer, key, from).await.map_err(unavailable)? {
+            Some(text) => self.say(viewer, once, &text).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    async fn started(&self, viewer: &Viewer, key: &str) -> Result<Option<Started>, Unavailable> {
+        self.find_started(viewer, key).await.map_err(unavailable)
+    }
+
+    async fn file(&self, viewer: &Viewer, message: &str) -> Result<Option<OutgoingFile>, Unavailable> {
+        self.file_of(viewer, &message.into()).await.map_err(unavailable)
+    }
+
+    async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable> {
+        self.things_of(viewer).await.map_err(unavailable)
+    }
+
+    async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
+        match viewer.is_owner {
+            true => self.system_tables(viewer).await.map(Some).map_err(unavailable),
+            false => Ok(None),
+        }
+    }
+
+    async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable> {
+        self.used(viewer).await.map_err(unavailable)
+    }
+
+    async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable> {
+        self.do_act(viewer, act, key).await.map_err(unavailable)
+    }
+
+    async fn latest(&self) -> Result<Cursor, Unavailable> {
+        let (tx, seq) = changes::last(&self.store).await.map_err(unavailable)?;
+        Ok(Cursor { tx, seq })
+    }
+
+    async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = changes::after(&self.store, (after.tx, after.seq), most).await.map_err(unavailable)?;
+        let change = |row: changes::ChangeRow| Change {
+            at: Cursor { tx: row.tx, seq: row.seq },
+            person: row.person_id.to_string(),
+            kind: row.kind,
+            id: row.id,
+            turn: row.turn_id.map(|turn| turn.to_string()),
+            status: row.status,
+        };
+        Ok(rows.map(|rows| rows.into_iter().map(change).collect()))
+    }
+
+    async fn tidy(&self) {
+        if let Err(error) = changes::prune(&self.store).await {
+            tracing::error!(%error, "couldn't delete old changes; will try again");
+        }
+    }
+
+    async fn is_shown(&self, message: &str) -> bool {
+        let message: OutboxId = message.into();
+        timeline::is_replied(&self.store, &message).await.is_ok_and(|is_replied| is_replied)
+    }
+
+    fn refused(&self, reason: &'static str) {
+        metrics::page_refused(reason);
+        tracing::warn!(reason, "the web page refused a request");
+    }
+}

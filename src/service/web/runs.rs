@@ -1,0 +1,148 @@
+//! A run on its workflow's drawing, and the files behind messages.
+
+use adjutant_chat::OutgoingFile;
+use adjutant_web::views::{Badge, Run, RunStep, Started, Viewer};
+use serde_json::Value;
+
+use super::workflows::{drawing, run_badge};
+use super::{Pages, ROWS};
+use crate::domain::{OutboxId, RunStatus};
+use crate::store::runs::{self, RunRow};
+use crate::store::{StoreError, retention, timeline};
+use crate::trace::text::several;
+use crate::trace::{duration, one_line};
+use crate::workflows::view::report::{Report, StepReport, StepStatus};
+use crate::workflows::{Workflow, parse, status};
+
+impl Pages {
+    /// What is known by this name: a run, or the request for one.
+    pub(super) async fn find_started(
+        &self,
+        viewer: &Viewer,
+        key: &str,
+    ) -> Result<Option<Started>, StoreError> {
+        if let Some(row) = runs::by_id(&self.store, &key.into()).await? {
+            return Ok(self.run_of(viewer, row).await?.map(|run| Started::Run(Box::new(run))));
+        }
+        let event = format!("{} {}-{key}", self.channel, viewer.person);
+        let turn = match timeline::turn_of_event(&self.store, &event).await? {
+            None => return Ok(None),
+            Some(None) => return Ok(Some(Started::Waiting)),
+            Some(Some(turn)) => turn,
+        };
+        if let Some(row) = runs::of_turn(&self.store, &turn).await?.into_iter().next() {
+            return Ok(self.run_of(viewer, row).await?.map(|run| Started::Run(Box::new(run))));
+        }
+        let Some(row) = self.visible(viewer, &turn).await? else { return Ok(None) };
+        let turn = self.sight(viewer).await?.turn(&row, 0, ROWS).await?;
+        Ok(Some(Started::Turn(Box::new(turn))))
+    }
+
+    async fn run_of(&self, viewer: &Viewer, row: RunRow) -> Result<Option<Run>, StoreError> {
+        let Some(turn) = self.visible(viewer, &row.turn_id).await? else { return Ok(None) };
+        let sight = self.sight(viewer).await?;
+        let workflow = parse(&row.file, &row.text).ok();
+        let waits = sight.waits(&row).await?;
+        let report = self.report_of(&row, waits).await?;
+        let steps = report.as_ref().map(|report| report.steps.as_slice()).unwrap_or_default();
+        let state = |name: &str| {
+            let step = steps.iter().find(|step| step.id == name)?;
+            let lasted = if step.duration_ms > 0 { duration(step.duration_ms) } else { String::new() };
+            Some((step_badge(step.status), lasted))
+        };
+        let is_own = turn.person_id.as_str() == viewer.person;
+        let runner = &self.conversations.orchestrator.runner;
+        let is_known = runner.workflows.current().get(&row.workflow).is_some();
+        let can_rerun = is_own && is_known && row.ended_at.is_some() && row.outputs.is_some();
+        let ended = row.ended_at.unwrap_or_else(|| self.store.now());
+        let mut figures = vec![duration((ended - row.started_at).max(0))];
+        figures.extend(report.iter().map(|report| several(report.run.agents, "agent")));
+        let run = report.as_ref().map(|report| &report.run);
+        Ok(Some(Run {
+            key: row.id.to_string(),
+            workflow: one_line(&row.workflow),
+            is_known,
+            badge: run_badge(if waits { RunStatus::Waiting } else { row.status }),
+            at: sight.moment(row.started_at),
+            inputs: inputs(&row.inputs),
+            drawing: workflow.as_ref().map(|it: &Workflow| drawing(it, state)).unwrap_or_default(),
+            figures,
+            warnings: run.map(|run| run.warnings.clone()).unwrap_or_default(),
+            output: run.map(|run| run.output.clone()).unwrap_or_default(),
+            again: steps.iter().filter(|_| can_rerun).map(|step| step.id.clone()).collect(),
+            steps: steps.iter().map(step_line).collect(),
+            turn: sight.turn(&turn, 0, ROWS).await?,
+        }))
+    }
+
+    /// The report, or the progress so far; none once it was emptied.
+    async fn report_of(&self, row: &RunRow, waits: bool) -> Result<Option<Report>, StoreError> {
+        if let Some(report) = &row.report {
+            return Ok(serde_json::from_str(report).ok());
+        }
+        if let (_, Some(_)) = retention::emptied(&self.store, &row.turn_id).await? {
+            return Ok(None);
+        }
+        status(&self.store, row, waits).await.map(Some)
+    }
+
+    /// The message that asks for another run from a step on.
+    pub(super) async fn rerun_request(
+        &self,
+        viewer: &Viewer,
+        key: &str,
+        from: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(row) = runs::by_id(&self.store, &key.into()).await? else { return Ok(None) };
+        let Some(run) = self.run_of(viewer, row).await? else { return Ok(None) };
+        let is_there = run.again.iter().any(|step| step == from);
+        Ok(is_there.then(|| format!("/run {} --of {} --from {from}", run.workflow, run.key)))
+    }
+
+    pub(super) async fn file_of(
+        &self,
+        viewer: &Viewer,
+        message: &OutboxId,
+    ) -> Result<Option<OutgoingFile>, StoreError> {
+        let Some((turn, person)) = timeline::place_of(&self.store, message).await? else { return Ok(None) };
+        let is_visible = match turn {
+            Some(turn) => self.visible(viewer, &turn).await?.is_some(),
+            None => person.as_str() == viewer.person,
+        };
+        let row = timeline::reply(&self.store, message).await?.filter(|_| is_visible);
+        Ok(row.and_then(|row| serde_json::from_str(&row.file?).ok()))
+    }
+}
+
+fn inputs(json: &str) -> Vec<(String, String)> {
+    let table: serde_json::Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let all = table.into_iter().map(|(name, value)| (name, text(value)));
+    all.filter(|(_, value)| !value.is_empty() && value != "null").collect()
+}
+
+fn step_badge(status: StepStatus) -> Badge {
+    match status {
+        StepStatus::Pending => Badge::Pending,
+        StepStatus::Running => Badge::Running,
+        StepStatus::Waiting => Badge::Waiting,
+        StepStatus::Completed => Badge::Done,
+        StepStatus::Failed => Badge::Failed,
+        StepStatus::Skipped | StepStatus::Cancelled => Badge::Stopped,
+    }
+}
+
+fn step_line(step: &StepReport) -> RunStep {
+    let lasted = (step.duration_ms > 0).then(|| duration(step.duration_ms));
+    let attempts = (step.attempts > 1).then(|| several(step.attempts, "attempt"));
+    let error = step.error.as_deref().map(one_line);
+    RunStep {
+        name: step.id.clone(),
+        by: step.agent.clone().unwrap_or_default(),
+        badge: step_badge(step.status),
+        notes: [lasted, attempts, error].into_iter().flatten().collect(),
+    }
+}
