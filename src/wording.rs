@@ -2,6 +2,7 @@
 
 mod limits;
 pub mod mine;
+pub mod plans;
 pub mod questions;
 pub mod receipts;
 pub mod roles;
@@ -152,6 +153,9 @@ pub const NOT_YOURS: &str = "Only the person I asked, or an owner, can answer th
 pub fn settled(kind: &QuestionKind, answer: Option<&Answer>, expired: bool) -> String {
     match (kind, answer) {
         _ if expired => "That question is no longer open.".into(),
+        (QuestionKind::Plan { .. }, Some(answer)) => {
+            format!("That's already been answered: {}.", plans::label(answer))
+        }
         (QuestionKind::Input { .. }, _) | (_, None) => "That's already been answered.".into(),
         (_, Some(answer)) => format!("That's already been answered: {}.", label(answer)),
     }
@@ -271,6 +275,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/new`: start fresh, ignoring what was said before\n\
     - `/run NAME`: run a workflow; `/run` alone lists them\n\
     - `/draft WORDS`: turn your description into a workflow\n\
+    - `/plan GOAL`: make a plan, ask you, then carry it out\n\
     - `/spawn ROLE TASK`: have an agent work on something while we go on talking\n\
     - `/stop`: stop what I'm doing\n\
     - `/pause`: pause what I'm doing; “continue” resumes it\n\

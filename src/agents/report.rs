@@ -127,7 +127,7 @@ impl Report {
     }
 
     /// Its summary, and below it what else it said.
-    fn whole(&self) -> String {
+    pub fn whole(&self) -> String {
         let more = self.answer.as_ref().map(Answer::lines).unwrap_or_default();
         format!("{}{more}", self.result)
     }

@@ -8,12 +8,14 @@ use clap_complete::Shell;
 mod init;
 mod mcp;
 mod skills;
+mod plan;
 mod web;
 mod workflow;
 
 pub(crate) use init::InitArgs;
 pub(crate) use mcp::McpCommand;
 pub(crate) use skills::SkillsCommand;
+pub(crate) use plan::{PlanArgs, PlanCommand};
 pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Mcp(McpCommand),
     /// Create, check and run workflows
     Workflow(WorkflowArgs),
+    /// Plan for a goal, ask, and carry the plan out
+    Plan(PlanArgs),
     /// Show what happened in a turn
     Trace(TraceArgs),
     /// Show usage: tokens, cost, skill calls

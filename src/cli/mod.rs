@@ -11,6 +11,7 @@ mod init;
 mod mcp;
 mod memory;
 mod pair;
+mod plan;
 mod roles;
 mod serve;
 mod service;
@@ -29,9 +30,9 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, PairCommand,
-    RolesCommand, RunArgs, ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WebCommand,
-    WorkflowArgs, WorkflowCommand,
+    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, PairCommand, PlanArgs,
+    PlanCommand, RolesCommand, RunArgs, ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy,
+    WebCommand, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 
@@ -49,6 +50,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Mcp(command) => mcp::run(load()?, command).await,
         Command::Roles(command) => roles::command(&load()?, &command),
         Command::Workflow(args) => workflow::run(&load()?, &args).await,
+        Command::Plan(args) => plan::run(&load()?, &args).await,
         Command::Trace(args) => trace::run(load()?, args).await,
         Command::Usage(args) => usage::run(load()?, args).await,
         Command::Config(ConfigCommand::Check) => config::check(&load()?),

@@ -2,8 +2,8 @@
 
 mod draft;
 mod hold;
-mod run;
-mod runs;
+pub(super) mod run;
+pub(super) mod runs;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,8 @@ use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
 use crate::clock::{Clock, SystemClock, utc};
 use crate::config::{BUILTIN, Config};
 use crate::document::Problem;
-use crate::service::open_store;
+use crate::roles::RoleSet;
+use crate::service::{open_store, role_places};
 use crate::skills::{Registry, Skills, builtin};
 use crate::store::Store;
 use crate::suggest::did_you_mean;
@@ -72,7 +73,7 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
 }
 
 /// Asks the store.
-async fn on_store<T>(
+pub(super) async fn on_store<T>(
     config: &Config,
     question: impl AsyncFnOnce(&Store) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
@@ -217,6 +218,7 @@ impl<'w> Workspace<'w> {
         let model = &self.config.model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
         let known: Vec<&Workflow> = all.workflows.iter().collect();
+        let roles = RoleSet::load(&role_places(self.config), &self.skills);
         let setting = EstimateContext {
             context: CheckContext {
                 skills: &self.skills,
@@ -224,6 +226,7 @@ impl<'w> Workspace<'w> {
                 workflows: &known,
             },
             limits: &self.config.limits,
+            roles: Some(&roles),
             model: &endpoint.name,
             price: endpoint.price,
             is_free: endpoint.provider == BUILTIN,

@@ -30,6 +30,7 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
             let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
             options.get(number).cloned().map(Answer::Text)
         }
+        (QuestionKind::Plan { .. }, word) => about_plan(text, word),
         (QuestionKind::Continue { .. }, "continue" | "yes" | "go on") => Some(Answer::Continue),
         (QuestionKind::Continue { .. }, "summarise" | "summarize") => Some(Answer::Summarise),
         (QuestionKind::Continue { .. }, "no" | "stop") => Some(Answer::Stop),
@@ -37,6 +38,25 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         (QuestionKind::Approval { .. }, "no" | "stop" | "reject") => Some(Answer::Reject),
         _ => None,
     }
+}
+
+/// Reads a text as an answer about a plan: “run”, “cancel”, “change: without the invitation”.
+fn about_plan(text: &str, word: &str) -> Option<Answer> {
+    match word {
+        "run" | "run it" | "yes" | "go" | "go on" | "approve" | "continue" | "1" => {
+            return Some(Answer::Approve);
+        }
+        "cancel" | "no" | "stop" | "reject" | "3" => return Some(Answer::Reject),
+        "change" | "change it" | "2" => return Some(Answer::change("")),
+        _ => {}
+    }
+    let (first, rest) = text.split_once([':', ',', ' ', '\n'])?;
+    if !first.eq_ignore_ascii_case("change") {
+        return None;
+    }
+    // “change: X” asks for X, “change the date to Friday” says it whole.
+    let is_label = text[first.len()..].starts_with([':', ',']);
+    Some(Answer::change(if is_label { rest } else { text }))
 }
 
 /// Reads a text as an answer to a question, or to those of the same message; `None` if it is something else.
@@ -109,7 +129,7 @@ pub(super) const ALL: [(&str, Answer); 2] =
 /// A button's question, and which of its buttons it is.
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
-    let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject")
+    let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject")
         || ALL.iter().any(|(name, _)| *name == which);
     (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
@@ -120,6 +140,10 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
         QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
         QuestionKind::Choice { options, .. } => {
             options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
+        }
+        QuestionKind::Plan { .. } if which == "change" => Some(Answer::change("")),
+        QuestionKind::Plan { .. } => {
+            Answer::to(kind, which).filter(|answer| matches!(answer, Answer::Approve | Answer::Reject))
         }
         QuestionKind::Input { .. } => None,
     }
@@ -176,6 +200,32 @@ mod tests {
         for text in ["", "  ", "/stop", "/status now"] {
             assert_eq!(typed(text, &question), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_plan_is_run_cancelled_or_changed_and_no_wish_is_taken_for_a_yes() {
+        let plan = QuestionKind::Plan { goal: "the board meeting".into() };
+        let said = |text| typed(text, &plan);
+        for text in ["run", "Run it!", "yes", "go."] {
+            assert_eq!(said(text), Some(Answer::Approve), "{text}");
+        }
+        for text in ["cancel", "No", "stop."] {
+            assert_eq!(said(text), Some(Answer::Reject), "{text}");
+        }
+        let wish = |text| said(text).and_then(|answer| answer.wish().map(str::to_owned));
+        assert_eq!(wish("change"), Some(String::new()));
+        assert_eq!(wish("Change: without the invitation").as_deref(), Some("without the invitation"));
+        assert_eq!(wish("change the date to Friday").as_deref(), Some("change the date to Friday"));
+        for text in ["run the morning briefing", "changes?", "without the invitation", "/stop", ""] {
+            assert_eq!(said(text), None, "{text}");
+        }
+        for words in ["approve", "run", "reject"] {
+            let stored = Answer::change(words);
+            assert_eq!(Answer::to(&plan, stored.as_str()), Some(stored), "{words}");
+        }
+        assert_eq!(pressed("change", &plan).and_then(|it| it.wish().map(str::to_owned)), Some(String::new()));
+        assert_eq!(pressed("approve", &plan), Some(Answer::Approve));
+        assert_eq!(pressed("0", &plan), None);
     }
 
     #[test]

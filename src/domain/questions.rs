@@ -24,6 +24,11 @@ pub enum QuestionKind {
         /// The options, in the order of their buttons.
         options: Vec<String>,
     },
+    /// Shall this plan run?
+    Plan {
+        /// What it is for.
+        goal: String,
+    },
     /// What is the value of a workflow's input?
     Input {
         /// The input's name.
@@ -37,7 +42,7 @@ impl QuestionKind {
         match self {
             Self::Continue { .. } => "continue",
             Self::Approval { .. } => "approve",
-            Self::Choice { .. } => "choose",
+            Self::Choice { .. } | Self::Plan { .. } => "choose",
             Self::Input { .. } => "input",
         }
     }
@@ -60,7 +65,7 @@ impl QuestionKind {
         match self {
             Self::Continue { .. } => Some(Answer::Stop),
             Self::Approval { .. } => Some(Answer::Reject),
-            Self::Choice { .. } | Self::Input { .. } => None,
+            Self::Choice { .. } | Self::Plan { .. } | Self::Input { .. } => None,
         }
     }
 }
@@ -78,11 +83,27 @@ pub enum Answer {
     Approve,
     /// Don't.
     Reject,
-    /// The chosen option, or the requested text.
+    /// The chosen option, or the requested text; of a plan the wish for a change, see [`Answer::change`].
     Text(String),
 }
 
+/// How the wish for a change of a plan begins, so that no wish can be taken for a yes.
+const CHANGE: &str = "change:";
+
 impl Answer {
+    /// The wish for a change of a plan; without words the person says next what should change.
+    pub fn change(words: &str) -> Self {
+        Self::Text(format!("{CHANGE} {}", words.trim()))
+    }
+
+    /// The words of a wish for a change.
+    pub fn wish(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => text.strip_prefix(CHANGE).map(str::trim),
+            _ => None,
+        }
+    }
+
     /// The text form.
     pub fn as_str(&self) -> &str {
         match self {
@@ -101,9 +122,9 @@ impl Answer {
             (QuestionKind::Continue { .. }, "continue") => Some(Self::Continue),
             (QuestionKind::Continue { .. }, "summarise") => Some(Self::Summarise),
             (QuestionKind::Continue { .. }, "stop") => Some(Self::Stop),
-            (QuestionKind::Approval { .. }, "approve") => Some(Self::Approve),
-            (QuestionKind::Approval { .. }, "reject") => Some(Self::Reject),
-            (QuestionKind::Choice { .. } | QuestionKind::Input { .. }, text) => {
+            (QuestionKind::Approval { .. } | QuestionKind::Plan { .. }, "approve") => Some(Self::Approve),
+            (QuestionKind::Approval { .. } | QuestionKind::Plan { .. }, "reject") => Some(Self::Reject),
+            (QuestionKind::Choice { .. } | QuestionKind::Plan { .. } | QuestionKind::Input { .. }, text) => {
                 Some(Self::Text(text.to_owned()))
             }
             _ => None,

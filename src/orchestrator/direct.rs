@@ -17,6 +17,8 @@ use crate::workflows::view::report::Report;
 
 /// Stands for a skill: turns a task's words into a workflow first. No model can dispatch it, because it isn't a skill.
 const DRAFT: &str = "draft";
+/// The same: makes a plan for a goal first.
+const PLAN: &str = "plan";
 /// The journal's entry where a model's name would be.
 pub(super) const NO_MODEL: &str = "none";
 
@@ -26,6 +28,10 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
     if skill == DRAFT {
         let words = task.arguments.as_ref()?["words"].as_str().map(str::to_owned);
         return Some(RunRequest { words, ..RunRequest::default() });
+    }
+    if skill == PLAN {
+        let goal = task.arguments.as_ref()?["goal"].as_str().map(str::to_owned);
+        return Some(RunRequest { goal, ..RunRequest::default() });
     }
     let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
     // A model may send any context, so this may not match.
@@ -73,7 +79,7 @@ impl Run<'_> {
                 }
                 Ok(task) => {
                     let arguments = json!(task);
-                    draft = Some(task).filter(|task| task.skills == [DRAFT]);
+                    draft = Some(task).filter(|task| task.skills == [DRAFT] || task.skills == [PLAN]);
                     ("dispatch_agent", arguments)
                 }
                 Err(why) => return Ok(Some(TurnEnd::Answered(why.into()))),
@@ -111,6 +117,16 @@ impl Run<'_> {
                 agent_id: role.clone(),
                 mission,
                 role: Some(role),
+                ..AgentTask::default()
+            });
+        }
+        if let Some(goal) = command::planned(said) {
+            let goal = goal?;
+            return Ok(AgentTask {
+                agent_id: PLAN.into(),
+                skills: vec![PLAN.into()],
+                arguments: Some(json!({"goal": goal})),
+                mission: goal,
                 ..AgentTask::default()
             });
         }

@@ -117,6 +117,7 @@ pub fn subject(question: &QuestionRow) -> &str {
         QuestionKind::Continue { .. } => "Continue with what I paused?",
         QuestionKind::Approval { preview, .. } => preview,
         QuestionKind::Choice { subject, .. } => subject,
+        QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } => name,
     };
     first_line(text).trim_end_matches(':')
@@ -147,6 +148,9 @@ pub const ANSWER_USAGE: &str =
 /// Confirms an answer by name.
 pub fn noted(question: &QuestionRow, answer: &Answer) -> String {
     match answer {
+        Answer::Text(_) if matches!(question.kind, QuestionKind::Plan { .. }) => {
+            "OK, I'll change the plan.".into()
+        }
         Answer::Approve => format!("Approved: {}. Going ahead.", subject(question)),
         Answer::Reject => format!("Rejected: {}. I'll leave it.", subject(question)),
         Answer::Continue => "OK, I'll continue.".into(),

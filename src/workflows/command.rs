@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
 use super::language::inputs::fitting;
+use super::plans::MAX_GOAL;
 use super::run::RunRequest;
 use crate::suggest::did_you_mean;
+use crate::wording;
 
 /// Runs a workflow.
 const WORD: &str = "/run";
@@ -16,6 +18,8 @@ const WORD: &str = "/run";
 const DRAFT: &str = "/draft";
 /// Starts one agent of a role in the background.
 const SPAWN: &str = "/spawn";
+/// Plans for a goal, and asks before it runs.
+const PLAN: &str = "/plan";
 /// Takes back what was done last.
 pub const UNDO: &str = "/undo";
 
@@ -75,10 +79,10 @@ fn is_one_thing(text: &str) -> bool {
         && lower.split_whitespace().next().is_some_and(|first| !PRONOUNS.contains(&first))
 }
 
-/// Whether a message is a command that takes a turn: one for workflows, `/spawn`, or `/undo`.
+/// Whether a message is a command that takes a turn: one for workflows, `/plan`, `/spawn`, or `/undo`.
 pub fn is_run(text: &str) -> bool {
     // In group chats platforms add our name: /run@adjutant_bot.
-    [WORD, DRAFT, UNDO, SPAWN]
+    [WORD, DRAFT, UNDO, SPAWN, PLAN]
         .iter()
         .filter_map(|word| text.strip_prefix(word))
         .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
@@ -94,6 +98,19 @@ pub fn spawned(text: &str) -> Option<(&str, &str)> {
     let rest = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
     let (role, task) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     is_background(text).then_some((role, task.trim()))
+}
+
+/// The goal of `/plan GOAL`, or why there is none.
+pub fn planned(text: &str) -> Option<Result<String, String>> {
+    if !is_run(text) || !text.starts_with(PLAN) {
+        return None;
+    }
+    let goal = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
+    Some(match goal.len() {
+        0 => Err(wording::plans::USAGE.to_owned()),
+        1..=MAX_GOAL => Ok(goal.to_owned()),
+        _ => Err(wording::plans::too_long(MAX_GOAL)),
+    })
 }
 
 /// The command that runs a workflow.

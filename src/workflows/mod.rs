@@ -5,6 +5,7 @@ mod check;
 pub mod command;
 pub mod draft;
 pub mod language;
+pub mod plans;
 pub mod run;
 pub mod skill;
 pub mod view;

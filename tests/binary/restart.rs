@@ -114,6 +114,8 @@ const PROGRAM: &str = "skill-running skill-worked";
 const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
 /// That of agents below agents, tested by `tree_crashes.rs`.
 const TREE: &str = "delegated";
+/// Those of a plan, tested by `plan_crashes.rs`.
+const PLAN: &str = "plan-made reviewed";
 /// Those of a voice note, tested by `voice.rs`.
 const VOICE: &str = "speech-made voice-downloaded voice-heard voice-transcribed";
 /// Those of a mail, tested by `groupware.rs`.
@@ -121,7 +123,7 @@ const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, VOICE, MAIL]
+    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, MAIL]
         .iter()
         .flat_map(|it| it.split_whitespace())
         .map(str::to_owned)

@@ -25,6 +25,7 @@ mod models;
 mod notes;
 mod parallel;
 mod pause;
+mod plans;
 mod platform;
 mod prompts;
 mod resilience;

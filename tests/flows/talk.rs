@@ -112,6 +112,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/new`: start fresh, ignoring what was said before
     - `/run NAME`: run a workflow; `/run` alone lists them
     - `/draft WORDS`: turn your description into a workflow
+    - `/plan GOAL`: make a plan, ask you, then carry it out
     - `/spawn ROLE TASK`: have an agent work on something while we go on talking
     - `/stop`: stop what I'm doing
     - `/pause`: pause what I'm doing; “continue” resumes it

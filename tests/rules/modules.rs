@@ -101,6 +101,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "workflows",
         &[
             "agents",
+            "roles",
             "skills",
             "graph",
             "model",

@@ -227,9 +227,9 @@ pub(crate) struct Command {
 }
 
 /// Our commands by their own names; Slack reserves some of these.
-pub(crate) const COMMANDS: [&str; 14] = [
-    "/new", "/run", "/draft", "/spawn", "/answer", "/undo", "/stop", "/pause", "/status", "/trace", "/help",
-    "/link", "/pair", "/web",
+pub(crate) const COMMANDS: [&str; 15] = [
+    "/new", "/run", "/draft", "/plan", "/spawn", "/answer", "/undo", "/stop", "/pause", "/status", "/trace",
+    "/help", "/link", "/pair", "/web",
 ];
 
 impl Command {

@@ -46,16 +46,41 @@ pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<Exi
     let mut config = workspace.config.clone();
     let temporary =
         if super::is_file(&args.name) { Some(add_temporary(&mut config, &workflow)?) } else { None };
+    let (end, place) = converse(&config, "workflow", line).await;
+    drop(temporary);
+    match end? {
+        RunEnd::Report(report) => print_report(*report, args, &place),
+        RunEnd::Answered(turn) => {
+            let open = || format!("the run has not begun; to go on: adjutant chat --conversation {place}");
+            Err(CliError::plain(turn.answer.unwrap_or_else(open)))
+        }
+    }
+}
+
+/// What became of a line that runs something.
+pub(in crate::cli) enum RunEnd {
+    /// It ran, or runs.
+    Report(Box<Report>),
+    /// It never began: its turn's answer says why, if there is one.
+    Answered(Box<TurnRow>),
+}
+
+/// Says a line that runs something in a conversation of its own, and watches it. Returns the conversation's name, too.
+pub(in crate::cli) async fn converse(
+    config: &Config,
+    prefix: &str,
+    line: String,
+) -> (Result<RunEnd, CliError>, String) {
+    let is_person = stdin().is_terminal() && stderr().is_terminal();
     let clock: SharedClock = Arc::new(SystemClock);
-    let place = format!("workflow-{}", clock::new_id(&*clock));
+    let place = format!("{prefix}-{}", clock::new_id(&*clock));
     let before = if is_person { tcgetattr(stdin()).ok() } else { None };
-    let done = RunSession { config: &config, clock, place: &place, is_person }.run(line).await;
+    let done = RunSession { config, clock, place: &place, is_person }.run(line).await;
     if let Some(before) = before {
         // The line editor may have left the terminal in raw mode.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
     }
-    drop(temporary);
-    print_report(done?, args, &place)
+    (done, place)
 }
 
 /// The message that runs it. Without a person at the terminal, missing inputs are an error.
@@ -105,7 +130,7 @@ fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir, Cl
     Ok(folder)
 }
 
-/// Prints the report.
+/// Prints the report to stdout or to a file.
 fn print_report(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitCode, CliError> {
     let json = args.json.then(|| runs::json(&report)).transpose()?;
     if let Some(path) = args.output.as_deref().filter(|_| !report.run.output.is_empty()) {
@@ -115,6 +140,11 @@ fn print_report(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitC
         report.run.output = format!("The output is in {}.", path.display());
     }
     out(&json.unwrap_or_else(|| report.text(columns())))?;
+    ended(&report, place)
+}
+
+/// The exit status of a run; how to go on with one that hasn't ended.
+pub(in crate::cli) fn ended(report: &Report, place: &str) -> Result<ExitCode, CliError> {
     let note = match report.run.status {
         RunStatus::Waiting => "It is waiting for an answer",
         RunStatus::Running => "It hasn't ended",
@@ -135,7 +165,7 @@ struct RunSession<'d> {
 }
 
 impl RunSession<'_> {
-    async fn run(&self, line: String) -> Result<Report, CliError> {
+    async fn run(&self, line: String) -> Result<RunEnd, CliError> {
         let ids = self.clock.clone();
         let source = Source {
             channel: CHANNEL.to_owned(),
@@ -215,19 +245,14 @@ impl RunSession<'_> {
         }
     }
 
-    /// The report of the run; if it never began, the answer says why.
-    async fn report(&self, store: &Store, first: &EventId) -> Result<Report, CliError> {
+    /// The report of the run, or its turn if it never began.
+    async fn report(&self, store: &Store, first: &EventId) -> Result<RunEnd, CliError> {
         let Some(turn) = turn(store, first).await? else {
             return Err(CliError::plain("the run has not begun"));
         };
         match rows::of_turn(store, &turn.id).await?.first() {
-            Some(row) => runs::report(store, row).await,
-            None => {
-                let place = self.place;
-                let open =
-                    || format!("the run has not begun; to go on: adjutant chat --conversation {place}");
-                Err(CliError::plain(turn.answer.unwrap_or_else(open)))
-            }
+            Some(row) => Ok(RunEnd::Report(Box::new(runs::report(store, row).await?))),
+            None => Ok(RunEnd::Answered(Box::new(turn))),
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) async fn show(store: &Store, beginning: &str, is_json: bool) -> Resul
 }
 
 /// The contract's JSON, a line.
-pub(super) fn json(report: &Report) -> Result<String, CliError> {
+pub(in crate::cli) fn json(report: &Report) -> Result<String, CliError> {
     let json = serde_json::to_string(report);
     Ok(json.map_err(|error| CliError::failed("the report can't be written as JSON", error))? + "\n")
 }
@@ -91,7 +91,7 @@ pub(super) async fn find(store: &Store, beginning: &str) -> Result<RunRow, CliEr
 }
 
 /// The report of a run, or its progress so far.
-pub(super) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliError> {
+pub(in crate::cli) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliError> {
     if let Some(report) = &row.report {
         let unreadable =
             |error| CliError::failed(format!("the report of run {} can't be read", row.id), error);

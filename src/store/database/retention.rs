@@ -156,6 +156,7 @@ const TRACES: Texts = Texts {
         "UPDATE questions SET detail = '', \
          answer = CASE WHEN kind IN ('choose', 'input') AND answer IS NOT NULL THEN '' ELSE answer END WHERE turn_id = $1",
         "UPDATE runs SET text = '', inputs = '{}', seed = NULL, report = NULL, outputs = NULL WHERE turn_id = $1",
+        "UPDATE plans SET goal = '', body = '' WHERE turn_id = $1",
     ],
     record: "UPDATE turns SET traces_emptied_at = $1 WHERE id = $2",
 };

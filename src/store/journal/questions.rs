@@ -51,6 +51,8 @@ impl QuestionRow {
 
 /// The `detail` of a "continue?" that only an owner may answer.
 const OWNER: &str = "budget";
+/// The `detail` of a choice about a plan.
+const PLAN: &str = "plan";
 
 impl FromRow<'_, AnyRow> for QuestionRow {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
@@ -58,6 +60,7 @@ impl FromRow<'_, AnyRow> for QuestionRow {
             (row.try_get("kind")?, row.try_get("subject")?, row.try_get("detail")?);
         let kind = match kind.as_str() {
             "approve" => QuestionKind::Approval { preview: subject, arguments: detail },
+            "choose" if detail == PLAN => QuestionKind::Plan { goal: subject },
             "choose" => {
                 QuestionKind::Choice { subject, options: serde_json::from_str(&detail).unwrap_or_default() }
             }
@@ -90,6 +93,7 @@ fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
         QuestionKind::Choice { subject, options } => {
             (subject, serde_json::to_string(options).unwrap_or_default().into())
         }
+        QuestionKind::Plan { goal } => (goal, PLAN.into()),
         QuestionKind::Input { name } => (name, "".into()),
     }
 }

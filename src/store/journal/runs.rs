@@ -127,3 +127,90 @@ pub async fn newest_of(
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>, StoreError> {
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
 }
+
+/// One version of a plan that a person is asked about. Once it runs, the run has the same id.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PlanRow {
+    /// The execution that made it.
+    pub id: ExecutionId,
+    /// From 1; each change makes another.
+    pub version: i64,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// What it is for, in the person's words.
+    pub goal: String,
+    /// JSON: the plan.
+    pub body: String,
+    /// When it was made.
+    pub created_at: i64,
+}
+
+macro_rules! select_plan {
+    ($rest:literal) => {
+        concat!("SELECT p.id, p.version, p.turn_id, p.goal, p.body, p.created_at FROM plans p ", $rest)
+    };
+}
+
+/// Adds a version of a plan.
+pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
+    batch.run(
+        "INSERT INTO plans (id, version, turn_id, goal, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        [
+            (&row.id).into(),
+            row.version.into(),
+            (&row.turn_id).into(),
+            (&row.goal).into(),
+            (&row.body).into(),
+            row.created_at.into(),
+        ],
+    );
+}
+
+/// The newest version of a plan.
+pub async fn plan(store: &Store, id: &ExecutionId) -> Result<Option<PlanRow>, StoreError> {
+    store.first(select_plan!("WHERE p.id = $1 ORDER BY p.version DESC LIMIT 1"), &[id.into()]).await
+}
+
+/// The newest plans whose ids begin with a text, each in its newest version.
+pub async fn plans_beginning_with(
+    store: &Store,
+    beginning: &str,
+    limit: i64,
+) -> Result<Vec<PlanRow>, StoreError> {
+    store
+        .all(
+            select_plan!(
+                "WHERE substr(p.id, 1, length($1)) = $1 AND NOT EXISTS \
+                 (SELECT 1 FROM plans later WHERE later.id = p.id AND later.version > p.version) \
+                 ORDER BY p.seq DESC LIMIT $2 + 0"
+            ),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// What the model calls of one agent took.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct AgentCost {
+    /// The agent's name in its turn.
+    pub agent_id: String,
+    /// How many calls.
+    pub calls: i64,
+    /// Their tokens.
+    pub tokens: i64,
+    /// US dollars.
+    pub cost_usd: f64,
+}
+
+/// What the agents of a turn took, by their names.
+pub async fn costs(store: &Store, turn: &TurnId) -> Result<Vec<AgentCost>, StoreError> {
+    store
+        .all(
+            "SELECT e.agent_id, count(*) AS calls, \
+             CAST(sum(c.prompt_tokens + c.completion_tokens) AS BIGINT) AS tokens, sum(c.cost_usd) AS cost_usd \
+             FROM calls c JOIN executions e ON e.id = c.execution_id \
+             WHERE e.turn_id = $1 AND e.agent_id IS NOT NULL GROUP BY e.agent_id",
+            &[turn.into()],
+        )
+        .await
+}

@@ -63,7 +63,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 27] = [
+const TABLES: [PersonTable; 28] = [
     table!("tool_calls", of_execution!()),
     table!("calls", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -79,6 +79,7 @@ const TABLES: [PersonTable; 27] = [
             ")"
         )
     ),
+    table!("plans", of_turn!()),
     table!("runs", of_turn!()),
     table!("executions", of_turn!()),
     table!("inbox", "person_id = $1"),

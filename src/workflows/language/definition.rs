@@ -27,6 +27,8 @@ pub struct Workflow {
     pub agents: Vec<Agent>,
     /// Its steps, in the order of the file, which may differ from the order in which they run.
     pub steps: Vec<Step>,
+    /// The role whose agent judges the steps with success criteria after the last one.
+    pub review: Option<String>,
     /// The file it was read from; its extension says whether `text` is TOML or YAML.
     pub file: String,
     /// The file's text, which a run keeps.
@@ -77,6 +79,12 @@ pub struct Agent {
     pub prompt: Template,
     /// The skills it is granted. `check` removes unknown names with a warning.
     pub skills: Vec<String>,
+    /// The role of a file that it has: what it is told first, its limits, and what it may do at most.
+    pub as_role: Option<String>,
+    /// Whether the file names its skills; otherwise one with a role gets all that the role has.
+    pub names_skills: bool,
+    /// How its work will be judged.
+    pub success_criteria: Option<String>,
     /// A model other than the configured one.
     pub model: Option<String>,
     /// The time limit of an attempt.

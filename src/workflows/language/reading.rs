@@ -63,7 +63,17 @@ pub(crate) fn workflow(problems: &mut Problems<'_>) -> Option<ReadWorkflow> {
     }
     file.only(&["workflow"], problems);
     let table = file.table("workflow", "the workflow", problems)?;
-    let keys = ["name", "description", "version", "timeout", "max_concurrent", "inputs", "agents", "steps"];
+    let keys = [
+        "name",
+        "description",
+        "version",
+        "timeout",
+        "max_concurrent",
+        "inputs",
+        "agents",
+        "steps",
+        "review",
+    ];
     table.only(&keys, problems);
     let name = table.scalar("name", problems).unwrap_or_default();
     if !name.is_empty() && !is_name(&name) {
@@ -81,6 +91,7 @@ pub(crate) fn workflow(problems: &mut Problems<'_>) -> Option<ReadWorkflow> {
         inputs: inputs(&table, problems),
         agents,
         steps: order::resolve(found),
+        review: table.optional_scalar("review", problems),
         file: document.file.to_owned(),
         text: document.text.to_owned(),
     };
@@ -151,7 +162,19 @@ fn agents(table: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Agent> {
 }
 
 fn agent(name: &str, table: &Table<'_>, problems: &mut Problems<'_>) -> Option<Agent> {
-    let keys = ["name", "role", "prompt", "tools", "skills", "model", "timeout", "retry", "validation"];
+    let keys = [
+        "name",
+        "role",
+        "as_role",
+        "prompt",
+        "success_criteria",
+        "tools",
+        "skills",
+        "model",
+        "timeout",
+        "retry",
+        "validation",
+    ];
     table.only(&keys, problems);
     if !is_name(name) {
         problems.add(table.at, format!("'{name}' isn't a valid agent name: {NAME_RULE}"));
@@ -174,6 +197,9 @@ fn agent(name: &str, table: &Table<'_>, problems: &mut Problems<'_>) -> Option<A
         // The later checks need an agent even when its prompt has a problem.
         prompt: template(table, "prompt", problems).or_else(|| Template::new("").ok())?,
         skills,
+        as_role: table.optional_scalar("as_role", problems),
+        names_skills: ["tools", "skills"].iter().any(|key| table.get(key).is_some()),
+        success_criteria: table.optional_scalar("success_criteria", problems),
         model: table.optional_scalar("model", problems),
         timeout: duration_of(table, "timeout", problems),
         retry: retry(table, problems),

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::TemplateScope;
 use super::{Run, Stop, keys};
-use crate::agents::{AgentTask, Job, Report};
+use crate::agents::{AgentTask, Assignment as RoleAssignment, Job, Report};
 use crate::domain::ExecutionStatus;
 use crate::metrics;
 use crate::skills::ErrorKind;
@@ -255,7 +255,7 @@ impl Run<'_> {
         if is_late && self.state.row(key).is_none() {
             return Err("it ran out of time".to_owned().into());
         }
-        let job = self.job(assignment, feedback)?;
+        let job = self.job(assignment, key, feedback).await?;
         let report = self.run_unit(key, job, assignment.cancel).await?;
         if !report.status.ended_well() {
             return Err(failure(&report));
@@ -272,8 +272,7 @@ impl Run<'_> {
             Worker::Skill(_) if report.data.is_null() => Value::String(report.result),
             Worker::Skill(_) => report.data,
             Worker::Agent(agent) => {
-                let output =
-                    super::output::read(&report.result, assignment.format).map_err(AttemptError::rejected)?;
+                let output = super::output::of(&report, assignment.format).map_err(AttemptError::rejected)?;
                 self.validate(agent, key, &output, assignment).await?;
                 output
             }
@@ -281,7 +280,7 @@ impl Run<'_> {
         Ok((output, outside))
     }
 
-    fn job(&self, assignment: &Assignment<'_>, feedback: &str) -> Result<Job, AttemptError> {
+    async fn job(&self, assignment: &Assignment<'_>, key: &str, feedback: &str) -> Result<Job, AttemptError> {
         let limits = &self.scope.budget.limits;
         let left = [assignment.deadline, self.deadline]
             .into_iter()
@@ -301,6 +300,15 @@ impl Run<'_> {
                     role: Some(agent.role.clone()),
                     ..AgentTask::default()
                 };
+                let task = match &agent.as_role {
+                    Some(role) => {
+                        let wanted = agent.timeout.into_iter().chain(left).min();
+                        let task = AgentTask { timeout_s: wanted.map(|wanted| wanted.as_secs()), ..task };
+                        let asked = agent.names_skills.then(|| agent.skills.clone());
+                        self.with_role(role, key, task, (asked, agent.success_criteria.clone())).await?
+                    }
+                    None => task,
+                };
                 let timeout = left.map_or(timeout, |left| timeout.min(left));
                 Ok(Job { task, timeout: Some(timeout), model, ..Job::default() })
             }
@@ -315,6 +323,27 @@ impl Run<'_> {
                 Ok(Job { task, timeout: left, ..Job::default() })
             }
         }
+    }
+}
+
+impl Run<'_> {
+    /// The task with what its role adds and takes away. A task that has begun stays as it was made.
+    pub(super) async fn with_role(
+        &self,
+        role: &str,
+        key: &str,
+        task: AgentTask,
+        (asked, success_criteria): (Option<Vec<String>>, Option<String>),
+    ) -> Result<AgentTask, AttemptError> {
+        let begun = self.state.row(key).and_then(|row| row.task);
+        if let Some(begun) = begun.and_then(|json| serde_json::from_str(&json).ok()) {
+            return Ok(begun);
+        }
+        let agents = &self.runner.agents;
+        let (roles, limits) = (agents.roles.current(), &self.scope.budget.limits);
+        let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
+        let offered = &agents.executor.offered(self.scope, self.registry).await?;
+        Ok(RoleAssignment { role, asked, parent: None, success_criteria, offered, limits }.apply(task)?)
     }
 }
 

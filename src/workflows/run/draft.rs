@@ -56,7 +56,8 @@ impl Runner {
         for attempt in 1..=MAX_TRIES {
             let mission: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
             let key = format!("draft#{attempt}");
-            let report = self.think(scope, registry, row, &key, mission.join("\n\n")).await?;
+            let task = AgentTask { mission: mission.join("\n\n"), ..AgentTask::default() };
+            let report = self.think(scope, registry, row, &key, task).await?;
             if !report.status.ended_well() {
                 return Err(report.line().into());
             }
@@ -69,17 +70,18 @@ impl Runner {
         Err(DraftError::Invalid(errors).to_string().into())
     }
 
-    /// An agent of the run that only thinks; its report, from the journal if it has ended before.
-    async fn think(
+    /// An agent of the run before its first step; its report, from the journal if it has ended before.
+    pub(super) async fn think(
         &self,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         key: &str,
-        mission: String,
+        task: AgentTask,
     ) -> Result<Report, NotStarted> {
         let children = executions::of_agent(&scope.store, &row.id).await?;
-        let task = AgentTask { agent_id: name_of(row, key), mission, ..AgentTask::default() };
+        let task = AgentTask { agent_id: name_of(row, key), ..task };
+        let taint = std::iter::once(&row.taint).chain(children.iter().map(|child| &child.taint)).collect();
         let known = start::by_key(row, children).remove(key);
         let agent = match known {
             Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
@@ -87,6 +89,8 @@ impl Runner {
             None => {
                 scope.budget.take_agent().map_err(AgentEnd::LimitReached)?;
                 let mut new = new_row(scope, row, key, serde_json::to_string(&task).ok());
+                new.taint = taint;
+                new.role = task.assigned.is_some().then(|| task.role.clone()).flatten();
                 let now = scope.store.now();
                 let mut batch = scope.batch();
                 executions::start(&mut batch, &row.id, now);

@@ -66,7 +66,10 @@ impl Run<'_> {
             }
         }
         let now = self.scope.store.now();
-        let report = self.report(walk, now);
+        let mut report = self.report(walk, now);
+        if self.workflow.review.is_some() {
+            self.add_costs(&mut report).await?;
+        }
         let status = match report.run.status {
             RunStatus::Complete => ExecutionStatus::Completed,
             RunStatus::Partial => ExecutionStatus::Partial,
@@ -151,6 +154,8 @@ impl Run<'_> {
                 }
             }
             let mut line = step_report(&step.id, workers(&self.workflow, step), &state);
+            line.review = self.state.review_of(&step.id);
+            line.redone = self.state.redo_of(&step.id).is_some();
             match state {
                 StepState::Ended(_) => {}
                 StepState::Pending => line.status = StepStatus::Skipped,
@@ -163,7 +168,7 @@ impl Run<'_> {
             Walk::Stopped(Stop::Cancelled) => RunStatus::Cancelled,
             Walk::TimedOut => RunStatus::Failed,
             _ if fatal.is_some() => RunStatus::Failed,
-            _ if failed > 0 => RunStatus::Partial,
+            _ if failed > 0 || self.falls_short() => RunStatus::Partial,
             _ => RunStatus::Complete,
         };
         if matches!(walk, Walk::TimedOut) {
@@ -171,6 +176,7 @@ impl Run<'_> {
             warnings.push(format!("it ran out of time ({time})"));
         }
         warnings.extend(fatal);
+        warnings.extend(self.state.review_warnings());
         let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step));
         let units = by_agents.flat_map(|step| self.state.rows_of(&step.id));
         let agents = units.filter(|row| row.direct == 0).count();
@@ -188,6 +194,8 @@ impl Run<'_> {
                 duration_ms: now - self.kept.started_at,
                 output: plain(&self.output()),
                 warnings,
+                forecast: self.plan.as_ref().map(|plan| plan.forecast),
+                spent: None,
             },
             steps,
         }
@@ -210,7 +218,8 @@ impl Run<'_> {
             depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
             elapsed_ms: began.map_or(0, |began| u64::try_from(ended.unwrap_or(now) - began).unwrap_or(0)),
         });
-        self.scope.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines.collect());
+        let lines = lines.chain(self.review_line(now)).collect();
+        self.scope.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines);
     }
 }
 
@@ -223,6 +232,9 @@ fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepRepo
         duration_ms: 0,
         output_bytes: 0,
         error: None,
+        spent: None,
+        review: None,
+        redone: false,
     };
     if let StepState::Ended(end) = state {
         report.attempts = end.attempts;

@@ -9,6 +9,16 @@ pub(crate) fn attempt(key: &str, number: u32) -> String {
     if number == 1 { key.to_owned() } else { format!("{key}#{number}") }
 }
 
+/// The key of a step that is done again after a review. No agent can be called like this.
+pub(crate) fn again(step: &str) -> String {
+    format!("{step}/2nd")
+}
+
+/// The key of a run's review, counted from 1. No step can be called like this.
+pub(crate) fn review(round: u32) -> String {
+    attempt("final-review", round)
+}
+
 /// Which attempt a key is.
 pub(crate) fn number(key: &str) -> u32 {
     key.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)

@@ -21,7 +21,9 @@ mod fan_out;
 mod finish;
 pub(crate) mod keys;
 mod output;
+mod plan;
 mod questions;
+mod review;
 mod start;
 mod state;
 mod steps;
@@ -42,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 use super::Workflow;
 use super::catalogue::Workflows;
 use super::language::template::TemplateError;
+use super::plans::Plan;
 use crate::agents::{AgentEnd, Agents, ModelByName};
 use crate::domain::{ExecutionId, Taint};
 use crate::journal::{Limit, Scope};
@@ -168,6 +171,8 @@ struct Run<'r> {
     /// The outside sources of those.
     seed_taint: Taint,
     workflow: Workflow,
+    /// The plan that it was made of, if it was in no file.
+    plan: Option<Plan>,
     /// What each step does, in a few words.
     titles: Vec<String>,
     zone: Tz,
@@ -210,7 +215,7 @@ impl Runner {
             Err(NotStarted::End(end)) => return Ok(end),
             Err(NotStarted::Store(error)) => return Err(error),
         };
-        let walk = run.walk().await;
+        let walk = run.walk_and_review().await;
         run.show();
         let end = match walk {
             Walk::Stopped(Stop::Store(error)) => return Err(error),
@@ -233,6 +238,8 @@ pub struct RunRequest {
     pub given: serde_json::Map<String, serde_json::Value>,
     /// Words to draft a workflow from; it has no name yet.
     pub words: Option<String>,
+    /// A goal to plan for; the plan has no name yet.
+    pub goal: Option<String>,
     /// Whether a person started it, who thereby allows all that its plan may take.
     pub is_persons: bool,
     /// An earlier run to take results from, and the step from which on to run again.

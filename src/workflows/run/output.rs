@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::attempts::{Assignment, AttemptError};
 use super::context::shown;
-use crate::agents::{AgentTask, Job};
+use crate::agents::{AgentTask, Job, Report};
 use crate::skills::schema_misfit;
 use crate::workflows::Rule;
 use crate::workflows::definition::{Agent, Format};
@@ -76,6 +76,15 @@ struct Verdict {
     reason: String,
 }
 
+/// An agent's answer as an output of this format: of one with a role all that it said, or its data where JSON is wanted.
+pub(super) fn of(report: &Report, format: Option<Format>) -> Result<Value, String> {
+    match (&report.answer, format) {
+        (Some(answer), Some(Format::Json)) if !answer.data.is_null() => Ok(answer.data.clone()),
+        (Some(_), Some(Format::Text | Format::Markdown) | None) => Ok(Value::String(report.whole())),
+        _ => read(&report.result, format),
+    }
+}
+
 /// An agent's text as an output of this format.
 pub(super) fn read(text: &str, format: Option<Format>) -> Result<Value, String> {
     let text = text.trim();
@@ -96,7 +105,7 @@ pub(super) fn read(text: &str, format: Option<Format>) -> Result<Value, String> 
 }
 
 /// The JSON in an answer: the whole answer, its fence, or from its first bracket on.
-fn first_json(text: &str) -> Option<Value> {
+pub(super) fn first_json(text: &str) -> Option<Value> {
     let bare = unfenced(text);
     if let Ok(value) = serde_json::from_str(&bare) {
         return Some(value);

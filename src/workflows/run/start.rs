@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::state::{State, StepOutcome, StepResult};
 use super::{NotStarted, Run, RunRequest, Runner};
 use crate::clock::utc;
+use crate::config;
 use crate::domain::{RunStatus, Taint};
 use crate::journal::{Scope, fail_point};
 use crate::skills::Registry;
@@ -21,7 +22,7 @@ use crate::workflows::check::CheckContext;
 use crate::workflows::definition::{Step, Workflow};
 use crate::workflows::language::inputs::{Inputs, resolve};
 use crate::workflows::view::diagram::Diagram;
-use crate::workflows::view::estimate;
+use crate::workflows::view::estimate::{self, Estimate};
 use crate::workflows::view::plan::EstimateContext;
 use crate::workflows::{ancestors, date_values, parse};
 
@@ -46,6 +47,7 @@ impl Runner {
             self.allow(scope, registry, &workflow);
         }
         let rows = executions::of_agent(&scope.store, &row.id).await?;
+        let plan = runs::plan(&scope.store, &row.id).await?;
         let seed_taint = match &kept.rerun_of {
             Some(earlier) => executions::taint(&scope.store, earlier).await?,
             None => Taint::default(),
@@ -60,6 +62,7 @@ impl Runner {
             registry,
             row,
             titles: Diagram::of(&workflow).nodes.into_iter().map(|node| node.title).collect(),
+            plan: plan.map(|plan| serde_json::from_str(&plan.body).unwrap_or_default()),
             zone: scope.zone,
             slots: slots.unwrap_or_else(|| Arc::new(Semaphore::new(max))),
             deadline: workflow.timeout.map(|timeout| Instant::now() + timeout),
@@ -74,7 +77,18 @@ impl Runner {
 
     /// Lets the turn have what the workflow takes at most, and the run's own agent.
     fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow) {
-        let all = self.workflows.current();
+        let (most, _) = self.estimate(scope, registry, workflow);
+        scope.budget.allow(most.agents.1.saturating_add(1), most.skill_calls.1);
+    }
+
+    /// What a run of the workflow takes, and its cost in US dollars if all prices are known.
+    pub(super) fn estimate(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        workflow: &Workflow,
+    ) -> (Estimate, Option<(f64, f64)>) {
+        let (all, roles) = (self.workflows.current(), self.agents.roles.current());
         let workflows: Vec<&Workflow> = all.workflows.iter().collect();
         let context = EstimateContext {
             context: CheckContext {
@@ -83,13 +97,18 @@ impl Runner {
                 workflows: &workflows,
             },
             limits: &scope.budget.limits,
+            roles: Some(&roles),
             model: "",
-            price: None,
+            price: self.agents.model.price().map(|price| config::Price {
+                input: price.input,
+                cached_input: price.cached_input,
+                output: price.output,
+            }),
             is_free: false,
             values: None,
         };
-        let most = estimate::workflow(workflow, &context);
-        scope.budget.allow(most.agents.1.saturating_add(1), most.skill_calls.1);
+        let estimate = estimate::workflow(workflow, &context);
+        (estimate, estimate.cost(&context))
     }
 
     /// Creates a run, once it has everything it needs.
@@ -141,6 +160,9 @@ impl Runner {
     ) -> Result<Workflow, NotStarted> {
         if let Some(words) = &request.words {
             return self.drafted(scope, registry, row, words).await;
+        }
+        if let Some(goal) = &request.goal {
+            return self.planned(scope, registry, row, goal).await;
         }
         let workflows = self.workflows.current();
         let name = &request.workflow;

@@ -1,5 +1,7 @@
 //! The state of a run's steps, and their results.
 
+mod reviews;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +13,8 @@ use crate::store::executions::ExecutionRow;
 use crate::workflows::language::definition::Workflow;
 use crate::workflows::language::template::Values;
 use crate::workflows::view::report::StepStatus;
+pub(super) use reviews::Redo;
+use reviews::Reviews;
 
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +128,7 @@ struct Inner {
     rows: HashMap<String, ExecutionRow>,
     /// Keys that already count towards the turn's agents.
     counted: HashSet<String>,
+    reviews: Reviews,
     /// `inputs` and the dates.
     given: Map<String, Value>,
     values: Option<Values>,
@@ -149,6 +154,7 @@ impl State {
             aliases: workflow.steps.iter().map(|step| step.output.store_as.clone()).collect(),
             counted: counted.collect(),
             rows,
+            reviews: Reviews::default(),
             given,
             values: None,
         };

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempts::{Assignment, Failure, Outcome, Worker};
 use super::context::{TemplateScope, shown};
 use super::state::{StepOutcome, StepResult};
-use super::{Run, RunRequest, SHORT_WAIT, StepError, Stop};
+use super::{Run, RunRequest, SHORT_WAIT, StepError, Stop, keys};
 use crate::agents::{AgentEnd, AgentTask, Report};
 use crate::journal::Scope;
 use crate::store::StoreError;
@@ -21,7 +21,7 @@ impl Run<'_> {
     /// Runs or resumes a step.
     pub(super) async fn step(&self, at: usize) -> Result<StepResult, Stop> {
         let step = &self.workflow.steps[at];
-        if let Some(result) = self.seed.get(&step.id) {
+        if let Some(result) = self.seed.get(&step.id).filter(|_| self.state.redo_of(&step.id).is_none()) {
             return Ok(result.clone());
         }
         let ready = self.state.ready_since(at, self.kept.started_at);
@@ -84,7 +84,15 @@ impl Run<'_> {
     /// A step of one worker.
     async fn single(&self, scope: &StepScope<'_>, worker: Worker<'_>) -> Result<StepResult, StepError> {
         let context = self.input_of(scope.step, None, &scope.templates)?;
-        let assignment = scope.assignment(scope.step.id.clone(), worker, context);
+        let (key, context) = match self.state.redo_of(&scope.step.id) {
+            Some(redo) => {
+                let more = self.what_falls_short(&scope.step.id, &redo).await?;
+                let context = context.into_iter().chain([more]).collect::<Vec<_>>().join("\n\n");
+                (keys::again(&scope.step.id), Some(context))
+            }
+            None => (scope.step.id.clone(), context),
+        };
+        let assignment = scope.assignment(key, worker, context);
         Ok(self.work(&assignment).await?.into())
     }
 

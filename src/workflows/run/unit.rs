@@ -33,8 +33,12 @@ impl Run<'_> {
         }
         job.task.agent_id = self.name_of(key);
         let row = self.open(key, &job).await?;
-        // The file is configuration: what it names is named by whoever runs this installation.
-        let scope = Scope { cancel: cancel.clone(), ..self.scope.with_words_of(&self.kept.text) };
+        // A file is configuration: what it names is named by whoever runs this installation. A model wrote the plan.
+        let scope = match self.plan.is_some() {
+            true => self.scope.clone(),
+            false => self.scope.with_words_of(&self.kept.text),
+        };
+        let scope = Scope { cancel: cancel.clone(), ..scope };
         let end = self.runner.agents.run(&scope, self.registry, &row, job).await?;
         drop(slot);
         self.settle(key, row, end).await
@@ -62,6 +66,7 @@ impl Run<'_> {
         let now = self.scope.store.now();
         let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
         row.taint = self.taint();
+        row.role = job.task.assigned.is_some().then(|| job.task.role.clone()).flatten();
         row.direct = i64::from(job.task.is_direct());
         let mut batch = self.scope.batch();
         executions::insert(&mut batch, &row, &self.scope.conversation.id);

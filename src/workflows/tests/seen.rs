@@ -219,6 +219,7 @@ fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -
     let context = EstimateContext {
         context,
         limits: &limits,
+        roles: None,
         model: "m",
         price,
         is_free: price.is_none(),

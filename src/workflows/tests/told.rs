@@ -15,6 +15,9 @@ fn step(id: &str, agent: &str, status: &str, error: Option<&str>) -> StepReport 
         duration_ms: if was_at_work { 4_100 } else { 0 },
         output_bytes: if status == "completed" { 1_234 } else { 0 },
         error: error.map(str::to_owned),
+        spent: None,
+        review: None,
+        redone: false,
     }
 }
 
@@ -33,6 +36,8 @@ fn report(status: &str, steps: Vec<StepReport>, output: &str) -> Report {
         duration_ms: 12_345,
         output: output.to_owned(),
         warnings: Vec::new(),
+        forecast: None,
+        spent: None,
     };
     Report { run, steps }
 }

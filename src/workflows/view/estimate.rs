@@ -122,7 +122,31 @@ fn at_depth(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) ->
             }
         }
     }
-    chosen.into_values().fold(all, Estimate::and)
+    let all = chosen.into_values().fold(all, Estimate::and);
+    match &workflow.review {
+        Some(role) => all.times(1, 2).and(review(workflow, role, context)),
+        None => all,
+    }
+}
+
+/// The agents that judge a run: one, and another one of what was done again.
+fn review(workflow: &Workflow, role: &str, context: &EstimateContext<'_>) -> Estimate {
+    let role = context.roles.and_then(|roles| roles.get(role));
+    let skills = role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
+    let most = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
+    let calls = Range(1, u64::from(skills).saturating_add(1).min(most));
+    let steps = u64::try_from(workflow.steps.len()).unwrap_or(u64::MAX);
+    let mission = Range(FRAME, FRAME).and(RESULT.times(steps, steps));
+    let one = Estimate {
+        agents: Range(1, 1),
+        model_calls: calls,
+        skill_calls: Range(0, u64::from(skills)),
+        prompt_tokens: mission.times(calls.0, calls.1),
+        completion_tokens: ANSWER.times(calls.0, calls.1),
+        is_unpriced: role
+            .is_some_and(|role| role.model.as_deref().is_some_and(|model| model != context.model)),
+    };
+    one.times(1, 2)
 }
 
 fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: usize) -> Estimate {
@@ -189,17 +213,23 @@ fn agent(workflow: &Workflow, agent: &Agent, context: &EstimateContext<'_>) -> E
 }
 
 fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate {
-    let skills = if agent.skills.is_empty() { 0 } else { u64::from(context.limits.skill_calls_per_agent) };
+    let role = agent.as_role.as_deref().and_then(|name| context.roles?.get(name));
+    let is_without = agent.skills.is_empty() && (role.is_none() || agent.names_skills);
+    let most_skills =
+        role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
+    let skills = if is_without { 0 } else { u64::from(most_skills) };
     // Rules that no check was made of are judged by a model, all in one call.
     let judged = u64::from(agent.validation.rules.iter().any(|rule| rule.checks().is_empty()));
-    let calls = Range(1 + judged, 1 + skills + judged);
+    let most_calls = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
+    let calls = Range(1 + judged, (1 + skills).min(most_calls) + judged);
     let mission = FRAME + u64::try_from(agent.prompt.source().len() / 4).unwrap_or(u64::MAX);
     let outputs = agent.prompt.names().iter().filter(|name| !name.starts_with("inputs.")).count();
     let outputs = RESULT.times(0, u64::try_from(outputs).unwrap_or(u64::MAX));
     // Each call carries what the skills brought before it.
     let brought = RESULT.times(0, skills * (skills + 1) / 2);
     let prompt = Range(mission, mission).and(outputs).times(calls.0, calls.1).and(brought);
-    let own = agent.model.as_deref().is_some_and(|model| model != context.model);
+    let model = agent.model.as_deref().or(role.and_then(|role| role.model.as_deref()));
+    let own = model.is_some_and(|model| model != context.model);
     let one = Estimate {
         agents: Range(1, 1),
         model_calls: calls,

@@ -1,5 +1,6 @@
 //! What people see of a workflow and of its runs: explanation, drawings, dry run, report.
 
+mod comparison;
 pub(crate) mod diagram;
 pub(crate) mod draw;
 pub(crate) mod estimate;
@@ -8,6 +9,6 @@ pub(crate) mod layout;
 pub(crate) mod mermaid;
 pub mod plan;
 pub mod report;
-mod report_text;
+pub(crate) mod report_text;
 pub(crate) mod status;
 pub(crate) mod svg;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::diagram::{Diagram, branches};
 use super::estimate::{self, Estimate, Range};
 use crate::config::{Limits, Policy, Price};
+use crate::roles::RoleSet;
 use crate::skills::risk::policy;
 use crate::trace::text::{clean, cost, count, one_line};
 use crate::workflows::check::CheckContext;
@@ -22,6 +23,8 @@ pub struct EstimateContext<'s> {
     pub context: CheckContext<'s>,
     /// The limits.
     pub limits: &'s Limits,
+    /// The roles that agents may have.
+    pub roles: Option<&'s RoleSet>,
     /// The agents' model, as it is configured.
     pub model: &'s str,
     /// Its price.

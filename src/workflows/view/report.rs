@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunStatus, words};
+use crate::workflows::plans::Forecast;
 
 /// A run's report: `workflow show --json` is exactly this.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The run as a whole.
     pub run: RunReport,
@@ -39,7 +40,7 @@ pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
 }
 
 /// A run as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Its id.
     pub id: String,
@@ -65,10 +66,37 @@ pub struct RunReport {
     pub output: String,
     /// Warnings.
     pub warnings: Vec<String>,
+    /// What it was expected to take, if it was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
+    /// What its model calls took, if it was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// What model calls took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// How many.
+    pub model_calls: i64,
+    /// Tokens of requests and answers.
+    pub tokens: i64,
+    /// US dollars; 0 if no price is known.
+    pub cost_usd: f64,
+}
+
+/// What a review says of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepReview {
+    /// Whether its success criteria are fulfilled.
+    pub fulfilled: bool,
+    /// Why, or why not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 /// A step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     /// Its id.
     pub id: String,
@@ -84,4 +112,13 @@ pub struct StepReport {
     pub output_bytes: usize,
     /// Why it failed.
     pub error: Option<String>,
+    /// What its model calls took, those of agents below it among them, if the run was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+    /// What the review says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<StepReview>,
+    /// Whether it was done again after a review.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redone: bool,
 }

@@ -27,7 +27,10 @@ impl Report {
         let mut parts = vec![self.head(usize::MAX, ToOwned::to_owned)];
         let output = self.run.output.split('\t').map(clean).collect::<Vec<_>>().join("\t");
         parts.push(if output.trim().is_empty() { self.no_output() } else { output });
-        parts.push(self.table(width, usize::MAX));
+        parts.push(match self.comparison("Plan and result", ToOwned::to_owned) {
+            Some(compared) => compared,
+            None => self.table(width, usize::MAX),
+        });
         parts.push(self.warnings("Warnings", usize::MAX, ToOwned::to_owned));
         parts.extend(
             self.again().map(|words| format!("To run it again from there: adjutant workflow {words}")),
@@ -75,9 +78,12 @@ impl Report {
 
     /// The rest of the message, around these parts in its middle and at its end.
     fn around(&self, middle: &str, end: &str) -> String {
-        let table = self.table(NARROW, MOST_STEPS);
         let mut parts = vec![self.head(MOST_LINES, escaped), middle.to_owned()];
-        parts.push(if table.is_empty() { table } else { fenced(&format!("{table}\n")) });
+        parts.push(match (self.comparison("**Plan and result**", escaped), self.table(NARROW, MOST_STEPS)) {
+            (Some(compared), _) => compared,
+            (None, table) if table.is_empty() => table,
+            (None, table) => fenced(&format!("{table}\n")),
+        });
         parts.push(self.warnings("**Warnings**", MOST_LINES, escaped));
         parts.extend(self.again().map(|words| format!("To run it again from there: `/{words}`")));
         parts.push(end.to_owned());
@@ -120,7 +126,8 @@ impl Report {
             retries => Some(format!("{retries} retries")),
         });
         facts.push(format!("{}{so_far}", duration(run.duration_ms)));
-        format!("{} {what}: {}", one_line(&run.workflow), facts.join(", "))
+        let name = if run.forecast.is_some() { "The plan".to_owned() } else { one_line(&run.workflow) };
+        format!("{name} {what}: {}", facts.join(", "))
     }
 
     fn no_output(&self) -> String {
@@ -249,7 +256,7 @@ fn size(bytes: usize) -> String {
 }
 
 /// A text with Markdown escaped.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for (at, letter) in text.char_indices() {

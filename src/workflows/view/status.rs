@@ -48,6 +48,8 @@ pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report,
             duration_ms: (kept.ended_at.unwrap_or_else(|| store.now()) - kept.started_at).max(0),
             output: String::new(),
             warnings: Vec::new(),
+            forecast: None,
+            spent: None,
         },
         steps,
     })
@@ -111,5 +113,8 @@ fn step_report(step: &Step, agent: Option<String>, units: &[(&ExecutionRow, &str
         duration_ms: began.zip(ended).map_or(0, |(began, ended)| (ended - began).max(0)),
         output_bytes: last.and_then(|row| row.result.as_ref()).map_or(0, String::len),
         error,
+        spent: None,
+        review: None,
+        redone: false,
     }
 }

@@ -1,0 +1,167 @@
+//! `adjutant plan`: makes a plan, asks, carries it out; shows and saves plans.
+
+use std::fmt::Write as _;
+use std::io::{Write as _, stderr};
+use std::process::ExitCode;
+
+use chrono_tz::Tz;
+
+use super::workflow::run::{RunEnd, converse, ended};
+use super::workflow::{on_store, runs as reports};
+use super::{CliError, PlanArgs, PlanCommand as Command, columns, out};
+use crate::clock::utc;
+use crate::config::Config;
+use crate::domain::TurnStatus;
+use crate::store::runs::{self, PlanRow};
+use crate::store::turns;
+use crate::store::{Store, StoreError};
+use crate::trace::text::{cut, one_line};
+use crate::wording;
+use crate::workflows::draft;
+use crate::workflows::is_name;
+use crate::workflows::plans::{self, Plan};
+
+/// Columns of a goal in the list.
+const GOAL: usize = 60;
+
+/// Runs `adjutant plan`.
+pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
+    let text = match &args.command {
+        None => return make(config, args).await,
+        Some(Command::List { limit }) => {
+            on_store(config, async |store| Ok(list(store, config.assistant.timezone, *limit).await?)).await?
+        }
+        Some(Command::Show { id }) => {
+            on_store(config, async |store| show(store, id.as_deref().unwrap_or_default()).await).await?
+        }
+        Some(Command::Save { id, name }) => {
+            on_store(config, async |store| save(config, store, id, name).await).await?
+        }
+    };
+    out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a plan and, after the yes, carries it out.
+async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
+    let goal = one_line(args.goal.as_deref().unwrap_or_default());
+    if goal.is_empty() {
+        return Err(CliError::Usage("say what to plan for: adjutant plan \"GOAL\"".to_owned()));
+    }
+    let (end, place) = converse(config, "plan", format!("/plan {goal}")).await;
+    let turn = match end? {
+        RunEnd::Report(report) => {
+            out(&if args.json { reports::json(&report)? } else { report.text(columns()) })?;
+            return ended(&report, &place);
+        }
+        RunEnd::Answered(turn) => turn,
+    };
+    match &turn.answer {
+        Some(answer) if turn.status == TurnStatus::Completed => {
+            out(&format!("{answer}\n"))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(answer) => Err(CliError::plain(answer.clone())),
+        None => {
+            // Without a stderr there is nowhere to report it.
+            let _ =
+                writeln!(stderr(), "The plan waits for your answer: adjutant chat --conversation {place}");
+            Ok(ExitCode::from(1))
+        }
+    }
+}
+
+/// What became of a plan.
+enum State {
+    Waits,
+    Dropped,
+    Ran,
+}
+
+async fn state(store: &Store, row: &PlanRow) -> Result<State, StoreError> {
+    if runs::by_id(store, &row.id).await?.is_some() {
+        return Ok(State::Ran);
+    }
+    let turn = turns::by_id(store, &row.turn_id).await?;
+    Ok(if turn.is_some_and(|turn| turn.ended_at.is_none()) { State::Waits } else { State::Dropped })
+}
+
+async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError> {
+    let rows = runs::plans_beginning_with(store, "", limit.into()).await?;
+    if rows.is_empty() {
+        return Ok("there is no plan yet; `adjutant plan \"GOAL\"` makes one\n".to_owned());
+    }
+    let mut out = String::new();
+    for row in &rows {
+        let status = match state(store, row).await? {
+            State::Waits => "waiting".to_owned(),
+            State::Dropped => "dropped".to_owned(),
+            State::Ran => match runs::by_id(store, &row.id).await? {
+                Some(run) => run.status.to_string(),
+                None => String::new(),
+            },
+        };
+        let at = utc(row.created_at).with_timezone(&zone).format("%Y-%m-%d %H:%M");
+        let _ = writeln!(out, "{}  {status:9}  {at}  {}", row.id, cut(&one_line(&row.goal), GOAL));
+    }
+    if rows.len() == usize::from(limit) {
+        let _ = writeln!(out, "These are the newest {limit}; --limit shows more.");
+    }
+    Ok(out)
+}
+
+/// The plan whose id begins like this, the newest for no beginning.
+async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan), CliError> {
+    let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
+    if found.is_empty() {
+        return Err(CliError::plain(match beginning {
+            "" => "there is no plan yet; `adjutant plan \"GOAL\"` makes one".to_owned(),
+            _ => format!("there is no plan {}; `adjutant plan list` shows all", one_line(beginning)),
+        }));
+    }
+    if found.len() > 1 && !beginning.is_empty() {
+        let beginning = one_line(beginning);
+        return Err(CliError::plain(format!("several plans begin with '{beginning}'; write more of the id")));
+    }
+    let row = found.swap_remove(0);
+    let plan = serde_json::from_str(&row.body);
+    let gone = |_| CliError::plain(format!("plan {} was emptied, as [retention] says", row.id));
+    Ok((row.clone(), plan.map_err(gone)?))
+}
+
+async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
+    let (row, plan) = find(store, beginning).await?;
+    let workflow = plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain(wording::plans::GONE))?;
+    let mut text = format!("{}  version {}\n\n", row.id, row.version);
+    text.push_str(&plans::for_terminal(&plan, &row.goal, &workflow));
+    text.push_str("\n\n");
+    match (state(store, &row).await?, runs::by_id(store, &row.id).await?) {
+        (_, Some(run)) => text.push_str(&reports::report(store, &run).await?.text(columns())),
+        (State::Waits, None) => text.push_str("It waits for its person's answer.\n"),
+        (State::Dropped | State::Ran, None) => text.push_str("It was dropped. Nothing was done.\n"),
+    }
+    Ok(text)
+}
+
+async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Result<String, CliError> {
+    if !is_name(name) {
+        return Err(CliError::plain(format!(
+            "'{}' isn't a valid workflow name: use letters, digits, '-' and '_', such as board-meeting",
+            one_line(name)
+        )));
+    }
+    let (row, plan) = find(store, beginning).await?;
+    let Some(folder) = config.skills.paths.first().map(|path| path.join("workflows")) else {
+        return Err(CliError::plain(wording::runs::NO_FOLDER));
+    };
+    let plan = Plan { name: name.to_owned(), ..plan };
+    let workflow = plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain(wording::plans::GONE))?;
+    let path = draft::save(&folder, name, &workflow.text).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
+            "there is a workflow {name} in {} already; choose another name",
+            folder.display()
+        )),
+        _ => CliError::failed(format!("{name} can't be saved in {}", folder.display()), error),
+    })?;
+    Ok(format!("{}\n", wording::runs::saved(&path.display().to_string(), name)))
+}

@@ -1,0 +1,175 @@
+//! A planner's answer as a plan, or what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{MAX_STEPS, Plan, PlanStep, REVIEWER, file};
+use crate::agents::{AgentTask, Answer, Assignment};
+use crate::domain::Effects;
+use crate::journal::Limits;
+use crate::roles::RoleSet;
+use crate::trace::text::one_line;
+use crate::workflows::{CheckContext, is_name};
+
+/// A longer answer is refused, in bytes.
+const MAX_ANSWER: usize = 60_000;
+/// A longer text of a step is refused, in bytes.
+const MAX_TEXT: usize = 4_000;
+/// More errors at once don't help.
+const MAX_ERRORS: usize = 10;
+
+/// What a plan is checked against.
+pub struct PlanContext<'a> {
+    /// The skills and the workflows.
+    pub check: CheckContext<'a>,
+    /// The roles.
+    pub roles: &'a RoleSet,
+    /// What the person may use in this place.
+    pub offered: &'a BTreeMap<String, Effects>,
+    /// The turn's limits.
+    pub limits: &'a Limits,
+}
+
+/// The plan in a planner's answer, or its errors as sentences for the planner.
+pub fn read(
+    text: &str,
+    answer: Option<&Answer>,
+    (name, goal): (&str, &str),
+    context: &PlanContext<'_>,
+) -> Result<Plan, Vec<String>> {
+    let one = |error: &str| vec![error.to_owned()];
+    let given = answer.map(|answer| answer.data.clone()).filter(has_steps).or_else(|| in_text(text));
+    let Some(given) = given else {
+        return Err(one("the planner's answer holds no plan: it must be a JSON object with `steps`"));
+    };
+    let steps = given["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
+    match steps.len() {
+        0 => return Err(one("`steps` is empty: a plan has at least one step")),
+        1..=MAX_STEPS => {}
+        many => {
+            let error = format!(
+                "it has {many} steps, and at most {MAX_STEPS} are possible; a step is one result, not one action"
+            );
+            return Err(vec![error]);
+        }
+    }
+    if given.to_string().len() > MAX_ANSWER {
+        return Err(one("the plan is too long: say it more briefly"));
+    }
+    let mut errors = Vec::new();
+    let steps: Vec<PlanStep> = (1..)
+        .zip(steps)
+        .filter_map(|(number, step)| self::step(number, step, context, &mut errors))
+        .collect();
+    for (at, step) in steps.iter().enumerate() {
+        if steps[..at].iter().any(|other| other.id == step.id) {
+            errors.push(format!("there are two steps called '{}'", step.id));
+        }
+    }
+    if context.roles.get(REVIEWER).is_none() {
+        errors.push(context.roles.missing(REVIEWER));
+    }
+    let plan = Plan {
+        name: name.to_owned(),
+        steps,
+        uncertain: texts(&given["uncertain"]),
+        will_ask: texts(&given["will_ask"]),
+        ..Plan::default()
+    };
+    if errors.is_empty() {
+        let yaml = file::yaml(&plan, goal);
+        let (_, problems) = crate::workflows::check(&format!("{name}.yaml"), &yaml, &context.check);
+        errors.extend(problems.iter().map(|problem| one_line(&problem.message)));
+    }
+    errors.truncate(MAX_ERRORS);
+    if errors.is_empty() { Ok(plan) } else { Err(errors) }
+}
+
+fn has_steps(value: &Value) -> bool {
+    value.get("steps").is_some()
+}
+
+/// The object with `steps` in a text that may say something around it.
+fn in_text(text: &str) -> Option<Value> {
+    let begins = text.find('{')?;
+    let value: Value = serde_json::Deserializer::from_str(&text[begins..]).into_iter().next()?.ok()?;
+    [&value["data"], &value].into_iter().find(|value| has_steps(value)).cloned()
+}
+
+fn step(
+    number: usize,
+    step: &Value,
+    context: &PlanContext<'_>,
+    errors: &mut Vec<String>,
+) -> Option<PlanStep> {
+    let id = id(&step["id"]);
+    if !is_name(&id) {
+        errors
+            .push(format!("step {number} has no usable `id`: letters, digits and _, starting with a letter"));
+        return None;
+    }
+    let before = errors.len();
+    let mut text = |key: &str| {
+        let text = texts(&step[key]).join("; ");
+        match text.len() {
+            0 => errors.push(format!("step '{id}' has no `{key}`")),
+            1..=MAX_TEXT => {}
+            _ => errors.push(format!("step '{id}': `{key}` is longer than {MAX_TEXT} bytes")),
+        }
+        text
+    };
+    let (task, role, success_criteria) = (text("task"), text("role"), text("success_criteria"));
+    let mut skills = texts(&step["skills"]);
+    skills.sort();
+    skills.dedup();
+    let needs = step["depends_on"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let depends_on = needs.iter().map(self::id).collect();
+    let found = PlanStep { id, task, role, skills, depends_on, success_criteria };
+    if errors.len() == before
+        && let Err(error) = assigned(&found, context)
+    {
+        errors.push(format!("step '{}': {error}", found.id));
+    }
+    Some(found)
+}
+
+/// Whether its role may have its skills. The check of workflows names those that don't exist.
+fn assigned(step: &PlanStep, context: &PlanContext<'_>) -> Result<(), String> {
+    let role = context.roles.get(&step.role).ok_or_else(|| context.roles.missing(&step.role))?;
+    if step
+        .skills
+        .iter()
+        .any(|name| context.check.skills.get(name).is_none_or(|skill| skill.workflow().is_some()))
+    {
+        return Ok(());
+    }
+    let asked = Some(step.skills.clone());
+    let (offered, limits) = (context.offered, context.limits);
+    let assignment = Assignment { role, asked, parent: None, success_criteria: None, offered, limits };
+    assignment.apply(AgentTask::default()).map(drop)
+}
+
+/// A step's id. Models like hyphens, which templates can't have, and numbers.
+fn id(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.trim().replace(['-', ' '], "_"),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    };
+    if text.starts_with(|letter: char| letter.is_ascii_digit()) { format!("step_{text}") } else { text }
+}
+
+/// A list of texts; models write one text where they have one, too.
+fn texts(value: &Value) -> Vec<String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let all = match value {
+        Value::Array(all) => all.iter().map(text).collect(),
+        one => vec![text(one)],
+    };
+    all.into_iter().filter(|text: &String| !text.is_empty()).collect()
+}

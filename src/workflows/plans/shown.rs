@@ -1,0 +1,87 @@
+//! A plan as a person reads it before saying yes.
+
+use super::{Forecast, Plan};
+use crate::trace::text::{count, cut, one_line};
+use crate::workflows::Workflow;
+use crate::workflows::view::draw;
+use crate::workflows::view::report_text::escaped;
+
+/// The longest text of a step, in characters.
+const LONGEST: usize = 400;
+/// How many uncertain things and questions are shown.
+const MOST_LINES: usize = 10;
+
+/// How a plan is written for a place.
+struct Style {
+    bold: fn(&str) -> String,
+    quote: fn(&str) -> String,
+    draw: fn(&Workflow) -> String,
+}
+
+/// The plan, as Markdown for a chat.
+pub fn for_chat(plan: &Plan, goal: &str, workflow: &Workflow, is_changed: bool) -> String {
+    let title = if is_changed { "Changed plan" } else { "Plan" };
+    let style = Style { bold: |text| format!("**{text}**"), quote: escaped, draw: draw::for_chat };
+    text(title, plan, goal, workflow, &style)
+}
+
+/// The plan for a terminal.
+pub fn for_terminal(plan: &Plan, goal: &str, workflow: &Workflow) -> String {
+    let style = Style {
+        bold: ToOwned::to_owned,
+        quote: ToOwned::to_owned,
+        draw: |workflow| draw::draw(workflow, 100),
+    };
+    text("Plan", plan, goal, workflow, &style)
+}
+
+/// What it is for, its drawing, its steps, and what it may take.
+fn text(title: &str, plan: &Plan, goal: &str, workflow: &Workflow, style: &Style) -> String {
+    let line = |text: &str| (style.quote)(&cut(&one_line(text), LONGEST));
+    let head = (style.bold)(&format!("{title}: {}", line(goal)));
+    let mut text = format!("{head}\n\n{}\n", (style.draw)(workflow).trim_end());
+    for (number, step) in (1..).zip(&plan.steps) {
+        let (id, role) = ((style.bold)(&line(&step.id)), line(&step.role));
+        text.push_str(&format!("\n{number}. {id} ({role}): {}", line(&step.task)));
+        text.push_str(&format!("\n   Done when: {}", line(&step.success_criteria)));
+    }
+    for (title, lines) in [("Uncertain", &plan.uncertain), ("You'll be asked", &plan.will_ask)] {
+        if !lines.is_empty() {
+            let lines: Vec<String> =
+                lines.iter().take(MOST_LINES).map(|text| format!("- {}", line(text))).collect();
+            text.push_str(&format!("\n\n{}\n{}", (style.bold)(title), lines.join("\n")));
+        }
+    }
+    text.push_str(&format!("\n\n{}", takes(&plan.forecast)));
+    text
+}
+
+/// What it takes, in a sentence.
+fn takes(forecast: &Forecast) -> String {
+    let range = |(least, most): (u64, u64)| match least == most {
+        true => rounded(least),
+        false => format!("{} to {}", rounded(least), rounded(most)),
+    };
+    let cost = match forecast.cost_usd {
+        None => "unknown cost, because the model's price isn't known".to_owned(),
+        Some((_, 0.0)) => "no cost".to_owned(),
+        Some((least, most)) => format!("${least:.2} to ${most:.2}"),
+    };
+    format!(
+        "It takes {} agents, the reviewer at the end among them, {} model calls, {} skill calls, {} tokens, {cost}.",
+        range(forecast.agents),
+        range(forecast.model_calls),
+        range(forecast.skill_calls),
+        range(forecast.tokens),
+    )
+}
+
+/// An estimate, no more exact than it can be.
+fn rounded(number: u64) -> String {
+    match number {
+        0..1_000 => count(number),
+        1_000..100_000 => count(number / 100 * 100),
+        100_000..1_000_000 => count(number / 1_000 * 1_000),
+        _ => format!("{}.{} million", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,66 @@
+//! A run beside what was expected of it: what became of each step, what it took, and where it differs from the plan.
+
+use super::report::{Report, Spent, StepReport, StepStatus};
+use crate::trace::text::{cost, count, cut, one_line, several};
+
+/// Columns of a reason.
+const LONGEST: usize = 300;
+
+impl Report {
+    /// A line for each step and one for all; none for a run that nobody judged.
+    pub(super) fn comparison(&self, title: &str, quote: fn(&str) -> String) -> Option<String> {
+        let all = self.run.spent?;
+        let mut text = title.to_owned();
+        for step in &self.steps {
+            let agent =
+                step.agent.as_deref().map(|agent| format!(" ({})", one_line(agent))).unwrap_or_default();
+            let mut line = format!("{}{agent}: {}", one_line(&step.id), deed(step));
+            if let Some(spent) = step.spent.filter(|spent| spent.model_calls > 0) {
+                line.push_str(&format!("; {}", took(&spent)));
+            }
+            text.push_str(&format!("\n- {}", quote(&cut(&line, LONGEST))));
+        }
+        text.push_str(&format!("\n\nIt took {} in all", took(&all)));
+        if let Some(forecast) = self.run.forecast {
+            let (least, most) = forecast.model_calls;
+            text.push_str(&format!("; planned were {} to {} model calls", count(least), count(most)));
+            if let Some((least, most)) = forecast.cost_usd.filter(|(_, most)| *most > 0.0) {
+                text.push_str(&format!(" and ${least:.2} to ${most:.2}"));
+            }
+        }
+        text.push('.');
+        Some(text)
+    }
+}
+
+/// What became of a step, compared with the plan.
+fn deed(step: &StepReport) -> String {
+    match step.status {
+        StepStatus::Completed => {}
+        StepStatus::Skipped => return "not reached".to_owned(),
+        StepStatus::Pending => return "to do".to_owned(),
+        other => return other.to_string(),
+    }
+    let how = match (step.redone, step.attempts) {
+        (true, _) => "done again after the review",
+        (false, ..=1) => "done",
+        (false, _) => "done after more than one try",
+    };
+    match &step.review {
+        None => format!("{how}, not reviewed"),
+        Some(review) if review.fulfilled && how == "done" => "done as planned".to_owned(),
+        Some(review) if review.fulfilled => format!("{how}, now as planned"),
+        Some(review) => format!("{how}, but it falls short: {}", one_line(&review.reason)),
+    }
+}
+
+fn took(spent: &Spent) -> String {
+    let mut text = several(spent.model_calls, "model call");
+    if spent.tokens > 0 {
+        text.push_str(&format!(", {} tokens", count(u64::try_from(spent.tokens).unwrap_or(0))));
+    }
+    if spent.cost_usd > 0.0 {
+        text.push_str(&format!(", {}", cost(spent.cost_usd)));
+    }
+    text
+}

@@ -1,0 +1,269 @@
+//! `/plan`: a goal becomes a plan, the person is asked, it runs, a reviewer judges it, and the report compares.
+
+use adjutant::config::Policy;
+use adjutant::domain::RunStatus;
+use adjutant::model::Request;
+use adjutant::store::runs;
+use adjutant::workflows::view::report::Report;
+use serde_json::{Value, json};
+
+use crate::app::{Heard, TestApp, scripted, scripted_with, skill, user_text, without_receipts};
+use crate::roles::mission;
+use crate::scripted::{Reply, Scripted, Who, has_results, text};
+
+const GOAL: &str = "/plan prepare the board meeting: find the three figures, add a task for the room";
+
+fn step(id: &str, role: &str, skills: &[&str], needs: &[&str]) -> Value {
+    json!({"id": id, "task": format!("do {id}"), "role": role, "skills": skills, "depends_on": needs,
+           "success_criteria": format!("{id} is there")})
+}
+
+fn plan_of(steps: &[Value]) -> Reply {
+    let data = json!({"steps": steps, "uncertain": ["which year"], "will_ask": ["whether to add the task"]});
+    text(json!({"summary": "A plan.", "data": data}).to_string())
+}
+
+fn two_steps() -> Reply {
+    let room = step("room", "executor", &["tasks.create"], &["figures"]);
+    plan_of(&[step("figures", "researcher", &["tasks.search"], &[]), room])
+}
+
+/// Whose request it is, by the role's own words.
+fn is_role(request: &Request, role: &str) -> bool {
+    let first = &request.messages[0].text;
+    first.starts_with(&format!("You are a {role}.")) || first.starts_with(&format!("You are an {role}."))
+}
+
+/// An agent of a step: the room's executor adds a task.
+fn works(request: &Request) -> Reply {
+    match (mission(request), has_results(request)) {
+        ("Mission: do room", false) => skill("tasks.create", json!({"title": "book the room"})),
+        ("Mission: do room", true) => text("The task is added."),
+        ("Mission: do figures", _) => text("1, 2 and 3"),
+        (other, _) => text(format!("done: {other}")),
+    }
+}
+
+fn verdict(steps: &[(&str, bool, &str)]) -> Reply {
+    let steps: Vec<Value> = steps
+        .iter()
+        .map(|(id, fulfilled, reason)| json!({"id": id, "fulfilled": fulfilled, "reason": reason}))
+        .collect();
+    let all = steps.iter().all(|step| step["fulfilled"] == true);
+    let data = json!({"verdict": if all { "accept" } else { "reject" }, "steps": steps});
+    text(json!({"summary": "Judged.", "data": data}).to_string())
+}
+
+async fn report(app: &TestApp, heard: &Heard) -> Report {
+    let runs = runs::of_turn(app.store(), &heard.turn.as_deref().unwrap().into()).await.unwrap();
+    serde_json::from_str(runs[0].report.as_deref().expect("a report")).unwrap()
+}
+
+async fn tasks(app: &TestApp) -> i64 {
+    app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
+}
+
+/// A script whose planner, workers and reviewer are these.
+fn script(
+    planner: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    works: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    reviewer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+) -> Scripted {
+    let all = std::sync::Arc::new(move |request: &Request| match () {
+        () if is_role(request, "planner") => planner(request),
+        () if is_role(request, "reviewer") => reviewer(request),
+        () => works(request),
+    });
+    let plain = all.clone();
+    Scripted::new().agent(move |request| all(request)).plain(move |request| plain(request))
+}
+
+#[tokio::test]
+async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
+    let accept = |_: &Request| verdict(&[("figures", true, ""), ("room", true, "")]);
+    let app = scripted(script(|_| two_steps(), works, accept)).await;
+    let asked = app.says("ada", GOAL).await;
+    assert_eq!(asked.buttons(), ["Run", "Change", "Cancel"]);
+    insta::assert_snapshot!(asked.text, @"
+    **Plan: prepare the board meeting: find the three figures, add a task for the room**
+
+    ```
+    ●  figures  researcher
+    ●  room     executor
+    ```
+
+    1. **figures** (researcher): do figures
+       Done when: figures is there
+    2. **room** (executor): do room
+       Done when: room is there
+
+    **Uncertain**
+    - which year
+
+    **You'll be asked**
+    - whether to add the task
+
+    It takes 3 to 6 agents, the reviewer at the end among them, 3 to 120 model calls, 0 to 120 skill calls, 2,200 to 2.7 million tokens, unknown cost, because the model's price isn't known.
+
+    Nothing runs before you choose. Answer “run”, “cancel”, or for example “change: without the invitation”.
+    ");
+    app.rests().await;
+    assert_eq!((tasks(&app).await, app.requests(Who::Agent).len()), (0, 1), "nothing before the yes");
+    let heard = app.presses("ada", &asked, "Run").await;
+    let report = report(&app, &heard).await;
+    assert_eq!(report.run.status, RunStatus::Complete, "{}", heard.text);
+    assert_eq!(tasks(&app).await, 1);
+    insta::assert_snapshot!(without_time(&heard.text), @"
+    The plan is complete: 2 of 2 steps, 2 agents, 1 ms
+
+    The task is added.
+
+    **Plan and result**
+    - figures (researcher): done as planned; 1 model call
+    - room (executor): done as planned; 2 model calls
+
+    It took 5 model calls in all; planned were 3 to 120 model calls.
+    ");
+    assert_eq!(
+        app.ends(&heard).await,
+        [
+            "plan completed",
+            "plan/plan-1 completed",
+            "plan/figures completed",
+            "plan/room completed",
+            "tasks.create completed",
+            "plan/final-review completed"
+        ]
+    );
+    let roles = app.executions(&heard).await.into_iter().filter_map(|row| row.role);
+    assert_eq!(roles.collect::<Vec<_>>(), ["planner", "researcher", "executor", "reviewer"]);
+    app.ends_well().await;
+}
+
+fn without_time(text: &str) -> String {
+    let ms = regex::Regex::new(r"\d+ ms|\d+\.\d+ s").unwrap();
+    ms.replace_all(without_receipts(text), "1 ms").into_owned()
+}
+
+#[tokio::test]
+async fn a_plan_is_changed_as_the_person_says_and_the_old_one_is_shown_to_the_planner() {
+    let planner = |request: &Request| {
+        let told = user_text(request);
+        if !told.contains("The person wants it changed: without the room") {
+            return two_steps();
+        }
+        assert!(told.contains("do room"), "the old plan: {told}");
+        plan_of(&[step("figures", "researcher", &[], &[])])
+    };
+    let app = scripted(script(planner, works, |_| verdict(&[("figures", true, "")]))).await;
+    let asked = app.says("ada", GOAL).await;
+    app.rests().await;
+    let what = app.presses("ada", &asked, "Change").await;
+    assert!(what.text.starts_with("What should change?"), "{}", what.text);
+    app.rests().await;
+    let changed = app.says("ada", "without the room").await;
+    assert!(
+        changed.text.starts_with("**Changed plan: ") && !changed.text.contains("do room"),
+        "{}",
+        changed.text
+    );
+    app.rests().await;
+    let heard = app.says("ada", "run").await;
+    assert_eq!(report(&app, &heard).await.steps.len(), 1, "{}", heard.text);
+    assert_eq!(tasks(&app).await, 0);
+    assert_eq!(app.store().count("SELECT count(*) FROM plans", &[]).await.unwrap(), 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_wish_can_be_typed_at_once_and_a_cancelled_plan_makes_no_agent() {
+    let app = scripted(script(|_| two_steps(), works, |_| verdict(&[]))).await;
+    let asked = app.says("ada", GOAL).await;
+    app.rests().await;
+    let again = app.says("ada", "Change: make it shorter").await;
+    assert!(again.text.starts_with("**Changed plan: "), "{}", again.text);
+    assert_ne!(asked.text, again.text);
+    app.rests().await;
+    let end = app.says("ada", "cancel").await;
+    assert_eq!(end.text, "OK, I've dropped the plan. Nothing was done.");
+    assert_eq!(app.ends(&end).await, ["plan completed", "plan/plan-1 completed", "plan/plan-2 completed"]);
+    assert_eq!((app.requests(Who::Agent).len(), tasks(&app).await), (2, 0));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_plan_that_cannot_be_is_mended_once_and_then_told() {
+    let cycle = |request: &Request| match user_text(request).contains("can't be used") {
+        true => two_steps(),
+        false => plan_of(&[step("a", "researcher", &[], &["b"]), step("b", "researcher", &[], &["a"])]),
+    };
+    let app = scripted(script(cycle, works, |_| verdict(&[]))).await;
+    let asked = app.says("ada", GOAL).await;
+    assert_eq!(asked.buttons(), ["Run", "Change", "Cancel"], "{}", asked.text);
+    let mended = app.requests(Who::Agent);
+    assert!(
+        user_text(&mended[1]).contains("- depends_on is a cycle: a → b → a"),
+        "{}",
+        user_text(&mended[1])
+    );
+    app.rests().await;
+    app.says("ada", "cancel").await;
+    app.ends_well().await;
+
+    let app = scripted(script(|_| text("I can't plan that."), works, |_| verdict(&[]))).await;
+    let told = app.says("ada", GOAL).await;
+    insta::assert_snapshot!(told.text, @"I couldn't make a plan that works: the planner's answer holds no plan: it must be a JSON object with `steps`. Try again with a smaller or clearer goal.");
+    assert_eq!(app.requests(Who::Agent).len(), 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_falls_short_is_done_again_once_and_a_reviewer_that_never_agrees_ends() {
+    let reject =
+        |_: &Request| verdict(&[("figures", false, "the third figure is missing"), ("room", true, "")]);
+    let app = scripted(script(|_| two_steps(), works, reject)).await;
+    app.says("ada", GOAL).await;
+    app.rests().await;
+    let heard = app.says("ada", "run").await;
+    let report = report(&app, &heard).await;
+    assert_eq!(report.run.status, RunStatus::Partial);
+    assert!(report.steps[0].redone && !report.steps[1].redone);
+    assert_eq!(
+        app.ends(&heard).await,
+        [
+            "plan partial",
+            "plan/plan-1 completed",
+            "plan/figures completed",
+            "plan/room completed",
+            "tasks.create completed",
+            "plan/final-review completed",
+            "plan/figures/2nd completed",
+            "plan/final-review#2 completed"
+        ]
+    );
+    assert_eq!(tasks(&app).await, 1, "what was good isn't done again");
+    let told =
+        app.requests(Who::Agent).into_iter().filter(|request| mission(request) == "Mission: do figures");
+    let again = told.last().unwrap();
+    assert!(user_text(&again).contains("the third figure is missing"), "{}", user_text(&again));
+    assert!(heard.text.contains("falls short: the third figure is missing"), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn effects_in_a_plan_are_asked_for_and_a_no_ends_it() {
+    let app = scripted_with(script(|_| two_steps(), works, |_| verdict(&[])), |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    app.says("ada", GOAL).await;
+    app.rests().await;
+    app.tells("ada", "run").await;
+    let asked = app.sees("I need your approval").await;
+    app.rests().await;
+    let end = app.presses("ada", &asked, "Reject").await;
+    let report = report(&app, &end).await;
+    assert_eq!((report.run.status, tasks(&app).await), (RunStatus::Failed, 0), "{}", end.text);
+    assert!(app.requests(Who::Agent).iter().all(|request| !is_role(request, "reviewer")));
+    app.ends_well().await;
+}
