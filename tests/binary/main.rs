@@ -24,6 +24,7 @@ mod metrics;
 mod notify;
 mod once;
 mod otlp;
+mod plan_crashes;
 mod platform;
 mod private;
 mod process;
