@@ -1,6 +1,7 @@
 //! Every sentence that the assistant says of its own accord. To change its tone, change this module.
 
 mod limits;
+pub mod memories;
 pub mod mine;
 pub mod plans;
 pub mod questions;
@@ -50,6 +51,17 @@ pub fn choose(text: &str, options: &[String]) -> String {
 /// Asks for free text.
 pub fn ask_for(text: &str) -> String {
     format!("{text}\n\nReply with your answer, or send `/stop` to cancel.")
+}
+
+/// A text in one line, at most so long that a list of ten stays readable.
+fn clipped(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > LONGEST {
+        line.truncate(line.floor_char_boundary(LONGEST));
+        line.push('…');
+    }
+    line
 }
 
 /// A duration for people.
@@ -283,6 +295,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/answer 1 yes`: answer an open question; `/status` shows the numbers\n\
     - `/undo`: take back what I did last\n\
     - `/mine`: see what I made from text of others, and make it yours\n\
+    - `/memories`: see what I remember of you, and forget any of it\n\
     - `/trace`: see what I did for your last message\n\
     - `/link`: link your accounts on different platforms\n\
     - `/web`: open your conversations as a web page\n\

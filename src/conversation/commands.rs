@@ -47,6 +47,8 @@ impl Conversations {
             "/stop" => self.stop(row).await?,
             "/pause" => self.pause(row).await?,
             "/answer" => return self.answer(row).await,
+            "/memories" => return self.show_memories(row).await,
+            "/forget" => return self.forget_memory(row).await,
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,
             "/pair" => self.pair(row).await?,

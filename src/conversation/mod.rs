@@ -13,6 +13,7 @@ mod limits;
 mod mine;
 mod parking;
 pub mod questions;
+pub mod remembered;
 pub mod spoken;
 mod start;
 mod touched;

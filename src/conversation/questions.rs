@@ -249,12 +249,21 @@ impl Conversations {
         row: &InboxRow,
         question: Option<&QuestionRow>,
         text: String,
-        mut batch: Batch,
+        batch: Batch,
     ) -> Result<(), StoreError> {
         let turn = question.map(|question| question.turn_id.clone());
-        inbox::settle(&mut batch, row.id, turn.as_ref());
-        let answers = vec![row.event_id().to_owned()];
-        let message = Message { turn, answers, text, ..Message::default() };
+        self.reply_with(row, Message { turn, text, ..Message::default() }, batch).await
+    }
+
+    /// The same with what else a message may have, such as buttons.
+    pub(super) async fn reply_with(
+        &self,
+        row: &InboxRow,
+        message: Message,
+        mut batch: Batch,
+    ) -> Result<(), StoreError> {
+        inbox::settle(&mut batch, row.id, message.turn.as_ref());
+        let message = Message { answers: vec![row.event_id().to_owned()], ..message };
         outbox::say(&self.store, &mut batch, &row.conversation_id, &self.instance.id, &message);
         self.store.write(batch).await?;
         self.events.send(TurnEvent::Said(row.conversation_id.clone()));

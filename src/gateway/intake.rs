@@ -18,7 +18,7 @@ use super::lanes::Lanes;
 use crate::clock::utc;
 use crate::conversation::access::Access;
 use crate::conversation::questions::Answered;
-use crate::conversation::{Conversations, commands, questions};
+use crate::conversation::{Conversations, commands, questions, remembered};
 use crate::domain::{InboxKind, QuestionId, QuestionState, Taint};
 use crate::journal::{TurnEvent, fail_point};
 use crate::store::access::{self, Pairing, code_in, new_code};
@@ -313,6 +313,10 @@ impl Intake {
             .await?;
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
+        if let Some(command) = remembered::command_of(&pressed.button) {
+            let said = (command.as_str(), Taint::default());
+            return self.insert(event, (&conversation, &person), InboxKind::Command, said, None, None).await;
+        }
         let button = (pressed.button.as_str(), Taint::default());
         self.insert(event, (&conversation, &person), InboxKind::Press, button, question_id, None).await
     }

@@ -227,9 +227,9 @@ pub(crate) struct Command {
 }
 
 /// Our commands by their own names; Slack reserves some of these.
-pub(crate) const COMMANDS: [&str; 15] = [
+pub(crate) const COMMANDS: [&str; 18] = [
     "/new", "/run", "/draft", "/plan", "/spawn", "/answer", "/undo", "/stop", "/pause", "/status", "/trace",
-    "/help", "/link", "/pair", "/web",
+    "/help", "/link", "/pair", "/web", "/memories", "/forget", "/mine",
 ];
 
 impl Command {

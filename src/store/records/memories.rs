@@ -107,6 +107,39 @@ pub fn forget_own_turn(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run("UPDATE turns SET forgotten_at = $1 WHERE id = $2", [now.into(), turn.into()]);
 }
 
+/// A memory and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRow {
+    /// The memory.
+    pub memory: MemoryRow,
+    /// The words it was taken from; none if it was told.
+    pub quote: Option<String>,
+}
+
+impl<'r> FromRow<'r, AnyRow> for KnownRow {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self { quote: row.try_get("quote")?, memory: MemoryRow::from_row(row)? })
+    }
+}
+
+/// The newest memories that may be recalled here, with where they come from.
+pub async fn with_origins(
+    store: &Store,
+    person: &PersonId,
+    here: &Conversation,
+    limit: i64,
+) -> Result<Vec<KnownRow>, StoreError> {
+    store
+        .all(
+            "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.created_at, o.quote FROM memories m \
+             LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.person_id = $1 \
+             AND ((m.scope = 'private' AND $2 = 0) OR (m.scope = 'room' AND m.conversation_id = $3)) \
+             ORDER BY m.seq DESC LIMIT $4 + 0",
+            &[person.into(), here.shared.into(), (&here.id).into(), limit.into()],
+        )
+        .await
+}
+
 /// A memory as its keeper sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRow {

@@ -28,9 +28,9 @@ use super::{Event, PROMPT, Source, WAITING};
 use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
-const COMMANDS: [&str; 14] = [
-    "/answer", "/draft", "/help", "/new", "/pause", "/plan", "/quit", "/run", "/spawn", "/status", "/stop",
-    "/trace", "/undo", "/web",
+const COMMANDS: [&str; 16] = [
+    "/answer", "/draft", "/help", "/memories", "/mine", "/new", "/pause", "/plan", "/quit", "/run", "/spawn",
+    "/status", "/stop", "/trace", "/undo", "/web",
 ];
 
 type Read1 = Result<String, ReadlineError>;

@@ -1,0 +1,45 @@
+//! What people read about what is remembered of them.
+
+use super::clipped;
+use crate::store::memories::KnownRow;
+
+/// There is no such memory here.
+pub const NO_SUCH: &str = "I don't remember that, or not here. Send `/memories` to see what I remember, each with a button to forget it.";
+
+/// `2. Ada moved to Lyon (from what you wrote on 3 May 2026: “We moved to Lyon”)`
+pub fn line(number: i64, known: &KnownRow, day: &str) -> String {
+    let from = match &known.quote {
+        Some(quote) => format!("from what you wrote on {day}: “{}”", clipped(quote)),
+        None => format!("you told me on {day}"),
+    };
+    format!("{number}. {} ({from})", clipped(&known.memory.text))
+}
+
+/// What is remembered; `next` is the number of the next page.
+pub fn list(lines: &[String], next: Option<i64>, is_room: bool) -> String {
+    if lines.is_empty() {
+        return match is_room {
+            true => "I remember nothing for this room. What I know of you alone is shown where we're alone.",
+            false => "I don't remember anything yet. Tell me what to remember, such as: remember that Bob prefers mornings.",
+        }
+        .to_owned();
+    }
+    let place = if is_room { "I remember for this room:" } else { "I remember:" };
+    let more = next.map(|page| format!("\n\nThere's more: `/memories {page}`")).unwrap_or_default();
+    format!("{place}\n\n{}{more}", lines.join("\n"))
+}
+
+/// A button's label.
+pub fn forget(number: i64) -> String {
+    format!("Forget {number}")
+}
+
+/// Says what was forgotten, and how many messages went with it.
+pub fn forgotten(text: &str, messages: usize) -> String {
+    let also = match messages {
+        0 => String::new(),
+        1 => "\nHidden for good: 1 message that says it".to_owned(),
+        _ => format!("\nHidden for good: {messages} messages that say it"),
+    };
+    format!("Forgotten: {}{also}", clipped(text))
+}
