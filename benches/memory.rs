@@ -1,8 +1,10 @@
 //! How well memory is searched, and how fast: `cargo bench --bench memory`. Prints tables; nothing here fails on a
 //! figure.
 //!
-//! 2,000 questions in six kinds about a generated year (`remembered`), recall at 10 on both databases, and the time of
-//! a search among 100,000 memories. Without PostgreSQL's programs there are only SQLite's figures.
+//! 2,000 questions in six kinds about a generated year (`remembered`), recall at 10 on both databases, by words alone
+//! and with vectors, of the set that the search was made with and of one that was held out; and the time of a search
+//! among 100,000 memories. Names of parts run only those (`tuned`, `held-out`, `memories`). The vectors come from a
+//! server on loopback that knows the set. Without PostgreSQL's programs there are only SQLite's figures.
 
 #![expect(
     clippy::expect_used,
@@ -16,10 +18,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use adjutant::clock::SystemClock;
+use adjutant::memory::vectors::Vectors;
 use adjutant::memory::{self, Asker, SearchIn, index};
+use adjutant::model::embeddings::Embedder;
 use adjutant::store::people::Conversation;
 use adjutant::store::{Batch, Store, people};
 
+use adjutant_fakes::embeddings::FakeEmbeddings;
 use remembered::{Dice, measure};
 
 /// How many questions, memories and timed searches.
@@ -27,11 +32,18 @@ const QUESTIONS: usize = 2000;
 const MEMORIES: usize = 100_000;
 const SEARCHES: usize = 200;
 
+/// The seed of the set that the search was made better with, and of one that nobody looked at meanwhile.
+const SEEDS: [(&str, u64); 2] = [("the set it was made with", 2026), ("a set held out", 7_340_033_921)];
+
 #[tokio::main]
 async fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = adjutant_fakes::postgres::shared().expect("PostgreSQL starts, or isn't there");
-    for of in ["questions", "memories"] {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    for of in ["tuned", "held-out", "memories"] {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == of) {
+            continue;
+        }
         let file = format!("sqlite://{}/{of}.db", folder.path().display());
         run(of, "SQLite", &file).await;
         match server {
@@ -43,26 +55,37 @@ async fn main() {
 
 async fn run(of: &str, database: &str, url: &str) {
     let store = Store::open(url, Arc::new(SystemClock)).await.expect("a store");
+    let [(tuned, seed), (held_out, other)] = SEEDS;
     match of {
-        "questions" => questions(&store, database).await,
+        "tuned" => questions(&store, database, tuned, seed).await,
+        "held-out" => questions(&store, database, held_out, other).await,
         _ => memories(&store, database).await,
     }
     store.close().await;
 }
 
-async fn questions(store: &Store, database: &str) {
-    let set = remembered::set(2026, QUESTIONS);
+async fn questions(store: &Store, database: &str, which: &str, seed: u64) {
+    let set = remembered::set(seed, QUESTIONS);
     let here = measure::load(store, &set).await;
-    let found = measure::ask(store, &here, &set).await;
-    println!("{database}: recall at 10 among {} turns", set.said.len());
-    println!("{}", measure::table(&set, &measure::recall(&set, &found)));
+    let words = measure::recall(&set, &measure::ask(store, &here, &set, None).await);
+    let server = FakeEmbeddings::start(remembered::meanings::meaning);
+    let vectors = Vectors::new(Embedder::new("known", &server.base_url(), None).expect("an address"));
+    vectors.catch_up(store).await.expect("vectors");
+    let begin = Instant::now();
+    let hybrid = measure::recall(&set, &measure::ask(store, &here, &set, Some(&vectors)).await);
+    let each = begin.elapsed() / u32::try_from(QUESTIONS).unwrap_or(u32::MAX);
+    println!("{database}, {which}: recall at 10 among {} turns, by words alone", set.said.len());
+    println!("{}", measure::table(&set, &words));
+    println!("with vectors, {} a search", shown(each));
+    println!("{}", measure::table(&set, &hybrid));
 }
 
 async fn memories(store: &Store, database: &str) {
-    let set = remembered::set(2026, QUESTIONS);
+    let set = remembered::set(SEEDS[0].1, QUESTIONS);
     let here = measure::load(store, &remembered::Set { said: Vec::new(), questions: Vec::new() }).await;
     fill(store, &here, &set).await;
-    let asker = Asker { person: &here.person_id, here: &here, zone: chrono_tz::Tz::UTC };
+    let asker =
+        Asker { person: &here.person_id, here: &here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
     let mut times = Vec::new();
     for question in set.questions.iter().cycle().step_by(7).take(SEARCHES) {
         let begin = Instant::now();
@@ -71,8 +94,11 @@ async fn memories(store: &Store, database: &str) {
     }
     times.sort_unstable();
     let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
-    let shown = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
     println!("{database}: a search among {MEMORIES} memories: p50 {}, p95 {}", shown(at(50)), shown(at(95)));
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
 }
 
 /// Memories made of what was said in the set, each with a number that makes it different.

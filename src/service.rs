@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use accounts::build_services;
+pub use accounts::{build_services, vectors};
 use adjutant_chat::Inbound;
 use adjutant_web::Web;
 pub use channels::{Channel, connect, setup};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use adjutant::memory::vectors::Vectors;
 use adjutant::memory::{self, Asker, Found, SearchIn};
 use adjutant::store::people::{self, Conversation};
 use adjutant::store::{Batch, Store};
@@ -40,8 +41,13 @@ pub(crate) async fn load(store: &Store, set: &Set) -> Conversation {
 }
 
 /// What was found for each question, in order.
-pub(crate) async fn ask(store: &Store, here: &Conversation, set: &Set) -> Vec<Vec<usize>> {
-    let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC };
+pub(crate) async fn ask(
+    store: &Store,
+    here: &Conversation,
+    set: &Set,
+    vectors: Option<&Vectors>,
+) -> Vec<Vec<usize>> {
+    let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors, fade: None };
     let mut all = Vec::new();
     for question in &set.questions {
         let found = memory::search(store, asker, &question.text, SearchIn::Conversations, "", AT).await;

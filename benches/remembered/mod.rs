@@ -1,6 +1,7 @@
 //! Conversations of a year with known evidence: what a person told their assistant day by day, and questions about it,
 //! each with the turns that answer it. The same seed gives the same set.
 
+pub(crate) mod meanings;
 pub(crate) mod measure;
 mod templates;
 

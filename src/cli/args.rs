@@ -7,15 +7,15 @@ use clap_complete::Shell;
 
 mod init;
 mod mcp;
-mod skills;
 mod plan;
+mod skills;
 mod web;
 mod workflow;
 
 pub(crate) use init::InitArgs;
 pub(crate) use mcp::McpCommand;
-pub(crate) use skills::SkillsCommand;
 pub(crate) use plan::{PlanArgs, PlanCommand};
+pub(crate) use skills::SkillsCommand;
 pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 

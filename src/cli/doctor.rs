@@ -4,6 +4,7 @@
 //! changes: opening an older store migrates it, and our files become private.
 
 mod machine;
+mod memory;
 pub(super) mod parts;
 mod voice;
 
@@ -79,6 +80,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
         Ok(store) => {
             check_store(&store, checks).await;
             parts::mcp(config, &store, checks).await;
+            memory::embeddings(config, &store, checks).await;
             store.close().await;
         }
         Err(error) => checks.add("store", Finding::error(error.to_string(), "")),

@@ -41,7 +41,7 @@ pub use env::place::{find, place};
 pub use error::ConfigError;
 pub use limits::Limits;
 pub use mcp::{McpConfig, McpLaunch};
-pub use memory::Memory;
+pub use memory::{Embeddings, Memory};
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use otlp::Otlp;

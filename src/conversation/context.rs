@@ -2,12 +2,14 @@
 //! their tasks and memories, then the recent history, then the person's message.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use chrono_tz::Tz;
 
 use crate::clock::recurring::CronRule;
 use crate::domain::{ScheduleState, Taint, TaskState};
 use crate::journal::{Scope, untrusted};
+use crate::memory::vectors::Vectors;
 use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
 use crate::store::schedules::{self, ScheduleRow};
@@ -35,9 +37,15 @@ pub struct FirstMessages {
 }
 
 /// The first messages of a turn.
-pub async fn opening(scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, StoreError> {
+pub async fn opening(
+    scope: &Scope,
+    turn: &TurnRow,
+    vectors: Option<&Vectors>,
+    fade: Option<Duration>,
+) -> Result<FirstMessages, StoreError> {
     let said = turn.text.as_str();
-    let asker = Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone };
+    let asker =
+        Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
     let (mut text, mut tasks, mut schedules, found, past, outside) = futures::try_join!(
         head(scope),
         tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS + 1),

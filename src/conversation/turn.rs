@@ -131,7 +131,10 @@ impl Conversations {
             Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
             _ => {
                 let opening = async || {
-                    let opening = context::opening(&scope, &leased.turn).await?;
+                    let services = &self.orchestrator.agents.executor.services;
+                    let opening =
+                        context::opening(&scope, &leased.turn, services.vectors.as_deref(), services.fade)
+                            .await?;
                     needs_compacting.store(opening.needs_compacting, Ordering::Relaxed);
                     Ok((opening.messages, opening.taint))
                 };

@@ -18,6 +18,7 @@ pub mod receiver;
 pub mod retention;
 pub mod scheduler;
 pub mod speech;
+pub mod vectors;
 pub mod voice;
 
 use crate::domain::{ConversationId, TurnId};

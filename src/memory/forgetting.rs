@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use chrono_tz::Tz;
 
-use super::index::{catch_up, said_by};
+use super::index::{ANY, catch_up, said_by};
 use super::words::words;
 use crate::domain::PersonId;
 use crate::store::memories::{self, MemoryRow};
@@ -59,17 +59,14 @@ pub async fn mentions(
     let mut all = BTreeSet::new();
     for text in memories.iter().map(|memory| &*memory.text).chain(query) {
         let stems: BTreeSet<String> = words(text).map(|word| word.stem).collect();
-        let mut common: Option<HashSet<i64>> = None;
-        for stem in stems {
-            let to = format!("{stem}\u{1}");
-            let postings = search::postings(store, said_by(asked.person), (&stem, &to), MOST).await?;
-            let turns = postings.into_iter().flat_map(|posting| posting.texts).map(|(text, _)| text / 2);
-            let turns: HashSet<i64> = turns.collect();
-            common = Some(match common {
-                Some(common) => common.intersection(&turns).copied().collect(),
-                None => turns,
-            });
-        }
+        let ends: Vec<String> = stems.iter().map(|stem| format!("{stem}\u{1}")).collect();
+        let spans: Vec<_> = stems.iter().zip(&ends).map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        let found = search::look_up(store, &[said_by(asked.person)], &spans, MOST, (ANY, 0)).await?;
+        let turns = found
+            .of
+            .into_iter()
+            .map(|postings| postings.into_iter().map(|posting| posting.text / 2).collect::<HashSet<i64>>());
+        let common = turns.reduce(|common, turns| common.intersection(&turns).copied().collect());
         all.extend(common.unwrap_or_default());
     }
     Ok(all)

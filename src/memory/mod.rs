@@ -3,10 +3,12 @@
 
 pub mod extraction;
 mod forgetting;
+mod fusion;
 pub mod index;
 mod question;
 mod ranking;
 mod secrets;
+pub mod vectors;
 mod words;
 
 pub use forgetting::{Forgetting, forget, mentions};

@@ -5,17 +5,19 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use chrono_tz::Tz;
-use futures::future::try_join_all;
 
+use super::fusion;
 use super::index::{self, ANY, catch_up};
-use super::question::{Lookup, Term, terms};
+use super::question::{Term, terms};
+use super::vectors::Vectors;
 use crate::clock::utc;
 use crate::domain::PersonId;
 use crate::store::memories::MemoryRow;
 use crate::store::people::Conversation;
-use crate::store::search::{self, SaidRow};
+use crate::store::search::{self, Posting, SaidRow};
 use crate::store::{Store, StoreError};
 
 /// How many texts of a word are looked at: the newest.
@@ -26,11 +28,14 @@ const COUNTED: i64 = 10_000;
 const AROUND: usize = 100;
 /// How much a neighbour's words count.
 const NEIGHBOUR: f64 = 0.5;
+/// How much a fact counts that has faded, and how much more one that was said again, each time.
+const FADED: f64 = 0.5;
+const SAID_AGAIN: f64 = 0.02;
 /// How many texts may be kept for a search that can't wait.
 const CATCH_UP: usize = 512;
 
 /// Who searches, and where.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Asker<'a> {
     /// The person.
     pub person: &'a PersonId,
@@ -38,6 +43,16 @@ pub struct Asker<'a> {
     pub here: &'a Conversation,
     /// The person's zone.
     pub zone: Tz,
+    /// What compares meanings, if that is wanted.
+    pub vectors: Option<&'a Vectors>,
+    /// After how long a fact that was taken from what somebody wrote, and never recalled, comes behind others.
+    pub fade: Option<Duration>,
+}
+
+impl std::fmt::Debug for Asker<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Asker").field("person", self.person).finish_non_exhaustive()
+    }
 }
 
 /// Where to search.
@@ -86,55 +101,60 @@ pub async fn search(
     }
     catch_up(store, asker.zone, said, CATCH_UP).await?;
     let spaces = index::spaces(asker.person, asker.here, memories, said);
-    let mut scores = score(store, &spaces, &terms).await?;
+    let (mut scores, texts) = score(store, &spaces, &terms).await?;
     add_neighbours(store, &mut scores).await?;
     let mut ranked: Vec<(i64, f64)> = scores.into_iter().collect();
     ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
+        ranked = fusion::fuse(ranked, &vectors.nearest(store, &spaces, text).await?);
+    }
     // With a kind, most of them may be of another.
     ranked.truncate(if kind.is_empty() { limit * 2 + 20 } else { 1000 });
     let mut found = read(store, asker, &ranked, kind).await?;
     found.truncate(limit);
-    Ok(found)
+    // What is found once doesn't fade any more.
+    let fresh: Vec<i64> = found.iter().filter(|found| found.1).map(|found| found.0).collect();
+    if !fresh.is_empty() {
+        store.write(search::recalled(&fresh, store.now())).await?;
+    }
+    Ok(found.into_iter().map(|found| found.2).collect())
 }
 
-/// The score of each text that contains any of the terms.
-async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<HashMap<i64, f64>, StoreError> {
-    let sizes = try_join_all(spaces.iter().map(|space| search::size(store, *space, ANY, COUNTED))).await?;
-    let all: i64 = sizes.into_iter().sum();
-    if all == 0 {
-        return Ok(HashMap::new());
-    }
+/// The score of each text that contains any of the terms, and how many texts there are.
+async fn score(
+    store: &Store,
+    spaces: &[i64],
+    terms: &[Term],
+) -> Result<(HashMap<i64, f64>, i64), StoreError> {
     let lookups = || terms.iter().flat_map(|term| &term.lookups);
-    let wanted = lookups().flat_map(|lookup| spaces.iter().map(move |space| (*space, lookup)));
-    let postings = try_join_all(
-        wanted.map(|(space, lookup)| search::postings(store, space, (&lookup.word, &lookup.to), NEWEST)),
-    );
-    let mut postings = postings.await?.into_iter();
-    let mut scores = HashMap::new();
+    let spans: Vec<_> = lookups().map(|lookup| (lookup.word.as_str(), lookup.to.as_str())).collect();
+    let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
+    let mut postings = found.of.into_iter();
+    let all = found.texts.max(1) as f64;
+    let mut scores: HashMap<i64, f64> = HashMap::new();
     for term in terms {
-        let mut impacts: HashMap<i64, f64> = HashMap::new();
-        for lookup in &term.lookups {
-            for posting in postings.by_ref().take(spaces.len()).flatten() {
-                let weight = weight(lookup, &posting.word);
-                for (text, impact) in posting.texts {
-                    let impact = weight * impact as f64 / 1000.0;
-                    let best = impacts.entry(text).or_default();
-                    *best = best.max(impact);
-                }
-            }
-        }
-        let (all, with) = (all.max(1) as f64, impacts.len() as f64);
+        let impacts = impacts(term, postings.by_ref());
+        let with = impacts.len() as f64;
         let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
         for (text, impact) in impacts {
             *scores.entry(text).or_default() += term.weight * rarity * impact;
         }
     }
-    Ok(scores)
+    Ok((scores, found.texts))
 }
 
-/// How much a stored word counts as the one that was looked for.
-fn weight(lookup: &Lookup, word: &str) -> f64 {
-    if word == lookup.word { lookup.exact } else { lookup.longer }
+/// The texts with a term, each once, with how much the term says about it: what the best of its lookups does.
+fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(i64, f64)> {
+    let mut impacts = Vec::new();
+    for (lookup, postings) in term.lookups.iter().zip(postings) {
+        impacts.extend(postings.iter().map(|posting| {
+            let weight = if posting.is_exact { lookup.exact } else { lookup.longer };
+            (posting.text, weight * posting.impact as f64 / 1000.0)
+        }));
+    }
+    impacts.sort_unstable_by(|(one, a), (other, b)| one.cmp(other).then(b.total_cmp(a)));
+    impacts.dedup_by_key(|(text, _)| *text);
+    impacts
 }
 
 /// Adds half of the better neighbour's score to what was said before and after it.
@@ -169,7 +189,7 @@ async fn read(
     asker: Asker<'_>,
     ranked: &[(i64, f64)],
     kind: &str,
-) -> Result<Vec<Found>, StoreError> {
+) -> Result<Vec<(i64, bool, Found)>, StoreError> {
     let of = |rest: i64| {
         let numbers = ranked.iter().map(|(text, _)| *text).filter(move |text| text % 2 == rest);
         numbers.map(|text| text / 2).collect::<Vec<_>>()
@@ -179,19 +199,24 @@ async fn read(
         search::memories(store, asker.person, asker.here, &memories),
         search::said(store, asker.person, asker.here, &turns),
     )?;
-    let mut texts: HashMap<i64, (i64, Found)> = HashMap::new();
-    for (seq, row) in memories.into_iter().filter(|(_, row)| kind.is_empty() || row.kind == kind) {
-        texts.insert(seq * 2 + 1, (row.created_at, Found::Memory(row)));
+    // Each with its moment, how much it counts, and whether it is recalled for the first time.
+    let mut texts: HashMap<i64, (i64, f64, bool, Found)> = HashMap::new();
+    let faded = asker.fade.map(|fade| store.now() - i64::try_from(fade.as_millis()).unwrap_or(i64::MAX));
+    for row in memories.into_iter().filter(|row| kind.is_empty() || row.memory.kind == kind) {
+        let at = row.memory.created_at;
+        let is_faded = row.may_fade != 0 && faded.is_some_and(|faded| at < faded);
+        let weight = if is_faded { FADED } else { 1.0 + SAID_AGAIN * row.repeated.min(5) as f64 };
+        texts.insert(row.seq * 2 + 1, (at, weight, row.may_fade != 0, Found::Memory(row.memory)));
     }
     for (seq, row) in said.into_iter().filter(|_| kind.is_empty()) {
-        texts.insert(seq * 2, (row.started_at, Found::Said(row)));
+        texts.insert(seq * 2, (row.started_at, 1.0, false, Found::Said(row)));
     }
-    let mut found: Vec<(i64, i64, i64, Found)> = Vec::with_capacity(ranked.len());
+    let mut found: Vec<((i64, i64, i64), bool, Found)> = Vec::with_capacity(ranked.len());
     for (number, score) in ranked {
-        if let Some((at, text)) = texts.remove(number) {
-            found.push(((score * 1000.0).round() as i64, at, *number, text));
+        if let Some((at, weight, is_first, text)) = texts.remove(number) {
+            found.push((((score * weight * 1000.0).round() as i64, at, *number), is_first, text));
         }
     }
-    found.sort_by_key(|(score, at, number, _)| Reverse((*score, *at, *number)));
-    Ok(found.into_iter().map(|(.., text)| text).collect())
+    found.sort_by_key(|(order, ..)| Reverse(*order));
+    Ok(found.into_iter().map(|((.., number), is_first, text)| (number / 2, is_first, text)).collect())
 }

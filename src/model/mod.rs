@@ -1,7 +1,9 @@
 //! What the engine asks of a language model: a provider, or the built-in planner.
 
+pub mod api;
 pub mod builtin;
 pub mod counted;
+pub mod embeddings;
 pub mod price;
 pub mod provider;
 pub mod resilience;

@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::StartError;
 use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
 use crate::gateway::outbox::Delivering;
+use crate::memory::vectors::Vectors;
+use crate::model::embeddings::Embedder;
 use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
 
 /// How long one exchange with a server may take.
@@ -44,9 +46,18 @@ pub fn build_services(
         resolver: config.resolver,
         search: config.search.clone(),
         notes: config.notes.clone().map(Notes::new),
+        vectors: vectors(config)?.map(Arc::new),
+        fade: config.memory.fade,
         outgoing: config.data_dir.join("mail"),
         ..Services::default()
     })
+}
+
+/// What compares the meanings of memories, if that is wanted.
+pub fn vectors(config: &Config) -> Result<Option<Vectors>, StartError> {
+    let Some(wanted) = &config.memory.embeddings else { return Ok(None) };
+    let key = wanted.api_key.as_ref().map(|key| key.expose().to_owned());
+    Ok(Some(Vectors::new(Embedder::new(&wanted.name, &wanted.base_url, key)?)))
 }
 
 fn mailbox(config: &MailConfig) -> Result<Mailbox, StartError> {

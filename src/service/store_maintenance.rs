@@ -3,12 +3,12 @@
 use super::Service;
 use crate::config::Config;
 use crate::gateway::backups::Backups;
-use crate::gateway::extraction;
 use crate::gateway::retention::Retention;
+use crate::gateway::{extraction, vectors};
 use crate::store::retention::Ages;
 
 impl Service {
-    /// Starts retention, backups and the growth of memory, for a long-running process. No turn waits for them, so they count as never stuck.
+    /// Starts retention, backups, and the growth and vectors of memory, for a long-running process. No turn waits for them, so they count as never stuck.
     pub fn start_store_maintenance(&mut self, config: &Config) {
         let (store, instance, stop) = (&self.store, &self.instance, self.tasks.stop.clone());
         let retention = &config.retention;
@@ -18,6 +18,13 @@ impl Service {
         if config.memory.extract {
             let conversations = self.conversations.clone();
             self.tasks.spawn("extraction", None, extraction::work(conversations, stop.clone()));
+        }
+        match &self.conversations.orchestrator.agents.executor.services.vectors {
+            Some(made) => {
+                let work = vectors::work(self.conversations.clone(), made.clone(), stop.clone());
+                self.tasks.spawn("vectors", None, work);
+            }
+            None => self.tasks.spawn("vectors", None, vectors::drop_all(store.clone())),
         }
         if let Some(backup) = &config.backup {
             let backups = Backups {

@@ -20,7 +20,7 @@ pub use journal::{
 };
 pub use records::{
     access, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints, tasks,
-    web,
+    vectors, web,
 };
 
 use crate::clock::SharedClock;

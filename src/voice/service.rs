@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
+use reqwest::Body;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use reqwest::{Body, Url};
 use serde_json::Value;
 use tokio_util::io::ReaderStream;
 
 use super::{Sound, Transcript};
-use crate::model::provider::{failure, http_client};
+use crate::model::api::Api;
 use crate::model::{ModelError, ModelErrorKind};
 
 /// Separates the parts of a form. Long and odd enough to be in no sound.
@@ -24,9 +24,7 @@ const LONGEST_ANSWER: usize = 1 << 20;
 pub struct Service {
     /// The model's name there.
     pub name: String,
-    client: reqwest::Client,
-    base: Url,
-    key: String,
+    api: Api,
     timeout: Duration,
     usd_per_minute: f64,
     /// Whether it knows no answer with times and confidences.
@@ -50,15 +48,11 @@ pub struct ServiceConfig {
 impl Service {
     /// Prepares a service; nothing is sent yet.
     pub fn new(config: ServiceConfig) -> Result<Self, ModelError> {
-        let base = Url::parse(&config.base_url)
-            .map_err(|error| ModelError::new(ModelErrorKind::Refused, format!("base_url: {error}")))?;
         // These models refuse the longer answer.
         let is_brief = AtomicBool::new(config.name.starts_with("gpt-"));
         Ok(Self {
             name: config.name,
-            client: http_client()?,
-            base,
-            key: config.api_key.unwrap_or_default(),
+            api: Api::new(&config.base_url, config.api_key)?,
             timeout: config.timeout,
             usd_per_minute: config.usd_per_minute,
             is_brief,
@@ -95,12 +89,11 @@ impl Service {
         let (length, body) = form(sound, &fields).map_err(|error| {
             ModelError::new(ModelErrorKind::Network, format!("the sound can't be read: {error}"))
         })?;
-        let request = self.client.post(self.address("audio/transcriptions")?);
-        let request = request.timeout(self.patience(sound.seconds));
+        let request = self.api.request("audio/transcriptions")?.timeout(self.patience(sound.seconds));
         let request = request
             .header(CONTENT_TYPE, format!("multipart/form-data; boundary={BOUNDARY}"))
             .header(CONTENT_LENGTH, length);
-        let body = self.answer(request.body(body), LONGEST_ANSWER).await?;
+        let body = self.api.answer(request.body(body), LONGEST_ANSWER).await?;
         let json: Value = serde_json::from_slice(&body).unwrap_or_default();
         Transcript::read(&json)
             .ok_or_else(|| ModelError::new(ModelErrorKind::Nonsense, "the service's answer is no transcript"))
@@ -108,38 +101,7 @@ impl Service {
 
     /// Posts JSON and reads the answer, up to so many bytes.
     pub(super) async fn post(&self, path: &str, body: &Value, most: usize) -> Result<Vec<u8>, ModelError> {
-        let request = self.client.post(self.address(path)?).timeout(self.timeout);
-        self.answer(request.json(body), most).await
-    }
-
-    fn address(&self, path: &str) -> Result<Url, ModelError> {
-        self.base
-            .join(path)
-            .map_err(|error| ModelError::new(ModelErrorKind::Refused, format!("base_url: {error}")))
-    }
-
-    /// Sends a request and reads its answer, up to so many bytes.
-    async fn answer(&self, request: reqwest::RequestBuilder, most: usize) -> Result<Vec<u8>, ModelError> {
-        let request = if self.key.is_empty() { request } else { request.bearer_auth(&self.key) };
-        let broken = |error: reqwest::Error| self.scrubbed(failure::of_transport(&error, &self.key));
-        let mut response = request.send().await.map_err(broken)?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            if body.len() + chunk.len() > most {
-                return Err(ModelError::new(ModelErrorKind::Nonsense, "the service's answer is too long"));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        if status.is_success() {
-            return Ok(body);
-        }
-        let words = String::from_utf8_lossy(&body);
-        Err(self.scrubbed(failure::of_status(status.as_u16(), &words, &headers, &self.key)))
-    }
-
-    fn scrubbed(&self, error: ModelError) -> ModelError {
-        ModelError { message: failure::scrub(&error.message, &self.key), ..error }
+        self.api.post(path, body, self.timeout, most).await
     }
 }
 

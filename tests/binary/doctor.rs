@@ -17,7 +17,7 @@ fn checks(ended: &Ended) -> Vec<(String, String, String)> {
     checks.iter().map(|check| (text(check, "name"), text(check, "verdict"), text(check, "reason"))).collect()
 }
 
-fn has(ended: &Ended, name: &str, verdict: &str, reason: &str) -> bool {
+pub(crate) fn has(ended: &Ended, name: &str, verdict: &str, reason: &str) -> bool {
     checks(ended).iter().any(|check| check.0 == name && check.1 == verdict && check.2.contains(reason))
 }
 

@@ -20,6 +20,7 @@ mod loading;
 mod logs;
 mod maintenance;
 mod mcp;
+mod memory;
 mod metrics;
 mod notify;
 mod once;

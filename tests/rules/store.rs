@@ -63,6 +63,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     9009941ba38e migrations/postgres/0015_voice.sql
     bfba14b291a4 migrations/postgres/0016_connectors.sql
     ddd9befab921 migrations/postgres/0017_plans.sql
+    3832489bd8af migrations/postgres/0020_vectors.sql
     64d92c254630 migrations/postgres/0021_statements.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
@@ -81,6 +82,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     9009941ba38e migrations/sqlite/0015_voice.sql
     e09798998e81 migrations/sqlite/0016_connectors.sql
     54e83361c83d migrations/sqlite/0017_plans.sql
+    3970c3c8f525 migrations/sqlite/0020_vectors.sql
     d0a98262d4eb migrations/sqlite/0021_statements.sql
     ");
 }

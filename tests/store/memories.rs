@@ -42,7 +42,7 @@ pub(crate) async fn recall(
     kind: &str,
     limit: usize,
 ) -> Vec<MemoryRow> {
-    let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC };
+    let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
     let found = memory::search(store, asker, text, SearchIn::Memories, kind, limit).await.unwrap();
     found.into_iter().filter_map(Found::memory).collect()
 }

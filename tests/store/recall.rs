@@ -35,7 +35,7 @@ async fn said(world: &World, person: &str, here: &Conversation, id: &str, (text,
 
 async fn find(world: &World, person: &str, here: &Conversation, text: &str) -> Vec<String> {
     let person = world.person(person).await;
-    let asker = Asker { person: &person.id, here, zone: chrono_tz::Tz::UTC };
+    let asker = Asker { person: &person.id, here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
     let found = memory::search(&world.store, asker, text, SearchIn::Conversations, "", 10).await.unwrap();
     let id = |found| match found {
         Found::Memory(row) => panic!("{row:?}"),
@@ -54,7 +54,7 @@ async fn what_was_said_is_found_with_its_place_and_time(world: World) {
     said(&world, "ada", &here, "t1", ("We moved to Lyon last week", "Congratulations!")).await;
     said(&world, "ada", &here, "t2", ("The bakery closes at six", "OK.")).await;
     let ada = world.person("ada").await;
-    let asker = Asker { person: &ada.id, here: &here, zone: chrono_tz::Tz::UTC };
+    let asker = Asker { person: &ada.id, here: &here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
     let found = memory::search(&world.store, asker, "when did we move to Lyon?", SearchIn::Both, "", 1)
         .await
         .unwrap();
@@ -158,7 +158,7 @@ async fn no_word_outlives_its_text(world: World) {
 async fn both_databases_rank_the_same(world: World) {
     let set = remembered::set(7, 240);
     let here = measure::load(&world.store, &set).await;
-    let found = measure::ask(&world.store, &here, &set).await;
+    let found = measure::ask(&world.store, &here, &set, None).await;
     let recall = measure::recall(&set, &found);
     let order = found.iter().flatten().fold(0_usize, |sum, turn| sum.wrapping_mul(31).wrapping_add(*turn));
     assert_eq!(format!("{}{order}", measure::table(&set, &recall)), FIGURES);

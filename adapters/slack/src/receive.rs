@@ -228,8 +228,24 @@ pub(crate) struct Command {
 
 /// Our commands by their own names; Slack reserves some of these.
 pub(crate) const COMMANDS: [&str; 18] = [
-    "/new", "/run", "/draft", "/plan", "/spawn", "/answer", "/undo", "/stop", "/pause", "/status", "/trace",
-    "/help", "/link", "/pair", "/web", "/memories", "/forget", "/mine",
+    "/new",
+    "/run",
+    "/draft",
+    "/plan",
+    "/spawn",
+    "/answer",
+    "/undo",
+    "/stop",
+    "/pause",
+    "/status",
+    "/trace",
+    "/help",
+    "/link",
+    "/pair",
+    "/web",
+    "/memories",
+    "/forget",
+    "/mine",
 ];
 
 impl Command {

@@ -27,7 +27,7 @@ pub(super) async fn merge(
     let mut origins_of = origins::of_person(store, &due.person_id).await?;
     for Checked { fact, message, topic } in facts {
         if let Some(same) = known.iter().find(|memory| says_the_same(now_of(&memory.text), &fact.fact)) {
-            origins::strengthen(batch, &same.id);
+            origins::strengthen(batch, &same.id, 1);
             extracted.known += 1;
             continue;
         }
@@ -78,7 +78,7 @@ pub(super) async fn merge(
 }
 
 /// A memory's text without its history.
-fn now_of(text: &str) -> &str {
+pub(super) fn now_of(text: &str) -> &str {
     text.split(" (since ").next().unwrap_or(text)
 }
 

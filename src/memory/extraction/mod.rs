@@ -4,12 +4,14 @@
 //! it; a range of turns is done once, in one commit with its facts.
 
 mod check;
+mod consolidate;
 mod merge;
 
 use chrono_tz::Tz;
 use serde::Deserialize;
 
 use check::{Fact, Message as Written, checked};
+pub use consolidate::consolidate;
 
 use crate::clock::utc;
 use crate::journal::BudgetLedger;

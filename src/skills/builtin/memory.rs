@@ -17,6 +17,8 @@ use crate::trust::{Act, Target};
 /// Why something isn't kept.
 const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \
                       a password manager is the place for it";
+/// The longest text that is remembered, in characters: a page.
+const LONGEST: usize = 4_000;
 /// So many messages are hidden with what they say without a question.
 const FEW: usize = 5;
 /// How much of what was said is shown, in bytes.
@@ -116,7 +118,13 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         _ if !kind.is_empty() => SearchIn::Memories,
         _ => SearchIn::Both,
     };
-    let asker = Asker { person: &call.scope.person.id, here: &call.scope.conversation, zone: call.zone() };
+    let asker = Asker {
+        person: &call.scope.person.id,
+        here: &call.scope.conversation,
+        zone: call.zone(),
+        vectors: call.services.vectors.as_deref(),
+        fade: call.services.fade,
+    };
     let found = memory::search(call.store(), asker, query, place, kind, call.limit()).await?;
     let zone = call.zone();
     let memories: Vec<String> =
@@ -199,6 +207,14 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
         return Err(SkillError::params("/text: say what to remember").into());
     };
     let tags = call.tags().unwrap_or_else(|| "[]".into());
+    let length = said.chars().count() + tags.chars().count();
+    if length > LONGEST {
+        let message = format!(
+            "this is too long to remember: {length} characters, and {LONGEST} are the most. Say what matters of it in a few \
+             sentences, or keep it as a file or a note"
+        );
+        return Err(SkillError::params(message).into());
+    }
     if memory::has_secret(said) || memory::has_secret(&tags) {
         return Err(SkillError::params(SECRET).into());
     }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use adjutant_chat::{Finding, Rooms};
 
 use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
 use crate::config::SearchConfig;
 use crate::journal::Scope;
+use crate::memory::vectors::Vectors;
 use crate::skills::handlers::HttpClient;
 use crate::skills::handlers::mcp::McpServers;
 use crate::skills::instructions::Instructions;
@@ -41,6 +43,10 @@ pub struct Services {
     pub mcp: Arc<McpServers>,
     /// The accepted instructions.
     pub instructions: Arc<Instructions>,
+    /// What compares the meanings of memories.
+    pub vectors: Option<Arc<Vectors>>,
+    /// After how long a fact that was never recalled comes behind others.
+    pub fade: Option<Duration>,
 }
 
 impl Services {

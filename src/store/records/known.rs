@@ -88,7 +88,7 @@ const TABLES: [PersonTable; 28] = [
     table!("memory_origins", "person_id = $1"),
     table!(
         "memories",
-        "seq, id, person_id, scope, conversation_id, kind, text, tags, created_at",
+        "seq, id, person_id, scope, conversation_id, kind, text, tags, created_at, recalled_at",
         "person_id = $1",
         "person_id = $1"
     ),

@@ -13,4 +13,5 @@ pub mod schedules;
 pub mod search;
 pub mod taints;
 pub mod tasks;
+pub mod vectors;
 pub mod web;

@@ -116,9 +116,19 @@ pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, orig
     );
 }
 
-/// Counts that a memory was said again.
-pub fn strengthen(batch: &mut Batch, memory: &MemoryId) {
-    batch.run("UPDATE memory_origins SET strength = strength + 1 WHERE memory_id = $1", [memory.into()]);
+/// Counts that a memory was said again, so many times.
+pub fn strengthen(batch: &mut Batch, memory: &MemoryId, times: i64) {
+    batch.run(
+        "UPDATE memory_origins SET strength = strength + $1 WHERE memory_id = $2",
+        [times.into(), memory.into()],
+    );
+}
+
+/// Those of whom something was taken from what they wrote.
+pub async fn people(store: &Store) -> Result<Vec<PersonId>, StoreError> {
+    const SQL: &str = "SELECT DISTINCT person_id FROM memory_origins ORDER BY person_id";
+    let rows: Vec<(PersonId,)> = store.all(SQL, &[]).await?;
+    Ok(rows.into_iter().map(|(person,)| person).collect())
 }
 
 /// All of a person's private memories, which their new facts are compared with.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
+use super::vectors;
 use crate::domain::{ConversationId, PersonId, Taint, TurnId};
 use crate::store::memories::MemoryRow;
 use crate::store::people::Conversation;
@@ -133,6 +134,9 @@ pub fn index(document: &Document, spaces: &[i64], impacts: &[(String, i64)]) -> 
         Source::Turn { .. } => "UPDATE turns SET indexed = 1 WHERE seq = $1 AND indexed = 0",
     };
     batch.must(Stale::MemoryGone, mark, [document.seq.into()]);
+    if !spaces.is_empty() {
+        vectors::add(&mut batch, document.number());
+    }
     for space in spaces {
         for chunk in impacts.chunks(AT_ONCE) {
             let mut arguments: [Value; 2 + AT_ONCE * 2] =
@@ -147,46 +151,90 @@ pub fn index(document: &Document, spaces: &[i64], impacts: &[(String, i64)]) -> 
     batch
 }
 
-/// The texts that contain a word.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Words to look for, from one to before another.
+pub type Span<'a> = (&'a str, &'a str);
+
+/// A text that contains a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
-    /// The word.
-    pub word: String,
-    /// The texts' numbers, each with the word's impact.
-    pub texts: Vec<(i64, i64)>,
+    /// The text's number.
+    pub text: i64,
+    /// How much the word says about the text, in thousandths.
+    pub impact: i64,
+    /// Whether the word is the first of the span itself.
+    pub is_exact: bool,
 }
 
-/// The newest texts, at most `limit`, in a space with words from one to before another.
-pub async fn postings(
+/// What was found of some spans.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// How many texts the spaces have, as far as they are counted.
+    pub texts: i64,
+    /// For each span, the texts with such a word.
+    pub of: Vec<Vec<Posting>>,
+}
+
+/// How many spaces a search has, at most.
+pub const SPACES: usize = 3;
+/// How many spans go into one statement.
+const SPANS: usize = 32;
+
+/// For each span, the newest texts with such words in each of these spaces: at most `newest` of a space, in the order of
+/// the words. The spaces' texts are counted by a word that each of them has, as far as `counted`.
+pub async fn look_up(
     store: &Store,
-    space: i64,
-    (from, to): (&str, &str),
-    limit: i64,
-) -> Result<Vec<Posting>, StoreError> {
-    let rows: Vec<(String, String)> = store
-        .all(
-            "SELECT word, string_agg(document || ' ' || impact, ',') FROM \
-             (SELECT word, document, impact FROM search_words WHERE space = $1 AND word >= $2 AND word < $3 \
-              ORDER BY word, document DESC LIMIT $4 + 0) AS found GROUP BY word",
-            &[space.into(), from.into(), to.into(), limit.into()],
+    spaces: &[i64],
+    spans: &[Span<'_>],
+    newest: i64,
+    (any, counted): (&str, i64),
+) -> Result<Lookups, StoreError> {
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let spaces: Vec<String> = (0..SPACES).map(|n| format!("(${})", 4 + n)).collect();
+        let from = 4 + SPACES;
+        let spans: Vec<String> =
+            (0..SPANS).map(|n| format!("({n}, ${}, ${})", from + n * 2, from + 1 + n * 2)).collect();
+        format!(
+            "SELECT CAST(l.column1 AS BIGINT) AS span, (SELECT string_agg(f.document || ' ' || f.impact || f.exact, ',') FROM \
+             (SELECT document, impact, CASE WHEN word = l.column2 THEN '' ELSE '+' END AS exact FROM search_words \
+              WHERE space = s.column1 AND word >= l.column2 AND word < l.column3 \
+              ORDER BY word, document DESC LIMIT $1 + 0) AS f) AS texts \
+             FROM (VALUES {spaces}) AS s CROSS JOIN (VALUES {spans}) AS l WHERE l.column2 <> '' \
+             UNION ALL SELECT CAST(-1 AS BIGINT), (SELECT CAST(count(*) AS TEXT) FROM \
+             (SELECT 1 FROM search_words WHERE space = s.column1 AND word = $2 LIMIT $3 + 0) AS f) \
+             FROM (VALUES {spaces}) AS s",
+            spaces = spaces.join(", "),
+            spans = spans.join(", ")
         )
-        .await?;
-    let pair = |pair: &str| {
-        let (document, impact) = pair.split_once(' ')?;
-        Some((document.parse().ok()?, impact.parse().ok()?))
-    };
-    let read = |(word, texts): (String, String)| Posting {
-        word,
-        texts: texts.split(',').filter_map(pair).collect(),
-    };
-    Ok(rows.into_iter().map(read).collect())
+    });
+    let mut found = Lookups { texts: 0, of: vec![Vec::new(); spans.len()] };
+    for (chunk, some) in spans.chunks(SPANS).enumerate() {
+        let mut arguments: Vec<Value> = vec![newest.into(), any.into(), counted.into()];
+        // No space has the number 0.
+        arguments.extend((0..SPACES).map(|n| spaces.get(n).copied().unwrap_or_default().into()));
+        for n in 0..SPANS {
+            let (from, to) = some.get(n).copied().unwrap_or_default();
+            arguments.extend([from.into(), to.into()]);
+        }
+        let rows: Vec<(i64, Option<String>)> = store.all(SQL.as_str(), &arguments).await?;
+        found.texts = 0;
+        for (span, texts) in rows {
+            let texts = texts.unwrap_or_default();
+            match usize::try_from(span) {
+                Ok(span) => {
+                    found.of[chunk * SPANS + span].extend(texts.split(',').filter_map(posting));
+                }
+                Err(_) => found.texts += texts.parse::<i64>().unwrap_or_default(),
+            }
+        }
+    }
+    Ok(found)
 }
 
-/// How many texts a space has, as far as `limit`.
-pub async fn size(store: &Store, space: i64, any: &str, limit: i64) -> Result<i64, StoreError> {
-    const COUNT: &str = "SELECT count(*) FROM (SELECT 1 FROM search_words WHERE space = $1 AND word = $2 \
-                         LIMIT $3 + 0) AS found";
-    store.count(COUNT, &[space.into(), any.into(), limit.into()]).await
+fn posting(written: &str) -> Option<Posting> {
+    let (text, impact) = written.split_once(' ')?;
+    let whole = impact.strip_suffix('+');
+    let impact = whole.unwrap_or(impact).parse().ok()?;
+    Some(Posting { text: text.parse().ok()?, impact, is_exact: whole.is_none() })
 }
 
 /// A text of SQL with `$from` and the following as a list of numbers.
@@ -235,24 +283,60 @@ pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>,
     Ok(all)
 }
 
-/// Of these memories, those that may be recalled here, with their numbers.
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallRow {
+    /// Its number.
+    pub seq: i64,
+    /// The memory.
+    pub memory: MemoryRow,
+    /// How often it was said again.
+    pub repeated: i64,
+    /// 1 if it was taken from what somebody wrote once, and was never recalled.
+    pub may_fade: i64,
+}
+
+impl<'r> FromRow<'r, AnyRow> for RecallRow {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            seq: row.try_get("seq")?,
+            repeated: row.try_get("repeated")?,
+            may_fade: row.try_get("may_fade")?,
+            memory: MemoryRow::from_row(row)?,
+        })
+    }
+}
+
+/// Of these memories, those that may be recalled here.
 pub async fn memories(
     store: &Store,
     person: &PersonId,
     here: &Conversation,
     seqs: &[i64],
-) -> Result<Vec<(i64, MemoryRow)>, StoreError> {
+) -> Result<Vec<RecallRow>, StoreError> {
     let sql = of_seqs!(
-        "SELECT seq, id, kind, scope, text, tags, created_at FROM memories WHERE seq",
-        "AND person_id = $65 AND ((scope = 'private' AND $66 = 0) OR (scope = 'room' AND conversation_id = $67))"
+        "SELECT m.seq, m.id, m.kind, m.scope, m.text, m.tags, m.created_at, coalesce(o.strength - 1, 0) AS repeated, \
+         CAST(CASE WHEN o.strength = 1 AND m.recalled_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS may_fade \
+         FROM memories m LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.seq",
+        "AND m.person_id = $65 \
+         AND ((m.scope = 'private' AND $66 = 0) OR (m.scope = 'room' AND m.conversation_id = $67))"
     );
     let mut all = Vec::new();
     for chunk in seqs.chunks(READ) {
         let mut arguments = arguments(chunk);
         arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
-        all.extend(store.all::<Numbered<MemoryRow>>(sql, &arguments).await?);
+        all.extend(store.all::<RecallRow>(sql, &arguments).await?);
     }
-    Ok(all.into_iter().map(|Numbered(seq, row)| (seq, row)).collect())
+    Ok(all)
+}
+
+/// Notes that memories were recalled, by their numbers.
+pub fn recalled(seqs: &[i64], now: i64) -> Batch {
+    let mut batch = Batch::new();
+    for seq in seqs {
+        batch.run("UPDATE memories SET recalled_at = $1 WHERE seq = $2", [now.into(), (*seq).into()]);
+    }
+    batch
 }
 
 /// Something that was said.

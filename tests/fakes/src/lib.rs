@@ -3,6 +3,7 @@
 pub mod conformance;
 pub mod dav_server;
 pub mod discord;
+pub mod embeddings;
 mod http;
 pub mod mail_server;
 pub mod mcp;

@@ -29,8 +29,22 @@ use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
 const COMMANDS: [&str; 16] = [
-    "/answer", "/draft", "/help", "/memories", "/mine", "/new", "/pause", "/plan", "/quit", "/run", "/spawn",
-    "/status", "/stop", "/trace", "/undo", "/web",
+    "/answer",
+    "/draft",
+    "/help",
+    "/memories",
+    "/mine",
+    "/new",
+    "/pause",
+    "/plan",
+    "/quit",
+    "/run",
+    "/spawn",
+    "/status",
+    "/stop",
+    "/trace",
+    "/undo",
+    "/web",
 ];
 
 type Read1 = Result<String, ReadlineError>;
