@@ -281,7 +281,12 @@ impl Skill {
                 }
                 _ => {
                     let place = if path.is_empty() { "/" } else { &path };
-                    errors.push(format!("{place}: {error}"));
+                    let mut why = error.to_string();
+                    // A long value would leave no room for what is wrong with it.
+                    if why.len() > LONGEST_ERROR {
+                        why = error.masked_with("this").to_string();
+                    }
+                    errors.push(format!("{place}: {why}"));
                 }
             }
         }

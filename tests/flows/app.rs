@@ -349,10 +349,14 @@ impl TestApp {
         self.desk.files.lock().unwrap().insert(file.to_owned(), downloads.into());
     }
 
-    /// The model's requests of one kind so far.
+    /// All requests of the model so far.
+    pub(crate) fn all_requests(&self) -> Vec<Request> {
+        self.script.as_ref().expect("a scripted app").requests()
+    }
+
+    /// Those of one kind.
     pub(crate) fn requests(&self, who: Who) -> Vec<Request> {
-        let script = self.script.as_ref().expect("a scripted app");
-        script.requests().into_iter().filter(|request| Who::of(request) == who).collect()
+        self.all_requests().into_iter().filter(|request| Who::of(request) == who).collect()
     }
 
     /// The turn that sent this message.

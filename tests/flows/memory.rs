@@ -22,6 +22,9 @@ fn finder() -> Scripted {
     })
 }
 
+/// So long nothing comes back that was forgotten.
+const TURNS: usize = 1000;
+
 async fn days_pass(app: &TestApp, days: u64) {
     app.passes(std::time::Duration::from_hours(24 * days)).await;
 }
@@ -215,6 +218,31 @@ async fn a_secret_is_not_kept() {
     app.ends_well().await;
 }
 
+#[tokio::test]
+async fn a_memory_of_a_megabyte_is_refused_with_a_sentence() {
+    let app = configured(|_| {}).await;
+    for text in ["word ".repeat(200_000), "x".repeat(1 << 20), "🙂".repeat(4_001)] {
+        let heard = app.says("ada", &format!("remember that Bob is {text}")).await;
+        assert!(heard.text.len() < 500 && heard.text.contains("4000 characters"), "{}", heard.text);
+    }
+    assert_eq!(memories(&app).await, [""; 0]);
+    app.says("ada", &format!("remember that Bob is {}", "a page ".repeat(500))).await;
+    assert_eq!(memories(&app).await.len(), 1);
+    app.ends_well().await;
+    // Nor by many words to find it by.
+    let app = scripted(Scripted::new().orchestrator(|request| match has_results(request) {
+        true => text(request.messages.last().unwrap().text.clone()),
+        false => {
+            direct("m", "memory.save", json!({"text": "Bob is tall", "tags": vec!["x".repeat(50); 20_000]}))
+        }
+    }))
+    .await;
+    let heard = app.says("ada", "remember Bob").await;
+    assert!(heard.text.contains("this is too long to remember"), "{}", heard.text);
+    assert_eq!(memories(&app).await, [""; 0]);
+    app.ends_well().await;
+}
+
 /// Does what the person writes as `SKILL: JSON`, and keeps every summary as long as what it is of.
 fn doer() -> Scripted {
     let does = Scripted::new().orchestrator(|request| {
@@ -248,18 +276,77 @@ async fn what_is_forgotten_is_gone_from_the_next_request_on() {
     tokio::time::timeout(std::time::Duration::from_secs(30), compacted).await.unwrap();
     let heard = app.says("ada", r#"memory.forget: {"query": "live Lyon"}"#).await;
     assert!(heard.text.contains("Forgotten: I live in Lyon"), "{}", heard.text);
-    let before = app.requests(Who::Orchestrator).len();
-    for n in 0..45 {
+    let before = app.all_requests().len();
+    for n in 0..TURNS {
         app.says("ada", &format!("message {n}, where I live")).await;
     }
     let heard = app.says("ada", r#"memory.search: {"query": "live flat river"}"#).await;
     assert!(!heard.text.contains("Lyon"), "{}", heard.text);
-    let requests = app.requests(Who::Orchestrator).split_off(before);
-    assert!(requests.len() > 45);
+    // Whatever any model was asked, summaries and all.
+    let requests = app.all_requests().split_off(before);
+    assert!(requests.len() > TURNS);
     for request in requests {
         let text = serde_json::to_string(&request).unwrap();
         assert!(!text.contains("Lyon"), "{text}");
     }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_listed_and_forgotten_by_a_button() {
+    let app = scripted(doer()).await;
+    assert!(app.says("ada", "/memories").await.text.starts_with("I don't remember anything yet"));
+    app.says("ada", r#"memory.save: {"text": "Bob prefers mornings"}"#).await;
+    app.says("ada", "We moved to Lyon last week, near the opera").await;
+    let lyon = fact("We moved to Lyon last week", "Ada moved to Lyon in November 2026", "home town");
+    assert_eq!(extract(&app, &lyon).await.unwrap().0.kept, 1);
+    let listed = app.says("ada", "/memories").await;
+    assert_eq!(
+        listed.text,
+        "I remember:\n\n\
+         1. Ada moved to Lyon in November 2026 (from what you wrote on 21 November 2026: “We moved to Lyon last week”)\n\
+         2. Bob prefers mornings (you told me on 21 November 2026)"
+    );
+    assert_eq!(listed.buttons(), ["Forget 1", "Forget 2"]);
+    // Nobody else sees or forgets it, and nothing private is shown in a room.
+    let id = listed.choices[0].id.strip_prefix("memory:").unwrap().to_owned();
+    let told = app.direct("bob's").says("bob", &format!("/forget {id}")).await.text;
+    assert!(told.starts_with("I don't remember that, or not here."), "{told}");
+    let told = app.room("team").says("ada", "/memories").await.text;
+    assert!(told.starts_with("I remember nothing for this room."), "{told}");
+    let done = app.presses("ada", &listed, "Forget 1").await;
+    assert!(done.text.starts_with("Forgotten: Ada moved to Lyon in November 2026"), "{}", done.text);
+    assert_eq!(memories(&app).await, ["Bob prefers mornings"]);
+    let again = app.presses("ada", &listed, "Forget 1").await;
+    assert!(again.text.starts_with("I don't remember that"), "{}", again.text);
+    // The words that it was taken from are gone, too.
+    let heard = app.says("ada", r#"memory.search: {"query": "Lyon opera"}"#).await;
+    assert!(heard.text.starts_with("I don't remember anything about"), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn many_memories_are_shown_by_the_page() {
+    let app = scripted(doer()).await;
+    for n in 0..12 {
+        app.says("ada", &format!(r#"memory.save: {{"text": "fact number {n} of mine"}}"#)).await;
+    }
+    let first = app.says("ada", "/memories").await;
+    assert!(first.text.contains("\n10. fact number 2 of mine"), "{}", first.text);
+    assert!(
+        first.text.ends_with("There's more: `/memories 2`") && first.buttons().len() == 10,
+        "{}",
+        first.text
+    );
+    let second = app.says("ada", "/memories 2").await;
+    assert!(
+        second.text.contains("11. fact number 1 of mine") && !second.text.contains("more"),
+        "{}",
+        second.text
+    );
+    assert_eq!(second.buttons(), ["Forget 11", "Forget 12"]);
+    app.presses("ada", &second, "Forget 12").await;
+    assert!(!memories(&app).await.contains(&"fact number 0 of mine".to_owned()));
     app.ends_well().await;
 }
 
