@@ -80,12 +80,14 @@ impl Pages {
         let settings = self.conversations.settings.now();
         let orchestrator = &self.conversations.orchestrator;
         let registry = orchestrator.skills.current();
+        let roles = orchestrator.agents.roles.current();
         let all: Vec<&Workflow> = catalogue.workflows.iter().collect();
         let model = &self.live.initial().model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
         let context = EstimateContext {
             context: CheckContext { skills: &registry, approval: &settings.approval, workflows: &all },
             limits: &settings.limits,
+            roles: Some(&roles),
             model: &endpoint.name,
             price: endpoint.price,
             is_free: endpoint.provider == BUILTIN,
