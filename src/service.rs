@@ -59,6 +59,7 @@ use crate::skills::breaker::Breakers;
 use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
 use crate::skills::handlers::mcp::McpServers;
+use crate::store::instances;
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError, people};
 use crate::workflows::run::Runner;
@@ -140,6 +141,25 @@ pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
     parts.into_iter().filter_map(Result::err).collect()
 }
 
+/// Tells other instances what this one is, and its operator where its settings differ from theirs.
+async fn introduce(
+    store: &Store,
+    instance: &crate::domain::InstanceId,
+    config: &Config,
+) -> Result<(), StoreError> {
+    instances::introduce(store, instance, &config.shared).await?;
+    let living = instances::living(store).await?;
+    let Some(own) = living.iter().find(|one| one.id == *instance) else { return Ok(()) };
+    for other in living.iter().filter(|other| other.id != own.id) {
+        let keys = own.differing(other);
+        if !keys.is_empty() {
+            let (process, keys) = (format!("{} on {}", other.pid, other.host), keys.join(", "));
+            tracing::warn!(process, keys, "another instance on this store has other settings");
+        }
+    }
+    Ok(())
+}
+
 impl Service {
     /// Assembles the parts, starts them and takes over what an earlier process left.
     pub async fn start(
@@ -151,6 +171,7 @@ impl Service {
     ) -> Result<Self, StartError> {
         let instance = Arc::new(Instance::register(&store).await?);
         instance.tend(&store).await?;
+        introduce(&store, &instance.id, config).await?;
         let tasks = Tasks::new();
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);

@@ -12,6 +12,7 @@ use crate::clock::{SystemClock, rfc3339};
 use crate::config::Config;
 use crate::service::open_store;
 use crate::store::check::{self, Finding};
+use crate::store::instances::{self, LivingInstance};
 use crate::store::{Store, StoreError, leases};
 use crate::trace::one_line;
 
@@ -62,11 +63,14 @@ async fn status(store: &Store) -> Result<String, StoreError> {
         ("size".to_owned(), size(check::size(store).await?)),
         ("migrations".to_owned(), migrations(store).await?),
     ];
-    let living = leases::living(store).await?;
-    let processes: Vec<String> =
-        living.iter().map(|(_, pid, started)| format!("process {pid} since {}", rfc3339(*started))).collect();
-    let processes = if processes.is_empty() { "no process".to_owned() } else { processes.join(", ") };
-    rows.push(("in use by".to_owned(), processes));
+    let living = instances::living(store).await?;
+    if living.is_empty() {
+        rows.push(("in use by".to_owned(), "no process".to_owned()));
+    }
+    for (index, one) in living.iter().enumerate() {
+        let name = if index == 0 { "in use by" } else { "" };
+        rows.push((name.to_owned(), described(one, &living[0])));
+    }
     let names = check::counts(store).await?;
     let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -79,6 +83,29 @@ async fn status(store: &Store) -> Result<String, StoreError> {
         let _ = writeln!(text, "{name:width$}  {count:>digits$}");
     }
     Ok(text)
+}
+
+/// A process: where, since when, what it does, and how its settings differ from the first one's.
+fn described(one: &LivingInstance, first: &LivingInstance) -> String {
+    let mut text = format!("process {}", one.pid);
+    if !one.host.is_empty() {
+        let _ = write!(text, " on {}", one.host);
+    }
+    let _ = write!(text, " since {}", rfc3339(one.started_at));
+    if one.version != env!("CARGO_PKG_VERSION") && !one.version.is_empty() {
+        let _ = write!(text, ", version {}", one.version);
+    }
+    if !one.channels.is_empty() {
+        let _ = write!(text, "; receives {}", one.channels.join(", "));
+    }
+    if one.turns > 0 {
+        let _ = write!(text, "; running turns: {}", one.turns);
+    }
+    let differing = first.differing(one);
+    if !differing.is_empty() {
+        let _ = write!(text, "; other settings than the first: {}", differing.join(", "));
+    }
+    text
 }
 
 async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {

@@ -144,7 +144,12 @@ fn readiness(service: &Service) -> ReadinessCheck {
                 problems.push("store: it does not answer".to_owned());
             }
             problems.extend(health.errors().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
-            Readiness { problems, warnings: live.notes() }
+            let mut warnings = live.notes();
+            let standby = health.words().into_iter().filter(|(_, word)| *word == "standing by");
+            warnings.extend(standby.map(|(channel, _)| {
+                format!("{channel}: another instance receives it; this one stands by and serves its web page")
+            }));
+            Readiness { problems, warnings }
         }
         .boxed()
     })

@@ -19,6 +19,7 @@ mod read;
 mod retention;
 mod secret;
 mod settings;
+mod shared;
 mod skills;
 mod store;
 mod voice;
@@ -110,6 +111,8 @@ pub struct Config {
     pub otlp: Option<Otlp>,
     /// `[voice]`.
     pub voice: VoiceConfig,
+    /// A digest of each setting of the file that instances on one store should have in common, by its key.
+    pub shared: BTreeMap<String, String>,
 }
 
 impl Config {
@@ -141,6 +144,7 @@ impl Config {
             listen: Some(LISTEN),
             otlp: None,
             voice: VoiceConfig::default(),
+            shared: BTreeMap::new(),
             data_dir,
         }
     }
@@ -160,7 +164,8 @@ impl Config {
 
     /// Reads a file's text as if it came from `path`.
     pub fn of_text(source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
-        let config = Self { path: Some(path.to_owned()), ..Self::bare(env)? };
+        let shared = shared::digests(source);
+        let config = Self { path: Some(path.to_owned()), shared, ..Self::bare(env)? };
         config.parse(source, path, env)
     }
 

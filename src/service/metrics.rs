@@ -13,6 +13,7 @@ use crate::gateway::receiver::Health;
 use crate::http::MetricsText;
 use crate::journal::Limits;
 use crate::metrics::{encode, register, seconds, text};
+use crate::store::instances::{self, LivingInstance};
 use crate::store::queues::{self, Queue};
 use crate::store::spending::{self, Amount};
 
@@ -46,7 +47,13 @@ impl Source {
     async fn gauges(&self) -> String {
         let store = &self.conversations.store;
         let today = clock::local_day(store.now(), self.conversations.zone);
-        let asked = async { tokio::try_join!(queues::all(store), spending::of_day(store, &today, None)) };
+        let asked = async {
+            tokio::try_join!(
+                queues::all(store),
+                spending::of_day(store, &today, None),
+                instances::living(store)
+            )
+        };
         let stored = match tokio::time::timeout(PATIENCE, asked).await {
             Ok(counted) => {
                 counted.inspect_err(|error| tracing::error!(%error, "can't count the queues")).ok()
@@ -58,8 +65,9 @@ impl Source {
         };
         let registry = Registry::new();
         let added = self.process(&registry).and_then(|()| match &stored {
-            Some((queues, spent)) => {
+            Some((queues, spent, living)) => {
                 add_queues(&registry, queues, store.now())?;
+                add_instances(&registry, living)?;
                 add_budgets(&registry, spent.used(), &self.conversations.settings.now().limits)
             }
             None => Ok(()),
@@ -120,6 +128,20 @@ fn add_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Re
             let found = queues.iter().find(|queue| queue.name == name && queue.sort == *sort);
             gauge.with_label_values(&[sort]).set(whole(found.map_or(0, |queue| queue.waiting)));
         }
+    }
+    Ok(())
+}
+
+/// What each instance on the store does.
+fn add_instances(registry: &Registry, living: &[LivingInstance]) -> prometheus::Result<()> {
+    gauge(registry, "adjutant_instances", "Live processes on the store.", number(living.len()))?;
+    let turns = "Turns that an instance is running.";
+    let turns = gauges(registry, "adjutant_instance_turns", turns, "instance")?;
+    let channels = "Channels that an instance receives.";
+    let channels = gauges(registry, "adjutant_instance_channels", channels, "instance")?;
+    for one in living {
+        turns.with_label_values(&[one.id.as_str()]).set(whole(one.turns));
+        channels.with_label_values(&[one.id.as_str()]).set(number(one.channels.len()));
     }
     Ok(())
 }

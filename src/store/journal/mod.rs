@@ -6,6 +6,7 @@ pub mod control;
 pub mod dead;
 pub mod executions;
 pub mod inbox;
+pub mod instances;
 pub mod leases;
 pub mod outbox;
 pub mod questions;
