@@ -10,7 +10,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Conversations, Handle, context};
+use super::context::{self, FirstMessages};
+use super::{Conversations, Handle};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
@@ -131,10 +132,7 @@ impl Conversations {
             Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
             _ => {
                 let opening = async || {
-                    let services = &self.orchestrator.agents.executor.services;
-                    let opening =
-                        context::opening(&scope, &leased.turn, services.vectors.as_deref(), services.fade)
-                            .await?;
+                    let opening = self.opening(&scope, &leased.turn).await?;
                     needs_compacting.store(opening.needs_compacting, Ordering::Relaxed);
                     Ok((opening.messages, opening.taint))
                 };
@@ -179,6 +177,11 @@ impl Conversations {
             TurnEnd::Parked(limit, summary) => return self.park(leased, &scope, limit, &summary).await,
         }
         Ok(true)
+    }
+
+    async fn opening(&self, scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, StoreError> {
+        let services = &self.orchestrator.agents.executor.services;
+        context::opening(scope, turn, services.vectors.as_deref(), services.fade).await
     }
 
     async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {

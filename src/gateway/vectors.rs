@@ -48,6 +48,10 @@ pub async fn drop_all(store: Store) {
 
 async fn pass(conversations: &Conversations, made: &Vectors) -> Result<(), VectorError> {
     let (store, instance) = (&conversations.store, &conversations.instance);
+    // An idle process writes nothing.
+    if !made.has_work(store).await? {
+        return Ok(());
+    }
     let Some(lease) = instance.acquire(store, LEASE.to_owned()).await? else { return Ok(()) };
     let done = made.catch_up(store).await;
     store.write(lease.release()).await?;

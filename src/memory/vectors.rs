@@ -72,6 +72,12 @@ impl Vectors {
         model
     }
 
+    /// Whether there are texts without a vector, or nobody knows yet.
+    pub async fn has_work(&self, store: &Store) -> Result<bool, StoreError> {
+        let Some(model) = self.known() else { return Ok(true) };
+        Ok(!vectors::pending(store, &model, 1).await?.is_empty())
+    }
+
     /// Makes the vectors that are missing. Returns how many texts were done.
     pub async fn catch_up(&self, store: &Store) -> Result<usize, VectorError> {
         let model = match self.known() {

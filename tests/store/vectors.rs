@@ -80,7 +80,10 @@ async fn another_model_makes_all_vectors_again(world: World) {
     let here = world.room().await;
     keep(&world, &here, &["Ada lives in Lyon", "Ada likes tea"]).await;
     let server = FakeEmbeddings::start(meaning);
-    assert_eq!(vectors_of(&server, "one").catch_up(&world.store).await.unwrap(), 2);
+    let one = vectors_of(&server, "one");
+    assert!(one.has_work(&world.store).await.unwrap());
+    assert_eq!(one.catch_up(&world.store).await.unwrap(), 2);
+    assert!(!one.has_work(&world.store).await.unwrap());
     assert_eq!(vectors_of(&server, "one").catch_up(&world.store).await.unwrap(), 0, "they are there");
     assert_eq!(vectors_of(&server, "two").catch_up(&world.store).await.unwrap(), 2);
     server.always(Some(Reply::Length(32)));
