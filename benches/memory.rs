@@ -68,14 +68,14 @@ async fn questions(store: &Store, database: &str, which: &str, seed: u64) {
     let set = remembered::set(seed, QUESTIONS);
     let here = measure::load(store, &set).await;
     let words = measure::recall(&set, &measure::ask(store, &here, &set, None).await);
+    println!("{database}, {which}: recall at 10 among {} turns, by words alone", set.said.len());
+    println!("{}", measure::table(&set, &words));
     let server = FakeEmbeddings::start(remembered::meanings::meaning);
     let vectors = Vectors::new(Embedder::new("known", &server.base_url(), None).expect("an address"));
     vectors.catch_up(store).await.expect("vectors");
     let begin = Instant::now();
     let hybrid = measure::recall(&set, &measure::ask(store, &here, &set, Some(&vectors)).await);
     let each = begin.elapsed() / u32::try_from(QUESTIONS).unwrap_or(u32::MAX);
-    println!("{database}, {which}: recall at 10 among {} turns, by words alone", set.said.len());
-    println!("{}", measure::table(&set, &words));
     println!("with vectors, {} a search", shown(each));
     println!("{}", measure::table(&set, &hybrid));
 }
