@@ -14,6 +14,9 @@ use adjutant::clock::{Clock, SystemClock};
 use adjutant::store::Batch;
 
 #[expect(dead_code, reason = "the tests use more of it")]
+#[path = "../tests/web/chromium.rs"]
+mod chromium;
+#[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/web/client.rs"]
 mod client;
 #[expect(dead_code, reason = "the tests use more of it")]
@@ -23,6 +26,7 @@ mod gateway;
 #[path = "../tests/binary/process.rs"]
 mod process;
 
+use chromium::Chromium;
 use client::{Browser, Site};
 use gateway::wait_until;
 
@@ -123,7 +127,7 @@ fn paint(site: &Site, person: i64) {
         store.write(batch).await.unwrap();
     });
     let mut browser = site.browser(person);
-    for path in [format!("/turn/{turn}"), "/talk".to_owned()] {
+    for path in [format!("/turn/{turn}"), format!("/turn/{turn}/waterfall"), "/talk".to_owned()] {
         let begun = Instant::now();
         let page = browser.get(&path);
         let (rows, ms) = (page.body.matches("<li class=").count(), begun.elapsed().as_millis());
@@ -132,4 +136,17 @@ fn paint(site: &Site, person: i64) {
     let assets = ["/assets/page.css", "/assets/page.js", "/assets/icon.svg"];
     let size: usize = assets.iter().map(|path| browser.get(path).body.len()).sum();
     println!("assets: {size} bytes, not compressed");
+    let Some(mut chromium) = Chromium::start() else { return };
+    let link = site.link_for(person);
+    chromium.run(&format!("await page.goto({link:?}); await page.waitForURL(/\\/$/);"));
+    for path in ["/talk".to_owned(), format!("/turn/{turn}")] {
+        let address = format!("http://{}{path}", site.address);
+        // From a cold cache each time.
+        let painted = chromium.run(&format!(
+            "const session = await context.newCDPSession(page); await session.send('Network.clearBrowserCache'); \
+             await page.goto({address:?}); return page.evaluate(() => new Promise((done) => new PerformanceObserver(\
+             (all) => done(all.getEntries()[0].startTime)).observe({{type: 'paint', buffered: true}})));"
+        ));
+        println!("{path}: painted after {:.0} ms", painted.as_f64().unwrap_or_default());
+    }
 }

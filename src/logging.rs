@@ -1,6 +1,8 @@
 //! Logs go to stderr; answers never do. For a person at a terminal they are text with colours; for journald, text with
 //! its priority and without the time, which it knows; for anything else a JSON object a line.
 
+pub mod tail;
+
 use std::fmt;
 use std::io::{self, IsTerminal};
 
@@ -9,7 +11,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::format::{Format, Full, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{ConfigError, Env, WRITE_A_FILTER};
 
@@ -38,7 +42,7 @@ macro_rules! start {
     ($log:expr) => {{
         let log = $log.with_filter_reloading();
         let handle = log.reload_handle();
-        log.init();
+        log.finish().with(tail::Tail).init();
         let set: Box<dyn Fn(EnvFilter) + Send + Sync> = Box::new(move |filter| drop(handle.reload(filter)));
         set
     }};

@@ -3,8 +3,10 @@
 mod backend;
 mod details;
 mod now;
+mod origins;
 mod repeat;
 mod runs;
+mod system;
 mod tables;
 mod usage;
 mod view;
@@ -22,6 +24,7 @@ use crate::conversation::Conversations;
 use crate::conversation::access::Access;
 use crate::domain::{PersonId, TurnId};
 use crate::gateway::receiver::{ChannelReceiver, Health};
+use crate::skills::handlers::mcp::McpServers;
 use crate::store::{Store, StoreError, control, people, timeline, turns, web};
 use view::Sight;
 
@@ -43,6 +46,7 @@ pub(super) struct Pages {
     access: Arc<Access>,
     health: Arc<Health>,
     live: Arc<LiveConfig>,
+    mcp: Arc<McpServers>,
 }
 
 impl Service {
@@ -58,6 +62,7 @@ impl Service {
             access: self.intake.access.clone(),
             health: self.health.clone(),
             live: self.live.clone(),
+            mcp: self.mcp.clone(),
         };
         let backend: Arc<dyn Backend> = Arc::new(pages);
         page.connect(backend.clone());

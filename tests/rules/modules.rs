@@ -124,7 +124,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("wording", &["journal", "model", "store", "trust", "voice", "adjutant_chat"]),
     ("model", &["metrics", "clock", "suggest", "adjutant_chat"]),
     ("store", &["clock", "adjutant_chat"]),
-    ("logging", &["config"]),
+    ("logging", &["config", "clock"]),
     ("config", &["clock", "document", "suggest"]),
     ("document", &["suggest"]),
     ("template", &[]),

@@ -79,6 +79,23 @@ fn look_at_all(chromium: &mut Chromium, name: &str) {
     chromium.run("await page.emulateMedia({colorScheme: 'light'});");
 }
 
+/// The pages about what was used and logged, with something on them.
+fn look_behind(chromium: &mut Chromium, site: &Site) {
+    let turn = chromium.run("return page.locator('article.turn').first().getAttribute('id');");
+    let log = turn.as_str().unwrap().replace("turn-", "/log/");
+    for (path, name) in [(log.as_str(), "log"), ("/usage", "usage-used"), ("/system", "system-used")] {
+        chromium.run(&format!("await page.goto('http://{}{path}');", site.address));
+        look_at_all(chromium, name);
+    }
+    let csv = format!("return (await page.request.get('http://{}/usage.csv')).text();", site.address);
+    let csv = chromium.run(&csv);
+    assert!(csv.as_str().unwrap().contains("role,\"researcher\","), "{csv}");
+    chromium.run("await page.setViewportSize({width: 360, height: 700}); await page.reload();");
+    let is_seen = "return page.evaluate(() => { const here = document.querySelector('nav [aria-current]')\
+                   .getBoundingClientRect(); return here.left >= 0 && here.right <= innerWidth; });";
+    assert_eq!(chromium.run(is_seen), true, "the page's own entry in the navigation is in sight");
+}
+
 #[test]
 fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
     let Some(mut chromium) = Chromium::start() else { return };
@@ -122,6 +139,7 @@ fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
     chromium.run("await page.locator('.orchestrator details[data-load] > summary').first().click();");
     chromium.shows(".body dd >> text=plan the visit");
     look_at_all(&mut chromium, "talk");
+    look_behind(&mut chromium, &site);
     assert_eq!(chromium.run("return errors;"), json!([]));
     drop(chromium);
     site.stop();

@@ -12,13 +12,13 @@ use crate::gateway::{DEADLINE, wait_until};
 
 /// An event: its place and its data.
 #[derive(Debug, Clone)]
-struct Event {
+pub(crate) struct Event {
     id: String,
-    data: Value,
+    pub(crate) data: Value,
 }
 
 /// Reads the stream from a place until `enough`, the line ends or the time is over.
-fn follow(
+pub(crate) fn follow(
     browser: &Browser,
     after: &str,
     time: Duration,
@@ -144,6 +144,29 @@ fn a_stream_goes_on_where_it_was_after_a_kill() {
     let number = |event: &Event| event.id.split_once('-').unwrap().1.parse::<i64>().unwrap();
     assert!(second.first().map(number) > first.last().map(number));
     assert!(second.iter().any(|event| event.data["kind"] == "arrival"), "{second:?}");
+    site.stop();
+}
+
+#[test]
+fn idle_connections_and_readers_that_take_nothing_keep_nobody_out() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    let mut browser = site.browser(ada);
+    // Some ask for nothing, some for half a line, and some read nothing of their stream.
+    let idle: Vec<TcpStream> = (0..300)
+        .map(|number| {
+            let mut stream = TcpStream::connect(&browser.address).unwrap();
+            match number % 3 {
+                0 => {}
+                1 => write!(stream, "GET /talk HTT").unwrap(),
+                _ => write!(stream, "{}\r\n", browser.head("GET", "/events?after=0-0")).unwrap(),
+            }
+            stream
+        })
+        .collect();
+    site.telegram.say(ada, ada, "add a task to be served");
+    browser.sees("/talk", "Added “be served”");
+    drop(idle);
     site.stop();
 }
 

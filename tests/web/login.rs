@@ -137,12 +137,14 @@ fn other_hosts_origins_and_forms_are_refused() {
 
 #[test]
 fn odd_requests_are_refused_and_nobody_is_slowed() {
-    let site = Site::start("");
+    let mut site = Site::start("");
     let ada = site.telegram.person("Ada");
     let mut browser = site.browser(ada);
     let long = "x".repeat(10_000_000);
     let answer = browser.submit("/say", &[("once", "0"), ("text", &long)]);
     assert!(matches!(answer.status, 413 | 0), "{}", answer.status);
+    let refused = site.gateway.as_mut().unwrap().get("/metrics").1;
+    assert!(refused.contains("adjutant_page_refused_total{reason=\"size\"} 1"), "{refused}");
     let once = browser.get("/talk").field("once");
     assert_eq!(browser.submit("/say", &[("once", &once), ("text", " ")]).status, 422);
     assert_eq!(browser.submit("/say", &[("once", "../1"), ("text", "a")]).status, 422);

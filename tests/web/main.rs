@@ -8,6 +8,7 @@ mod client;
 #[path = "../binary/gateway.rs"]
 #[expect(dead_code, reason = "other suites use more of it")]
 mod gateway;
+mod instances;
 mod live;
 mod login;
 #[path = "../binary/process.rs"]

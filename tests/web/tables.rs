@@ -1,5 +1,7 @@
 //! A person's things, usage and the system.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use adjutant::store::Batch;
 use adjutant_fakes::model::{FakeModel, Reply};
 
@@ -27,6 +29,11 @@ fn what_is_kept_of_a_person_is_seen_and_deleted_by_them_alone() {
     for part in ["buy milk", "Bob prefers mornings", "Nothing is scheduled."] {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
+    // Where it comes from: the turn with what she wrote.
+    let from = page.body.split("<a href=\"/turn/").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let origin = browser.get(&format!("/turn/{from}")).body;
+    assert!(origin.contains("remember that Bob prefers mornings"), "{origin}");
+    assert_eq!(other.get(&format!("/turn/{from}")).status, 404);
     let (task, memory) = (key(&page, "task"), key(&page, "memory"));
     for (act, key) in [("task", &task), ("memory", &memory)] {
         assert_eq!(other.submit("/act", &[("act", act), ("key", key)]).status, 409, "it isn't hers");
@@ -103,5 +110,70 @@ fn owners_let_people_in_and_send_again_what_was_given_up() {
     wait_until("it is sent again", || site.telegram.seen(eve).len() > before);
     assert_eq!(browser.submit("/act", &[("act", "retry"), ("key", &dead)]).status, 409, "it was sent");
     assert!(browser.get("/system").body.contains("Everything was delivered."));
+    site.stop();
+}
+
+#[test]
+fn a_fact_that_was_taken_from_a_message_says_its_words() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    site.telegram.say(ada, ada, "add a task to call Bob on a morning, he prefers them");
+    wait_until("it is added", || {
+        site.home.count("SELECT count(*) FROM turns WHERE ended_at IS NOT NULL") == 1
+    });
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run(
+            "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
+             SELECT 'abc123', person_id, 'private', conversation_id, 'fact', 'Bob likes mornings', '[]', 1 FROM turns",
+            [],
+        );
+        batch.run(
+            "INSERT INTO memory_origins (memory_id, person_id, turn_id, quote, topic, strength) \
+             SELECT 'abc123', person_id, id, 'he <b>prefers</b> them', '', 1 FROM turns",
+            [],
+        );
+        store.write(batch).await.unwrap();
+    });
+    let mut browser = site.browser(ada);
+    let turn: String = site.home.ask(async |store| {
+        let found: Option<(String,)> = store.first("SELECT id FROM turns", &[]).await.unwrap();
+        found.unwrap().0
+    });
+    let page = browser.get("/things").body;
+    let link = format!("<a href=\"/turn/{turn}\">“he &lt;b&gt;prefers&lt;/b&gt; them”</a>");
+    assert!(page.contains(&link), "{page}");
+    site.stop();
+}
+
+#[test]
+fn owners_see_instances_leases_servers_and_the_log_of_a_turn() {
+    let is_first = AtomicBool::new(true);
+    let model = FakeModel::start(move |_| match is_first.swap(false, Ordering::SeqCst) {
+        true => Reply::status(503, "busy"),
+        false => Reply::text("Fine."),
+    });
+    let secret = "sk-this-is-secret";
+    let site = Site::start(&format!(
+        "[assistant]\nowner = [\"telegram:1000\"]\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n\
+         api_key = \"{secret}\"\n[mcp.notes]\ncommand = [\"/bin/false\"]\n",
+        model.base_url()
+    ));
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    site.telegram.say(eve, eve, "do stumble over my passion");
+    wait_until("the answer", || !site.telegram.seen(eve).is_empty());
+    let (mut owner, mut other) = (site.browser(ada), site.browser(eve));
+    let page = owner.sees("/system", "/log/");
+    for part in ["(this one)", "<td>channel:telegram</td>", "<td>notes</td>", "stopped until it is needed"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let address = format!("/log/{}", page.split("/log/").nth(1).unwrap().split('"').next().unwrap());
+    let log = owner.get(&address).body;
+    assert!(log.contains("adjutant::model") && log.contains("class=\"log\""), "{log}");
+    for hidden in [secret, "passion", site.telegram.token()] {
+        assert!(!log.contains(hidden), "{hidden}: {log}");
+    }
+    assert_eq!(other.get(&address).status, 404, "she is no owner");
+    assert_eq!(owner.get("/log/nothing").status, 404);
     site.stop();
 }

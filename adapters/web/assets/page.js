@@ -90,6 +90,10 @@ async function refreshAll() {
   if (fresh) swap(document.getElementById("live"), fresh);
 }
 
+// On a phone, the navigation is wider than the window.
+const here = document.querySelector("nav [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 40;
+
 const live = document.getElementById("live");
 const after = document.body.dataset.after;
 const changed = new Set();

@@ -8,7 +8,7 @@ use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
 
 use crate::views::{
-    Act, Details, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
+    Act, Details, LogLine, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
     WorkflowPage, Workflows,
 };
 
@@ -129,6 +129,8 @@ pub trait Backend: Send + Sync + 'static {
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable>;
     /// How the system is, for owners.
     async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>, Unavailable>;
+    /// What this process logged for a turn, for owners; the oldest line first.
+    async fn log(&self, viewer: &Viewer, turn: &str) -> Result<Option<Vec<LogLine>>, Unavailable>;
     /// What the viewer used; for an owner, what everybody did.
     async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable>;
     /// Does something with a row of a table. False if the row is gone, or isn't the viewer's.

@@ -72,6 +72,8 @@ pub(crate) struct Live {
     place: watch::Sender<Cursor>,
     places: Arc<Semaphore>,
     of_session: Mutex<HashMap<String, Arc<Semaphore>>>,
+    /// How long a reader may take nothing.
+    patience: Duration,
 }
 
 /// What a stream is for.
@@ -93,6 +95,7 @@ impl Live {
             place: watch::Sender::default(),
             places: Arc::new(Semaphore::new(STREAMS)),
             of_session: Mutex::default(),
+            patience: SLOW,
         }
     }
 
@@ -170,11 +173,15 @@ impl Live {
         Some((headers, Body::from_stream(next)).into_response())
     }
 
+    async fn send(&self, sender: &mpsc::Sender<String>, text: String) -> bool {
+        matches!(timeout(self.patience, sender.send(text)).await, Ok(Ok(())))
+    }
+
     /// Sends changes to one reader until it goes, is too slow or may not read any more.
     async fn feed(&self, wanted: Wanted, sender: &mpsc::Sender<String>) {
         let mut place = self.place.subscribe();
         let mut at = wanted.after;
-        if !send(sender, "retry: 500\n\n".to_owned()).await {
+        if !self.send(sender, "retry: 500\n\n".to_owned()).await {
             return;
         }
         loop {
@@ -186,7 +193,7 @@ impl Live {
                     Ok(Some(changes)) => changes.into_iter().map(Arc::new).collect(),
                     // Too old: the page has to be loaded again.
                     Ok(None) => {
-                        send(sender, "event: reload\ndata: {}\n\n".to_owned()).await;
+                        self.send(sender, "event: reload\ndata: {}\n\n".to_owned()).await;
                         return;
                     }
                     // The browser comes back.
@@ -197,7 +204,7 @@ impl Live {
                 at = last.at;
                 let own = changes.iter().filter(|change| change.person == wanted.person);
                 let text: String = own.map(|change| event(change)).collect();
-                if !text.is_empty() && !send(sender, text).await {
+                if !text.is_empty() && !self.send(sender, text).await {
                     return;
                 }
                 continue;
@@ -207,17 +214,13 @@ impl Live {
                 () = sender.closed() => return,
                 () = tokio::time::sleep(ALIVE) => {
                     let is_valid = matches!(self.backend.viewer(&wanted.secret).await, Ok(Some(_)));
-                    if !is_valid || !send(sender, format!("id: {at}\n\n")).await {
+                    if !is_valid || !self.send(sender, format!("id: {at}\n\n")).await {
                         return;
                     }
                 }
             }
         }
     }
-}
-
-async fn send(sender: &mpsc::Sender<String>, text: String) -> bool {
-    matches!(timeout(SLOW, sender.send(text)).await, Ok(Ok(())))
 }
 
 /// A change as an event. Ids and words hold nothing that JSON would have to escape.
@@ -237,7 +240,10 @@ fn event(change: &Change) -> String {
 
 #[cfg(test)]
 mod tests {
+    use futures::StreamExt;
+
     use super::*;
+    use crate::tests::Engine;
 
     fn change(seq: i64) -> Change {
         let (person, kind, id) = ("p".into(), "turn".into(), format!("t{seq}"));
@@ -253,5 +259,56 @@ mod tests {
         recent.add((11..=i64::try_from(RECENT).unwrap() + 11).map(change).collect());
         assert_eq!(recent.after(Cursor { tx: 0, seq: 10 }), None, "11 has gone");
         assert_eq!(recent.after(Cursor { tx: 0, seq: 11 }).unwrap()[0].id, "t12");
+    }
+
+    fn wanted(session: usize) -> Wanted {
+        let session = session.to_string();
+        Wanted { person: "p".into(), after: Cursor::default(), secret: session.clone(), session }
+    }
+
+    #[tokio::test]
+    async fn streams_are_limited_and_one_that_ends_makes_room() {
+        let live = Arc::new(Live::new(Arc::new(Engine::default())));
+        let mut open: Vec<Response> =
+            (0..STREAMS).filter_map(|n| live.stream(wanted(n / STREAMS_OF_ONE))).collect();
+        assert_eq!(open.len(), STREAMS);
+        assert!(live.stream(wanted(0)).is_none(), "this session has its share");
+        // Ten thousand more are refused without a task for any of them.
+        assert!((0..10_000).all(|n| live.stream(wanted(STREAMS + n)).is_none()));
+        open.pop();
+        while live.places.available_permits() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(live.stream(wanted(STREAMS)).is_some());
+        assert!(
+            live.of_session.lock().unwrap().len() <= STREAMS,
+            "nothing is kept of those that were refused"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_takes_nothing_is_cut_off_and_slows_nobody() {
+        let live = Live { patience: Duration::from_millis(20), ..Live::new(Arc::new(Engine::default())) };
+        let live = Arc::new(live);
+        let (slow, quick) = (live.stream(wanted(1)).unwrap(), live.stream(wanted(2)).unwrap());
+        let mut quick = quick.into_body().into_data_stream();
+        let mut seen = 0;
+        for seq in 1..=100 {
+            live.recent().add(vec![change(seq)]);
+            live.tell();
+            while seen < seq {
+                let chunk = quick.next().await.unwrap().unwrap();
+                seen +=
+                    i64::try_from(String::from_utf8_lossy(&chunk).matches("event: change").count()).unwrap();
+            }
+        }
+        // More than its buffer holds has come, and it has taken nothing.
+        while live.places.available_permits() < STREAMS - 1 {
+            tokio::task::yield_now().await;
+        }
+        drop(slow);
+        live.recent().add(vec![change(101)]);
+        live.tell();
+        assert!(quick.next().await.is_some_and(|chunk| chunk.is_ok()), "the quick one goes on");
     }
 }

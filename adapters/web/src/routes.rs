@@ -72,6 +72,7 @@ pub fn router(
         .route("/people", get(reading::people))
         .route("/things", get(tables::things))
         .route("/system", get(tables::system))
+        .route("/log/{turn}", get(tables::log))
         .route("/workflows", get(workflows::all))
         .route("/workflows/{name}", get(workflows::one))
         .route("/workflows/{name}/plan", post(workflows::plan))

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Reconciliation};
 use adjutant_fakes::conformance::{HOSTILE, Platform, Seen, check_all};
 use async_trait::async_trait;
-use engine::Engine;
+pub(crate) use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    Act, Badge, Bar, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, Moment, Now,
-    PersonLine, Planned, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow,
+    Act, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine, Moment,
+    Now, PersonLine, Planned, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow,
     Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
 };
 use crate::{Settings, Web};
@@ -226,13 +226,14 @@ fn everything(text: &str) -> Vec<String> {
     let session =
         Session { key: "s".into(), browser: text.into(), since: Moment::default(), seen: Moment::default() };
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
-    let cells = vec![text.to_owned(), text.to_owned()];
+    let cells = vec![Cell::Text(text.into()), Cell::Link(text.into(), format!("/turn/{text}"))];
     let line = TableRow { cells, act: Some((Act::DeleteTask, "k".into())) };
     let table = Table { title: "Tasks", empty: "None.", columns: vec!["what", "when"], rows: vec![line] };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     let mut all = vec![
         pages::tables(&frame(), "Yours", &[table]),
+        pages::log(&frame(), text, &[LogLine { at: Moment::default(), level: "WARN", text: text.into() }]),
         pages::usage(&frame(), &Usage { days, lines: vec![used] }),
         pages::talk(&frame(), &timeline, true),
         pages::now(&frame(), &now),

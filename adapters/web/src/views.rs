@@ -306,11 +306,45 @@ pub struct Table {
     pub rows: Vec<TableRow>,
 }
 
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// A text.
+    Text(String),
+    /// A time.
+    Time(Moment),
+    /// A text that leads to another of our pages.
+    Link(String, String),
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Moment> for Cell {
+    fn from(at: Moment) -> Self {
+        Self::Time(at)
+    }
+}
+
+/// A line that the process logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// When.
+    pub at: Moment,
+    /// `ERROR`, `WARN`, `INFO`, `DEBUG` or `TRACE`.
+    pub level: &'static str,
+    /// Where in the program, what, and the details.
+    pub text: String,
+}
+
 /// A row of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRow {
     /// Its cells.
-    pub cells: Vec<String>,
+    pub cells: Vec<Cell>,
     /// What can be done with it, and the key that names it.
     pub act: Option<(Act, String)>,
 }
@@ -326,10 +360,10 @@ pub struct UsageDay {
     pub usd: f64,
 }
 
-/// What one person, model or skill used.
+/// What one person, role, model or skill used.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageLine {
-    /// `person`, `model` or `skill`.
+    /// `person`, `role`, `model` or `skill`.
     pub of: &'static str,
     /// Its name.
     pub name: String,
@@ -346,6 +380,6 @@ pub struct UsageLine {
 pub struct Usage {
     /// Each day, the oldest first.
     pub days: Vec<UsageDay>,
-    /// By person, model and skill, for owners.
+    /// By person, role, model and skill, for owners.
     pub lines: Vec<UsageLine>,
 }

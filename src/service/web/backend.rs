@@ -2,7 +2,7 @@
 
 use adjutant_chat::{ButtonPress, EventId, Inbound, IncomingMessage, IntakeOutcome, OutgoingFile};
 use adjutant_web::views::{
-    Act, Details, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
+    Act, Details, LogLine, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
     WorkflowPage, Workflows,
 };
 use adjutant_web::{Backend, Change, Cursor, Given, Unavailable};
@@ -184,6 +184,10 @@ impl Backend for Pages {
             true => self.system_tables(viewer).await.map(Some).map_err(unavailable),
             false => Ok(None),
         }
+    }
+
+    async fn log(&self, viewer: &Viewer, key: &str) -> Result<Option<Vec<LogLine>>, Unavailable> {
+        self.log_of(viewer, &key.into()).await.map_err(unavailable)
     }
 
     async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable> {

@@ -1,19 +1,22 @@
 //! A person's things, the system, and what can be done with them.
 
-use adjutant_web::views::{Act, Table, TableRow, Viewer};
+use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 
 use super::Pages;
 use crate::domain::{PersonId, TaskState};
-use crate::store::{
-    Batch, StoreError, access, check, dead, inbox, leases, memories, schedules, tasks, timeline,
-};
+use crate::store::{Batch, StoreError, access, check, dead, inbox, memories, schedules, tasks};
 use crate::trace::one_line;
 
 /// How many rows a table has.
 const ROWS: i64 = 200;
 
-fn row(cells: Vec<String>, act: Option<(Act, String)>) -> TableRow {
+pub(super) fn row(cells: Vec<Cell>, act: Option<(Act, String)>) -> TableRow {
     TableRow { cells, act }
+}
+
+/// Cells of texts alone.
+pub(super) fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
+    texts.into_iter().map(Cell::Text).collect()
 }
 
 impl Pages {
@@ -22,18 +25,14 @@ impl Pages {
         let sight = self.sight(viewer).await?;
         let open = tasks::of_person(store, &person, Some(TaskState::Open), ROWS).await?;
         let task = |task: tasks::TaskRow| {
-            let cells = vec![task.title, task.due.unwrap_or_default(), task.priority.to_string()];
+            let cells = texts([task.title, task.due.unwrap_or_default(), task.priority.to_string()]);
             row(cells, Some((Act::DeleteTask, task.id.to_string())))
         };
         let schedule = |one: schedules::ScheduleRow| {
-            let next = sight.moment(one.next_at).shown;
-            let cells = vec![one.text, one.rule, next, one.state.to_string()];
+            let next = sight.moment(one.next_at);
+            let cells = vec![one.text.into(), one.rule.into(), next.into(), one.state.to_string().into()];
             row(cells, Some((Act::DeleteSchedule, one.id.to_string())))
         };
-        let known = timeline::memories(store, &person, ROWS).await?;
-        let memory = known.into_iter().map(|(key, kind, scope, text, at)| {
-            row(vec![text, kind, scope, sight.moment(at).shown], Some((Act::DeleteMemory, key.to_string())))
-        });
         Ok(vec![
             Table {
                 title: "Tasks",
@@ -47,36 +46,29 @@ impl Pages {
                 columns: vec!["What", "When", "Next", "Status"],
                 rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
             },
-            Table {
-                title: "Memories",
-                empty: "Nothing is remembered.",
-                columns: vec!["What", "Kind", "For", "Since"],
-                rows: memory.collect(),
-            },
+            self.memories(&sight, &person).await?,
         ])
     }
 
     pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
         let (store, sight) = (&self.store, self.sight(viewer).await?);
         let dead = dead::replies(store, ROWS).await?.into_iter().map(|(key, channel, text, error, at)| {
-            let cells = vec![sight.moment(at).shown, channel, short(&text), error.unwrap_or_default()];
+            let why = error.unwrap_or_default();
+            let cells = vec![sight.moment(at).into(), channel.into(), short(&text).into(), why.into()];
             row(cells, Some((Act::Retry, key.to_string())))
         });
         let strangers = access::open_codes(store).await?.into_iter().filter(|code| code.user_id.is_some());
         let strangers = strangers.map(|code| {
             let (name, channel) = (code.name.unwrap_or_default(), code.channel.unwrap_or_default());
-            let cells = vec![name, channel, sight.moment(code.expires_at).shown];
+            let cells = vec![name.into(), channel.into(), sight.moment(code.expires_at).into()];
             row(cells, Some((Act::Approve, code.code)))
-        });
-        let living = leases::living(store).await?.into_iter().map(|(key, pid, since)| {
-            row(vec![key.to_string(), pid.to_string(), sight.moment(since).shown], None)
         });
         Ok(vec![
             Table {
                 title: "Problems",
                 empty: "None seen from here. The command adjutant doctor also asks the servers.",
                 columns: vec!["What"],
-                rows: self.problems().await?.into_iter().map(|what| row(vec![what], None)).collect(),
+                rows: self.problems().await?.into_iter().map(|what| row(texts([what]), None)).collect(),
             },
             Table {
                 title: "Asking to be let in",
@@ -90,12 +82,10 @@ impl Pages {
                 columns: vec!["When", "Channel", "Text", "Why"],
                 rows: dead.collect(),
             },
-            Table {
-                title: "Instances",
-                empty: "",
-                columns: vec!["Instance", "Process", "Since"],
-                rows: living.collect(),
-            },
+            self.instances(&sight).await?,
+            self.leases().await?,
+            self.servers(),
+            self.logs(&sight),
         ])
     }
 

@@ -47,6 +47,10 @@ impl Pages {
         };
         used.lines
             .extend(usage::by_person(store, from, now + 1).await?.into_iter().map(|row| line("person", row)));
+        for role in usage::by_role(store, from, now + 1).await? {
+            let (calls, tokens) = (unsigned(role.calls), unsigned(role.prompt + role.completion));
+            used.lines.push(UsageLine { of: "role", name: role.name, calls, tokens, usd: role.cost_usd });
+        }
         used.lines
             .extend(usage::by_model(store, from, now + 1).await?.into_iter().map(|row| line("model", row)));
         for skill in usage::by_skill(store, from, now + 1).await? {

@@ -289,6 +289,12 @@ pub async fn ping(store: &Store) -> Result<(), StoreError> {
     store.count("SELECT count(*) FROM instances", &[]).await.map(drop)
 }
 
+/// The leases that are held: of what, by which instance, and the epoch.
+pub async fn held(store: &Store) -> Result<Vec<(String, InstanceId, i64)>, StoreError> {
+    let sql = "SELECT name, instance, epoch FROM leases WHERE instance IS NOT NULL ORDER BY instance, name LIMIT 200";
+    store.all(sql, &[]).await
+}
+
 /// The live processes on this store: instance id, process id and start time.
 pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreError> {
     let rows: Vec<(InstanceId, i64, i64)> =

@@ -239,6 +239,17 @@ pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>
     store.first(reply!("WHERE o.id = $1"), &[message.into()]).await
 }
 
+/// The turns in which a person had something remembered, the newest first, each with what was remembered as JSON.
+pub async fn remembered_in(
+    store: &Store,
+    person: &PersonId,
+    limit: i64,
+) -> Result<Vec<(TurnId, String)>, StoreError> {
+    let sql = "SELECT t.id, e.data FROM turns t JOIN executions e ON e.turn_id = t.id WHERE t.person_id = $1 \
+               AND e.skill = 'memory.save' AND e.data IS NOT NULL ORDER BY t.seq DESC LIMIT $2 + 0";
+    store.all(sql, &[person.into(), limit.into()]).await
+}
+
 /// A person's memories, the newest first: id, kind, where it may be recalled, text and when it was made.
 pub async fn memories(
     store: &Store,

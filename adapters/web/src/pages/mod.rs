@@ -16,7 +16,7 @@ pub(crate) use layout::{Frame, message};
 pub(crate) use login::{bounce, login};
 pub(crate) use now::now;
 pub(crate) use people::{people, sessions};
-pub(crate) use tables::tables;
+pub(crate) use tables::{log, tables};
 #[cfg(test)]
 pub(crate) use talk::message_part;
 pub(crate) use talk::{talk, turn, turn_page};

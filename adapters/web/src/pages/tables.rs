@@ -1,11 +1,12 @@
 //! Tables: a person's things, and the system.
 
+use adjutant_chat::sanitized;
 use maud::{Markup, html};
 
 use super::Frame;
-use super::layout::token;
+use super::layout::{moment, token};
 use crate::markdown::plain;
-use crate::views::{Table, TableRow};
+use crate::views::{Cell, LogLine, Table, TableRow};
 
 /// A page of tables.
 pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String {
@@ -15,6 +16,25 @@ pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String
             section {
                 h2 { (table.title) }
                 @if table.rows.is_empty() { p.empty { (table.empty) } } @else { (one(frame, table)) }
+            }
+        }
+    })
+}
+
+/// What this process logged for a turn.
+pub(crate) fn log(frame: &Frame<'_>, turn: &str, lines: &[LogLine]) -> String {
+    frame.page(&html! {
+        h1.small { "Log of a request" }
+        p { a href={ "/turn/" (sanitized(turn)) } { "The request" } }
+        @if lines.is_empty() {
+            p.empty { "This process has logged nothing for it, or no longer keeps it. The whole log is where its service writes it." }
+        } @else {
+            ol.log {
+                @for line in lines {
+                    li class=(line.level.to_lowercase()) {
+                        (moment(&line.at)) " " b { (line.level) } " " code { (plain(&line.text)) }
+                    }
+                }
             }
         }
     })
@@ -40,7 +60,15 @@ fn one(frame: &Frame<'_>, table: &Table) -> Markup {
 fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
     html! {
         tr {
-            @for cell in &row.cells { td { (plain(cell)) } }
+            @for cell in &row.cells {
+                td {
+                    @match cell {
+                        Cell::Text(text) => (plain(text)),
+                        Cell::Time(at) => (moment(at)),
+                        Cell::Link(text, to) => a href=(sanitized(to)) { (plain(text)) },
+                    }
+                }
+            }
             @if has_acts {
                 td {
                     @if let Some((act, key)) = &row.act {

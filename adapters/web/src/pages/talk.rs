@@ -89,6 +89,7 @@ pub(crate) fn turn_page(frame: &Frame<'_>, it: &Turn, here: &str, content: &Mark
             @for (way, name) in [("", "Steps"), ("/waterfall", "Who ran when")] {
                 a href={ "/turn/" (it.key) (way) } aria-current=[(way == here).then_some("page")] { (name) }
             }
+            @if frame.viewer.is_some_and(|viewer| viewer.is_owner) { a href={ "/log/" (it.key) } { "Log" } }
         }
         div #live { (content) }
     })

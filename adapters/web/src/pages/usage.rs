@@ -20,7 +20,7 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
         p { "The last " (usage.days.len()) " days. " a href="/usage.csv" { "All of it as CSV" } }
         (chart("Tokens by day", &usage.days, tokens, |day| day.tokens.to_string()))
         (chart("Cost by day", &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
-        @for (title, kind) in [("By person", "person"), ("By model", "model"), ("By skill", "skill")] {
+        @for (title, kind) in [("By person", "person"), ("By role", "role"), ("By model", "model"), ("By skill", "skill")] {
             @if !of(kind).is_empty() { (lines(title, &of(kind))) }
         }
     })
@@ -80,19 +80,29 @@ fn tokens(day: &UsageDay) -> f64 {
 }
 
 fn lines(title: &'static str, lines: &[&UsageLine]) -> Markup {
+    // A skill calls no model.
+    let has_model = lines.iter().any(|line| line.of != "skill");
+    let names = if has_model { &["Calls", "Tokens", "Cost"][..] } else { &["Calls"] };
     html! {
         section {
             h2 { (title) }
             div.wide tabindex="0" role="region" aria-label=(title) {
                 table {
-                    thead { tr { @for name in ["Name", "Calls", "Tokens", "Cost"] { th scope="col" { (name) } } } }
+                    thead {
+                        tr {
+                            th scope="col" { "Name" }
+                            @for name in names { th.number scope="col" { (name) } }
+                        }
+                    }
                     tbody {
                         @for line in lines {
                             tr {
                                 td { (plain(&line.name)) }
-                                td { (line.calls) }
-                                td { (line.tokens) }
-                                td { "$" (format!("{:.4}", line.usd)) }
+                                td.number { (line.calls) }
+                                @if has_model {
+                                    td.number { (line.tokens) }
+                                    td.number { "$" (format!("{:.4}", line.usd)) }
+                                }
                             }
                         }
                     }

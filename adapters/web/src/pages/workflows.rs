@@ -5,11 +5,12 @@ use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{badge, figures, moment, token};
-use super::talk::turn;
+use super::talk::{said, turn};
 use crate::markdown::{markdown, plain};
 use crate::session::once;
 use crate::views::{
-    Drawing, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Started, WorkflowPage, Workflows,
+    Drawing, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Said, Started, Turn, WorkflowPage,
+    Workflows,
 };
 
 /// The workflows, and what ran.
@@ -152,6 +153,10 @@ fn a_run(frame: &Frame<'_>, run: &Run) -> Markup {
         h1 { (plain(&run.workflow)) }
         p { (badge(run.badge)) " " (moment(&run.at)) " " (figures(&run.figures)) }
         @for one in &run.warnings { p.error { (plain(one)) } }
+        // What waits stands first, and not once more in the request.
+        @let (open, settled): (Vec<Said>, Vec<Said>) =
+            run.turn.replies.iter().cloned().partition(|reply| !reply.choices.is_empty());
+        @for question in &open { (said(question, frame.token)) }
         @if !run.inputs.is_empty() {
             dl.inputs { @for (name, value) in &run.inputs { dt { (plain(name)) } dd { (plain(value)) } } }
         }
@@ -159,10 +164,10 @@ fn a_run(frame: &Frame<'_>, run: &Run) -> Markup {
         @if !run.output.is_empty() { h2 { "What came out" } div.said.assistant { div.text { (markdown(&run.output)) } } }
         @if !run.steps.is_empty() {
             h2 { "Steps" }
-            ul.plain { @for step in &run.steps { (a_step(frame, run, step)) } }
+            ul.plain.steps { @for step in &run.steps { (a_step(frame, run, step)) } }
         }
         h2 { "Request" }
-        (turn(&run.turn, frame.token))
+        (turn(&Turn { replies: settled, ..run.turn.clone() }, frame.token))
         @if run.is_known { p { a href={ "/workflows/" (sanitized(&run.workflow)) } { "Run it with other inputs" } } }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
@@ -32,6 +32,18 @@ pub(super) async fn system(State(site): Shared, headers: HeaderMap) -> Response 
             let tables = site.backend.system(&signed_in.viewer).await?;
             let tables = tables.ok_or_else(|| missing(&signed_in))?;
             Ok(Html(pages::tables(&signed_in.frame("System", "/system"), "System", &tables)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn log(State(site): Shared, Path(turn): Path<String>, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let lines = site.backend.log(&signed_in.viewer, &turn).await?;
+            let lines = lines.ok_or_else(|| missing(&signed_in))?;
+            Ok(Html(pages::log(&signed_in.frame("Log", "/system"), &turn, &lines)).into_response())
         }
         .await,
     )

@@ -6,14 +6,14 @@ use adjutant_chat::{Outbound, OutgoingFile};
 use async_trait::async_trait;
 
 use crate::views::{
-    Act, Details, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
+    Act, Details, LogLine, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
     WorkflowPage, Workflows,
 };
 use crate::{Backend, Change, Cursor, Given, Unavailable};
 
 /// An engine whose outbox is a list.
 #[derive(Default)]
-pub(super) struct Engine {
+pub(crate) struct Engine {
     pub(super) outbox: Mutex<Vec<Outbound>>,
 }
 
@@ -83,6 +83,9 @@ impl Backend for Engine {
         Ok(Vec::new())
     }
     async fn system(&self, _: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
+        Ok(None)
+    }
+    async fn log(&self, _: &Viewer, _: &str) -> Result<Option<Vec<LogLine>>, Unavailable> {
         Ok(None)
     }
     async fn usage(&self, _: &Viewer) -> Result<Usage, Unavailable> {

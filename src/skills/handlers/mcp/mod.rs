@@ -141,6 +141,11 @@ impl McpServers {
         Ok(true)
     }
 
+    /// Each server, and in a few words how it stands.
+    pub fn states(&self) -> Vec<(String, String)> {
+        self.servers.iter().map(|(name, server)| (name.clone(), server.in_words())).collect()
+    }
+
     /// How many tools of a server are accepted.
     pub fn approved(&self, server: &str) -> usize {
         self.pins().iter().filter(|pin| pin.owner == server).count()

@@ -100,6 +100,20 @@ impl Server {
         Ok((session.about.clone(), definitions))
     }
 
+    /// How it stands, in a few words.
+    pub(super) fn in_words(&self) -> String {
+        match self.state.try_lock() {
+            Err(_) => "starting".to_owned(),
+            Ok(state) if state.session.as_ref().is_some_and(|session| !session.is_closed()) => {
+                "running".to_owned()
+            }
+            Ok(state) if state.retry_at.is_some_and(|at| at > Instant::now()) => {
+                without(format!("doesn't work: {}", state.why), &self.config.secrets())
+            }
+            Ok(_) => "stopped until it is needed".to_owned(),
+        }
+    }
+
     /// Stops it, if it runs.
     pub(super) async fn stop(&self) {
         let session = self.state.lock().await.session.take();

@@ -1,0 +1,53 @@
+//! What is remembered of a person, and where it comes from.
+
+use std::collections::HashMap;
+
+use adjutant_web::views::{Act, Cell, Table};
+
+use super::Pages;
+use super::tables::row;
+use super::view::Sight;
+use crate::domain::{MemoryId, PersonId, TurnId};
+use crate::store::{StoreError, origins, timeline};
+
+/// How many memories are shown.
+const ROWS: i64 = 200;
+
+impl Pages {
+    pub(super) async fn memories(&self, sight: &Sight<'_>, person: &PersonId) -> Result<Table, StoreError> {
+        let mut from = self.saved_by_request(person).await?;
+        for origin in origins::of_person(&self.store, person).await? {
+            from.insert(origin.memory_id, (origin.turn_id, format!("“{}”", origin.quote)));
+        }
+        let known = timeline::memories(&self.store, person, ROWS).await?;
+        let line = |(key, kind, scope, text, at): (MemoryId, String, String, String, i64)| {
+            let origin = match from.remove(&key) {
+                Some((turn, words)) => Cell::Link(words, format!("/turn/{turn}")),
+                None => Cell::Text(String::new()),
+            };
+            let cells = vec![text.into(), kind.into(), scope.into(), sight.moment(at).into(), origin];
+            row(cells, Some((Act::DeleteMemory, key.to_string())))
+        };
+        Ok(Table {
+            title: "Memories",
+            empty: "Nothing is remembered.",
+            columns: vec!["What", "Kind", "For", "Since", "From"],
+            rows: known.into_iter().map(line).collect(),
+        })
+    }
+
+    /// The memories that a person asked for, each with its turn.
+    async fn saved_by_request(
+        &self,
+        person: &PersonId,
+    ) -> Result<HashMap<MemoryId, (TurnId, String)>, StoreError> {
+        let mut saved = HashMap::new();
+        for (turn, data) in timeline::remembered_in(&self.store, person, 5 * ROWS).await? {
+            let data: serde_json::Value = serde_json::from_str(&data).unwrap_or_default();
+            if let Some(id) = data["id"].as_str() {
+                saved.insert(id.into(), (turn, "What you asked to remember".to_owned()));
+            }
+        }
+        Ok(saved)
+    }
+}

@@ -1,0 +1,88 @@
+//! What runs behind the page: instances, leases, servers of tools, and the log by turn.
+
+use adjutant_web::views::{Cell, LogLine, Table, Viewer};
+
+use super::Pages;
+use super::tables::{row, texts};
+use super::view::Sight;
+use crate::domain::{InstanceId, TurnId};
+use crate::logging::tail;
+use crate::store::{StoreError, leases};
+
+/// How many turns with log lines are listed.
+const LOGGED: usize = 30;
+
+impl Pages {
+    pub(super) async fn instances(&self, sight: &Sight<'_>) -> Result<Table, StoreError> {
+        let own = &self.conversations.instance.id;
+        let living = leases::living(&self.store).await?.into_iter().map(|(id, pid, since)| {
+            let name = if id == *own { format!("{id} (this one)") } else { id.to_string() };
+            row(vec![name.into(), pid.to_string().into(), sight.moment(since).into()], None)
+        });
+        Ok(Table {
+            title: "Instances",
+            empty: "",
+            columns: vec!["Instance", "Process", "Since"],
+            rows: living.collect(),
+        })
+    }
+
+    pub(super) async fn leases(&self) -> Result<Table, StoreError> {
+        let own = &self.conversations.instance.id;
+        let by = |by: InstanceId| if by == *own { "this one".to_owned() } else { by.to_string() };
+        let held = leases::held(&self.store).await?.into_iter();
+        Ok(Table {
+            title: "Leases",
+            empty: "None is held.",
+            columns: vec!["Of what", "Held by", "Number"],
+            rows: held
+                .map(|(name, holder, epoch)| row(texts([name, by(holder), epoch.to_string()]), None))
+                .collect(),
+        })
+    }
+
+    pub(super) fn servers(&self) -> Table {
+        let line = |(name, state): (String, String)| {
+            let tools = self.mcp.approved(&name).to_string();
+            row(texts([name, state, tools]), None)
+        };
+        Table {
+            title: "Servers of tools",
+            empty: "None is configured.",
+            columns: vec!["Server", "State", "Approved tools"],
+            rows: self.mcp.states().into_iter().map(line).collect(),
+        }
+    }
+
+    pub(super) fn logs(&self, sight: &Sight<'_>) -> Table {
+        let line = |logged: tail::Logged| {
+            let to = format!("/log/{}", logged.turn);
+            let lines = logged.lines.to_string();
+            let last = sight.moment(logged.at);
+            row(vec![last.into(), lines.into(), Cell::Link(logged.last, to)], None)
+        };
+        Table {
+            title: "Log by request",
+            empty: "This process has logged nothing about a request.",
+            columns: vec!["When", "Lines", "The last one"],
+            rows: tail::turns(LOGGED).into_iter().map(line).collect(),
+        }
+    }
+
+    pub(super) async fn log_of(
+        &self,
+        viewer: &Viewer,
+        turn: &TurnId,
+    ) -> Result<Option<Vec<LogLine>>, StoreError> {
+        if !viewer.is_owner || self.visible(viewer, turn).await?.is_none() {
+            return Ok(None);
+        }
+        let sight = self.sight(viewer).await?;
+        let line = |line: tail::Line| LogLine {
+            at: sight.moment(line.at),
+            level: line.level.as_str(),
+            text: line.text,
+        };
+        Ok(Some(tail::of_turn(turn).into_iter().map(line).collect()))
+    }
+}
