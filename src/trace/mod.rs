@@ -177,11 +177,12 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
         calls_of.entry(call.execution_id.clone()).or_default().push(call);
     }
     let now = turn.ended_at.unwrap_or_else(|| store.now());
+    let made = calls_made(&rows);
     let mut executions = Vec::with_capacity(rows.len());
     for (at, depth) in tree_order(&rows) {
         let row = &rows[at];
         let calls = calls_of.remove(&row.id).unwrap_or_default();
-        let mut execution = execution(row, depth, &rows, &calls, now);
+        let mut execution = execution(row, depth, made.get(&row.id).copied().unwrap_or(0), &calls, now);
         if row.kind == ExecutionKind::Orchestrator {
             execution.result.clone_from(&turn.answer);
         }
@@ -242,10 +243,21 @@ fn whole(
     }
 }
 
+/// How many skill calls each execution made. Counted once for all: a turn may have thousands.
+fn calls_made(rows: &[ExecutionRow]) -> HashMap<&ExecutionId, usize> {
+    let mut made = HashMap::new();
+    for row in rows.iter().filter(|row| row.kind == ExecutionKind::Skill) {
+        if let Some(parent) = &row.parent_id {
+            *made.entry(parent).or_default() += 1;
+        }
+    }
+    made
+}
+
 fn execution(
     row: &ExecutionRow,
     depth: usize,
-    rows: &[ExecutionRow],
+    tool_calls_used: usize,
     calls: &[CallRow],
     now: i64,
 ) -> Execution {
@@ -259,8 +271,6 @@ fn execution(
     let mut tokens = Usage::default();
     calls.iter().map(usage).for_each(|usage| tokens += usage);
     let span = row.started_at.map(|from| (from, row.ended_at.unwrap_or(now).max(from)));
-    let is_call_of =
-        |call: &&ExecutionRow| call.kind == ExecutionKind::Skill && call.parent_id.as_ref() == Some(&row.id);
     Execution {
         id: row.id.clone(),
         parent_id: row.parent_id.clone(),
@@ -277,7 +287,7 @@ fn execution(
         result: row.result.clone(),
         error: row.error.as_deref().map(error),
         answer: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
-        tool_calls_used: rows.iter().filter(is_call_of).count(),
+        tool_calls_used,
         max_tool_calls: task.max_tool_calls.filter(|_| row.role.is_some()),
         model: calls.iter().rev().map(|call| call.model.clone()).find(|model| !model.is_empty()),
         model_calls: calls.len(),

@@ -49,7 +49,8 @@ impl Recent {
         if at < self.from {
             return None;
         }
-        Some(self.changes.iter().skip_while(|change| change.at <= at).take(READ).cloned().collect())
+        let begins = self.changes.partition_point(|change| change.at <= at);
+        Some(self.changes.range(begins..).take(READ).cloned().collect())
     }
 
     fn add(&mut self, changes: Vec<Change>) {

@@ -8,7 +8,7 @@ use super::*;
 use crate::domain::{ExecutionKind, ExecutionStatus, TurnStatus};
 use crate::store::executions::ExecutionRow;
 use crate::trace::tests::{TestApp, busy_turn};
-use crate::trace::{Turn, execution, load, tree_order};
+use crate::trace::{Turn, calls_made, execution, load, tree_order};
 
 /// Each span below its parent, with its times from the turn's start, and all that is told of it.
 fn shown(spans: &[Span]) -> String {
@@ -96,8 +96,11 @@ fn the_trace_has_the_bits_of_the_turn() {
 
 /// The trace of a turn with these rows and nothing else.
 fn of_rows(rows: &[ExecutionRow]) -> Trace {
+    let made = calls_made(rows);
     let executions = tree_order(rows).into_iter();
-    let executions = executions.map(|(at, depth)| execution(&rows[at], depth, rows, &[], 0)).collect();
+    let executions = executions
+        .map(|(at, depth)| execution(&rows[at], depth, made.get(&rows[at].id).copied().unwrap_or(0), &[], 0))
+        .collect();
     let turn = Turn {
         id: "T".into(),
         conversation: String::new(),

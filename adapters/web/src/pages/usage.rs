@@ -38,7 +38,7 @@ fn chart(
         section {
             h2 { (title) }
             @if most > 0.0 {
-                svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 24) } role="img" aria-label=(title) {
+                svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 1) } role="img" aria-label=(title) {
                     @for (at, day) in days.iter().enumerate() {
                         @let tall = bar(height(day), most);
                         rect x=(at * step + 1) y=(HEIGHT - tall) width=(step.saturating_sub(2).max(1)) height=(tall) {
@@ -46,10 +46,10 @@ fn chart(
                         }
                     }
                     line x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
-                    @if let (Some(first), Some(last)) = (days.first(), days.last()) {
-                        text x="0" y=(HEIGHT + 18) { (plain(&first.day)) }
-                        text x=(WIDTH) y=(HEIGHT + 18) text-anchor="end" { (plain(&last.day)) }
-                    }
+                }
+                // Below it, not in it, where a phone would shrink them.
+                @if let (Some(first), Some(last)) = (days.first(), days.last()) {
+                    div.ends { span { (plain(&first.day)) } span { (plain(&last.day)) } }
                 }
                 details {
                     summary { "As a table" }
