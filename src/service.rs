@@ -175,12 +175,7 @@ impl Service {
         let tasks = Tasks::new();
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
-        let services = Services {
-            mcp: skill_set.mcp.clone(),
-            instructions: skill_set.instructions.clone(),
-            ..build_services(config, rooms)?
-        };
-        let services = Arc::new(services);
+        let services = Arc::new(skill_set.services(build_services(config, rooms)?));
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let speaking = voice::speaking(config, &live)?;

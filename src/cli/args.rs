@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 mod init;
 mod mcp;
+mod oauth;
 mod plan;
 mod skills;
 mod web;
@@ -14,6 +15,7 @@ mod workflow;
 
 pub(crate) use init::InitArgs;
 pub(crate) use mcp::McpCommand;
+pub(crate) use oauth::OAuthCommand;
 pub(crate) use plan::{PlanArgs, PlanCommand};
 pub(crate) use skills::SkillsCommand;
 pub(crate) use web::WebCommand;
@@ -69,6 +71,9 @@ pub(crate) enum Command {
     /// List MCP servers, look at their tools and approve them
     #[command(subcommand, after_help = "Example:\n  adjutant mcp list")]
     Mcp(McpCommand),
+    /// Log in at services that skills use
+    #[command(subcommand, after_help = "Example:\n  adjutant oauth login google")]
+    Oauth(OAuthCommand),
     /// Create, check and run workflows
     Workflow(WorkflowArgs),
     /// Plan for a goal, ask, and carry the plan out

@@ -88,6 +88,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("backup", parts::backups(config, SystemClock.now_ms()));
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
     checks.add_all("skills", parts::skills(config).await);
+    parts::logins(config, checks).await;
     checks.add_all("model", parts::models(&config.model).await);
     checks.add_all("limits", parts::limits(config));
     parts::office(config, checks).await;

@@ -189,7 +189,9 @@ impl Inspection {
 async fn probe(env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {
     let is_address = |word: &String| word.starts_with("https://") || word.starts_with("http://");
     let launch = match launch {
-        [url] if is_address(url) => McpLaunch::Url { url: url.clone(), headers: BTreeMap::new() },
+        [url] if is_address(url) => {
+            McpLaunch::Url { url: url.clone(), headers: BTreeMap::new(), oauth: None }
+        }
         words => {
             let read = |name: &String| match std::env::var(name) {
                 Ok(value) => Ok((name.clone(), Secret::new(value))),

@@ -10,6 +10,7 @@ mod generate;
 mod init;
 mod mcp;
 mod memory;
+mod oauth;
 mod pair;
 mod plan;
 mod roles;
@@ -30,9 +31,9 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, PairCommand, PlanArgs,
-    PlanCommand, RolesCommand, RunArgs, ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy,
-    WebCommand, WorkflowArgs, WorkflowCommand,
+    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, OAuthCommand,
+    PairCommand, PlanArgs, PlanCommand, RolesCommand, RunArgs, ServiceCommand, SkillsCommand, TraceArgs,
+    UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 
@@ -48,6 +49,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Memory(command) => memory::run(load()?, command).await,
         Command::Skills(command) => skills::command(&load()?, &command).await,
         Command::Mcp(command) => mcp::run(load()?, command).await,
+        Command::Oauth(command) => oauth::run(load()?, command).await,
         Command::Roles(command) => roles::command(&load()?, &command),
         Command::Workflow(args) => workflow::run(&load()?, &args).await,
         Command::Plan(args) => plan::run(&load()?, &args).await,

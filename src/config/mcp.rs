@@ -28,6 +28,8 @@ pub enum McpLaunch {
         url: String,
         /// What each request carries.
         headers: BTreeMap<String, Secret>,
+        /// The login whose token each request carries.
+        oauth: Option<String>,
     },
 }
 
@@ -75,6 +77,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
     let env = section.entries("env", secret);
     let url = section.get("url", url);
     let headers = section.entries("headers", secret);
+    let oauth = section.get("oauth", text);
     let allow = section.list("allow", text);
     let risk = section.entries("risk", risk);
     let timeout = section.get("timeout", timeout);
@@ -82,6 +85,9 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
         (true, false) => {
             if section.has("headers") {
                 section.problem("headers", "a program gets no headers; use `env`");
+            }
+            if section.has("oauth") {
+                section.problem("oauth", "a program gets no token; only a server at a `url` does");
             }
             if words.first().is_some_and(|program| program.contains('/') && !program.starts_with('/')) {
                 section.problem("command", "the program must be a name found in PATH, or an absolute path");
@@ -92,7 +98,10 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
             if section.has("env") {
                 section.problem("env", "a server at an address has no environment of ours; use `headers`");
             }
-            url.map(|url| McpLaunch::Url { url, headers })
+            if oauth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+                section.problem("oauth", "it sends the header Authorization; take that out of `headers`");
+            }
+            url.map(|url| McpLaunch::Url { url, headers, oauth })
         }
         (both, _) => {
             if section.is_whole() {

@@ -13,6 +13,7 @@ mod limits;
 mod mcp;
 mod memory;
 mod model;
+mod oauth;
 mod office;
 mod otlp;
 mod read;
@@ -44,6 +45,7 @@ pub use limits::Limits;
 pub use mcp::{McpConfig, McpLaunch};
 pub use memory::{Embeddings, Memory};
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
+pub use oauth::OAuthConfig;
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use otlp::Otlp;
 pub use retention::Retention;
@@ -87,6 +89,8 @@ pub struct Config {
     pub notes: Option<PathBuf>,
     /// `[mcp]`, by name.
     pub mcp: BTreeMap<String, McpConfig>,
+    /// `[oauth]`, by name.
+    pub oauth: BTreeMap<String, OAuthConfig>,
     /// `[channels]`, by name.
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
@@ -132,6 +136,7 @@ impl Config {
             search: None,
             notes: None,
             mcp: BTreeMap::new(),
+            oauth: BTreeMap::new(),
             channels: BTreeMap::new(),
             skills: Skills::default(),
             roles: Vec::new(),
@@ -241,6 +246,7 @@ impl Config {
             search: root.section("web", web::read_search),
             notes: root.section("notes", web::read_notes),
             mcp: root.section("mcp", mcp::read),
+            oauth: root.section("oauth", oauth::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
             roles: root.section("roles", |section| Skills::read(section).paths),

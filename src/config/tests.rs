@@ -50,6 +50,7 @@ fn the_example_with_its_optional_keys_is_right() {
         ("OTLP_TEAM", "t"),
         ("GITHUB_TOKEN", "g"),
         ("WIKI_TOKEN", "w"),
+        ("GOOGLE_CLIENT_SECRET", "gs"),
         ("SEARCH_KEY", "s"),
     ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
@@ -106,6 +107,34 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
     config.toml:2: channels.telegram.bot_token: unknown key; known here: kind, enabled, token, api_url, allow
     ---
     config.toml:1: channels.work.kind: missing: say which platform "work" is, such as kind = "telegram"
+    "#);
+}
+
+#[test]
+fn a_login_has_its_addresses_and_sends_secrets_by_https_alone() {
+    let problems = [
+        "[oauth.google]\nscopes = [\"drive\"]",
+        "[oauth.Google]\nauth_url = \"https://a.org\"\ntoken_url = \"https://a.org\"\nclient_id = \"x\"",
+        "[oauth.a]\nauth_url = \"http://a.org\"\ntoken_url = \"https://u:p@a.org\"\nclient_id = \"x\"",
+        "[oauth.a]\ndevice_url = \"http://127.0.0.1:9/d\"\ntoken_url = \"https://a.org\"\nclient_id = \"x\"\nredirect = \"https://a.org/\"",
+        "[mcp.a]\nurl = \"https://a.org\"\noauth = \"a\"\nheaders = { authorization = \"x\" }",
+        "[mcp.a]\ncommand = [\"a\"]\noauth = \"a\"",
+    ];
+    insta::assert_snapshot!(problems.map(faults).join("\n---\n"), @r#"
+    config.toml:1: oauth.google.token_url: missing: the service's address for tokens, such as "https://oauth2.googleapis.com/token"
+    config.toml:1: oauth.google.client_id: missing: the id that the service has given your application
+    config.toml:1: oauth.google.auth_url: missing: the address where you allow access in a browser, or `device_url`
+    ---
+    config.toml:3: oauth.Google.token_url: "Google" can't be a login's name; write small letters, digits and '_', at most 40
+    ---
+    config.toml:2: oauth.a.auth_url: must begin with https://, because secrets are sent there
+    config.toml:3: oauth.a.token_url: must not hold a user or password; put them into `client_id` and `client_secret`
+    ---
+    config.toml:5: oauth.a.redirect: must be an address of this machine with a port, such as "http://localhost:8765/callback"
+    ---
+    config.toml:3: mcp.a.oauth: it sends the header Authorization; take that out of `headers`
+    ---
+    config.toml:3: mcp.a.oauth: a program gets no token; only a server at a `url` does
     "#);
 }
 

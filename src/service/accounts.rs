@@ -15,6 +15,7 @@ use crate::gateway::outbox::Delivering;
 use crate::memory::vectors::Vectors;
 use crate::model::embeddings::Embedder;
 use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
+use crate::skills::oauth::OAuth;
 
 /// How long one exchange with a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -48,6 +49,7 @@ pub fn build_services(
         notes: config.notes.clone().map(Notes::new),
         vectors: vectors(config)?.map(Arc::new),
         fade: config.memory.fade,
+        oauth: Arc::new(OAuth::new(config)),
         outgoing: config.data_dir.join("mail"),
         ..Services::default()
     })

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::StartError;
 use crate::config::{Config, ConfigError};
 use crate::roles::Roles;
+use crate::skills::builtin::Services;
 use crate::skills::handlers::mcp::McpServers;
 use crate::skills::instructions::{self, Instructions};
 use crate::skills::{Layer, Registry, Skills, WORKFLOW, builtin};
@@ -36,6 +37,11 @@ pub struct SkillSet {
 }
 
 impl SkillSet {
+    /// These services, with what is in use here.
+    pub(super) fn services(&self, services: Services) -> Services {
+        Services { mcp: self.mcp.clone(), instructions: self.instructions.clone(), ..services }
+    }
+
     /// Reads which tools of MCP servers, and which instructions, an owner has accepted; they become skills.
     pub async fn load_tools(&self, store: &Store) -> Result<(), StoreError> {
         let (tools, instructions) = (self.mcp.load(store).await?, self.instructions.load(store).await?);

@@ -176,7 +176,7 @@ impl Attempt<'_> {
 
     /// What a call would do, where that is more than its arguments say, and whether this person may do it.
     async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
-        if skill.handler.tool().is_some() {
+        if skill.is_owners() {
             self.executor.services.check_owner(self.scope).await?;
         }
         let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
@@ -315,7 +315,10 @@ impl Attempt<'_> {
     ) -> Result<Output, SkillError> {
         let arguments = context.arguments;
         match &skill.handler {
-            Handler::Http(handler) => handlers::http::call(handler, arguments, &context.services.http).await,
+            Handler::Http(handler) => {
+                let services = context.services;
+                handlers::http::call(handler, arguments, &services.http, &services.oauth).await
+            }
             Handler::Command(handler) => {
                 handlers::command::call(handler, arguments, &self.executor.work_dir).await
             }

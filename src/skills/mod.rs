@@ -12,6 +12,7 @@ pub mod handlers;
 pub(crate) mod hidden;
 pub mod instructions;
 mod intents;
+pub mod oauth;
 mod registry;
 pub mod risk;
 pub mod template;

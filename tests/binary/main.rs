@@ -23,6 +23,7 @@ mod mcp;
 mod memory;
 mod metrics;
 mod notify;
+mod oauth;
 mod once;
 mod otlp;
 mod plan_crashes;

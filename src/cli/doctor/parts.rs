@@ -8,11 +8,12 @@ use futures::future::join_all;
 
 use super::Checks;
 use crate::clock::{Clock, SystemClock, rfc3339};
-use crate::config::{Config, Endpoint, ModelConfig};
+use crate::config::{Config, Endpoint, McpLaunch, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
 use crate::skills::handlers::mcp::{Inspection, McpServers, ToolState};
 use crate::skills::handlers::{self, HttpClient};
+use crate::skills::oauth::OAuth;
 use crate::store::{Store, StoreError, backups, check, inbox, space};
 use crate::trace::text::several;
 
@@ -126,6 +127,34 @@ pub(super) async fn skills(config: &Config) -> Vec<Finding> {
             problems.iter().map(|problem| Finding::error(problem.to_string(), fix)).collect()
         }
         Err(error) => vec![Finding::error(error.to_string(), "")],
+    }
+}
+
+/// Asks for a token of each login, and finds the logins that skills need and nobody has configured.
+pub(super) async fn logins(config: &Config, checks: &mut Checks) {
+    let oauth = OAuth::new(config);
+    for name in config.oauth.keys() {
+        let finding = match oauth.token(name).await {
+            Ok(_) => Finding::ok("logged in"),
+            Err(error) => Finding::error(error.message, format!("run `adjutant oauth login {name}`")),
+        };
+        checks.add(&format!("oauth.{name}"), finding);
+    }
+    let Ok(skill_set) = service::load_skills(config) else { return };
+    let registry = skill_set.skills.current();
+    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let of_servers = config.mcp.iter().filter_map(|(name, server)| match &server.launch {
+        McpLaunch::Url { oauth: Some(login), .. } => Some((login.as_str(), format!("[mcp.{name}]"))),
+        _ => None,
+    });
+    let needed = skills.filter_map(|skill| Some((skill.login()?, format!("{}.*", skill.domain))));
+    let needed: BTreeMap<&str, String> = needed.chain(of_servers).collect();
+    for (name, user) in needed.into_iter().filter(|(name, _)| !config.oauth.contains_key(*name)) {
+        let fix = format!("add [oauth.{name}] to the configuration; docs/connectors.md has examples");
+        checks.add(
+            &format!("oauth.{name}"),
+            Finding::error(format!("{user} needs a login that isn't configured"), fix),
+        );
     }
 }
 

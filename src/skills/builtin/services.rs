@@ -15,6 +15,7 @@ use crate::memory::vectors::Vectors;
 use crate::skills::handlers::HttpClient;
 use crate::skills::handlers::mcp::McpServers;
 use crate::skills::instructions::Instructions;
+use crate::skills::oauth::OAuth;
 use crate::skills::{ErrorKind, Failure, SkillError};
 use crate::store::StoreError;
 
@@ -41,6 +42,8 @@ pub struct Services {
     pub notes: Option<Notes>,
     /// The MCP servers.
     pub mcp: Arc<McpServers>,
+    /// The logins at services.
+    pub oauth: Arc<OAuth>,
     /// The accepted instructions.
     pub instructions: Arc<Instructions>,
     /// What compares the meanings of memories.
@@ -67,10 +70,9 @@ impl Services {
         }
     }
 
-    /// Whether the accounts, if there are any, are usable in this turn.
-    pub(in crate::skills) async fn are_usable(&self, scope: &Scope) -> Result<bool, StoreError> {
-        let has_none = self.mail.is_none() && self.calendar.is_none() && self.contacts.is_none();
-        Ok(has_none || is_owner(scope).await?)
+    /// Whether an owner speaks, or somebody who sits at the machine.
+    pub(in crate::skills) async fn is_owner(&self, scope: &Scope) -> Result<bool, StoreError> {
+        Ok(scope.conversation.channel == "console" || scope.is_owners().await?)
     }
 
     /// An account on a server is for its owners, and for those who sit at the machine.
@@ -80,7 +82,7 @@ impl Services {
 
     /// What works with an owner's own keys is for owners, and for those who sit at the machine.
     pub async fn check_owner(&self, scope: &Scope) -> Result<(), Failure> {
-        if is_owner(scope).await? {
+        if self.is_owner(scope).await? {
             return Ok(());
         }
         let message = "only my owners ([assistant] owner) can use this account";
@@ -153,9 +155,4 @@ impl From<adjutant_dav::DavError> for SkillError {
         let (retry_after, unknown) = (error.retry_after, error.may_have_happened);
         Self { retry_after, unknown, ..Self::new(kind, message) }
     }
-}
-
-/// Whether an owner speaks, or somebody who sits at the machine.
-async fn is_owner(scope: &Scope) -> Result<bool, StoreError> {
-    Ok(scope.conversation.channel == "console" || scope.is_owners().await?)
 }

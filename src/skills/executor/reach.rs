@@ -26,14 +26,18 @@ pub fn reach(services: &Services, skill: &Skill) -> Effects {
     }
 }
 
-/// The skills that an agent can be given, each with how far its effects reach. Workflows are dispatched, not given.
-pub fn offered(registry: &Registry, services: &Services, has_accounts: bool) -> BTreeMap<String, Effects> {
+/// The skills that an agent of an owner, or of somebody else, can be given, each with how far its effects reach. Workflows are dispatched, not given.
+pub fn offered(registry: &Registry, services: &Services, is_owner: bool) -> BTreeMap<String, Effects> {
     let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-    let usable = skills.filter(|skill| {
-        let needs = implementation(skill).map(|builtin| builtin.needs());
-        skill.workflow().is_none() && (has_accounts || needs.is_none_or(|needs| !services.is_account(needs)))
-    });
+    let usable =
+        skills.filter(|skill| skill.workflow().is_none() && (is_owner || !is_owners(services, skill)));
     usable.map(|skill| (skill.name.clone(), reach(services, skill))).collect()
+}
+
+/// Whether a skill works with an owner's account, keys or login.
+fn is_owners(services: &Services, skill: &Skill) -> bool {
+    let needs = implementation(skill).map(|builtin| builtin.needs());
+    skill.is_owners() || needs.is_some_and(|needs| services.is_account(needs))
 }
 
 impl Executor {
@@ -43,8 +47,10 @@ impl Executor {
         scope: &Scope,
         registry: &Registry,
     ) -> Result<BTreeMap<String, Effects>, StoreError> {
-        let has_accounts = self.services.are_usable(scope).await?;
-        Ok(offered(registry, &self.services, has_accounts))
+        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+        let is_alike = !skills.any(|skill| is_owners(&self.services, skill));
+        let is_owner = is_alike || self.services.is_owner(scope).await?;
+        Ok(offered(registry, &self.services, is_owner))
     }
 }
 

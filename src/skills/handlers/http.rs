@@ -6,14 +6,17 @@
 use std::time::Duration;
 
 use chrono::DateTime;
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use super::address::{HttpClient, Refused, host};
 pub use super::request::HttpHandler;
 use super::request::Shape;
+use crate::config::Secret;
 use crate::skills::definition::cut;
+use crate::skills::hidden::line;
+use crate::skills::oauth::OAuth;
 use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How much of a response is read: JSON must be complete.
@@ -30,13 +33,33 @@ pub async fn call(
     handler: &HttpHandler,
     arguments: &Value,
     client: &HttpClient,
+    oauth: &OAuth,
+) -> Result<Output, SkillError> {
+    let Some(login) = handler.login() else { return send(handler, arguments, client, None).await };
+    let token = oauth.token(login).await?;
+    match send(handler, arguments, client, Some(&token)).await {
+        // Tokens may end before their time. What was rejected wasn't done.
+        Err(error) if error.kind == ErrorKind::Auth => {
+            let token = oauth.renewed(login, &token).await?;
+            send(handler, arguments, client, Some(&token)).await
+        }
+        done => done,
+    }
+}
+
+async fn send(
+    handler: &HttpHandler,
+    arguments: &Value,
+    client: &HttpClient,
+    token: Option<&Secret>,
 ) -> Result<Output, SkillError> {
     let url = handler.url(arguments)?;
-    let (headers, secrets) = handler.headers(arguments)?;
+    let (mut headers, secrets) = handler.headers(arguments, token)?;
+    let body = handler.payload(arguments, &mut headers)?;
     let host = host(&url).to_owned();
     let mut request =
         client.for_url(&url, &handler.allow_hosts)?.request(handler.method.clone(), url).headers(headers);
-    if let Some(body) = handler.body(arguments)? {
+    if let Some(body) = body {
         request = request.body(body);
     }
     let acts = ![Method::GET, Method::HEAD].contains(&handler.method);
@@ -49,6 +72,9 @@ pub async fn call(
         Err(error) => return Err(lost(&error, &host, acts)),
     };
     let text = without(text, &secrets);
+    if status.is_success() && is_binary(&text) {
+        return Ok(file(&host, &headers));
+    }
     if status.is_success() {
         return Ok(output(handler, arguments, &host, status, &text, whole));
     }
@@ -163,6 +189,18 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     until.signed_duration_since(now).to_std().ok()
 }
 
+/// Whether what came is no text, whatever it calls itself.
+fn is_binary(text: &str) -> bool {
+    text.contains('\0') || text.starts_with("%PDF-")
+}
+
+/// Names a file instead of showing its bytes.
+fn file(host: &str, headers: &HeaderMap) -> Output {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("of an unknown kind");
+    let summary = format!("{host} sent a file, {}, which isn't text and can't be read here.", line(kind, 60));
+    Output { untrusted: true, ..Output::new(summary, Value::Null) }
+}
+
 fn output(
     handler: &HttpHandler,
     arguments: &Value,
@@ -254,7 +292,7 @@ mod tests {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", server.local_addr().unwrap());
         let http = format!("{}\nallow_hosts = ['127.0.0.1']", http.replace("ORIGIN", &origin));
-        let (handler, client) = (handler(&http), HttpClient::new());
+        let (handler, client, oauth) = (handler(&http), HttpClient::new(), OAuth::default());
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();
             let mut request = Vec::new();
@@ -269,7 +307,7 @@ mod tests {
             drop(socket);
             String::from_utf8(request).unwrap()
         };
-        tokio::join!(serve, call(&handler, &arguments, &client))
+        tokio::join!(serve, call(&handler, &arguments, &client, &oauth))
     }
 
     fn is_whole(request: &[u8]) -> bool {
@@ -333,10 +371,14 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
             exchange(&http, json!({"id": "x"}), &answer("200 OK", "", "you sent s3cr3t-token")).await;
         assert_eq!(output.unwrap().summary, "you sent [secret]");
         std::fs::remove_file(&file).unwrap();
-        let error =
-            call(&handler(&http.replace("ORIGIN", "http://h.test")), &json!({"id": "x"}), &HttpClient::new())
-                .await
-                .unwrap_err();
+        let error = call(
+            &handler(&http.replace("ORIGIN", "http://h.test")),
+            &json!({"id": "x"}),
+            &HttpClient::new(),
+            &OAuth::default(),
+        )
+        .await
+        .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Auth);
         assert!(error.message.ends_with("token is missing"), "{error}");
     }
@@ -379,6 +421,18 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
     }
 
     #[tokio::test]
+    async fn a_file_that_is_no_text_is_named() {
+        for body in ["%PDF-1.7\n%more", "PK\u{3}\u{4}\0\0"] {
+            let answer = answer("200 OK", "content-type: application/pdf\r\n", body);
+            let output = exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap();
+            assert_eq!(
+                (output.summary.as_str(), output.untrusted),
+                ("127.0.0.1 sent a file, application/pdf, which isn't text and can't be read here.", true)
+            );
+        }
+    }
+
+    #[tokio::test]
     async fn a_redirect_is_not_followed() {
         let answer = answer("302 Found", "location: http://169.254.169.254/\r\n", "");
         let error = exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap_err();
@@ -402,7 +456,9 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
         let address = server.local_addr().unwrap();
         drop(server);
         let http = format!("method = 'POST'\nurl = 'http://{address}/'\nallow_hosts = ['127.0.0.1']");
-        let error = call(&handler(&http), &json!({"id": "x"}), &HttpClient::new()).await.unwrap_err();
+        let error = call(&handler(&http), &json!({"id": "x"}), &HttpClient::new(), &OAuth::default())
+            .await
+            .unwrap_err();
         assert_eq!((error.kind, error.unknown), (ErrorKind::Network, false));
         insta::assert_snapshot!(error, @"127.0.0.1 can't be reached: Connection refused (os error 111)");
     }
@@ -410,9 +466,13 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
     #[tokio::test]
     async fn a_private_host_needs_leave() {
         for host in ["127.0.0.1", "localhost", "[::1]", "10.0.0.1"] {
-            let error =
-                call(&handler(&format!("url = 'http://{host}:9/'")), &json!({"id": "x"}), &HttpClient::new())
-                    .await;
+            let error = call(
+                &handler(&format!("url = 'http://{host}:9/'")),
+                &json!({"id": "x"}),
+                &HttpClient::new(),
+                &OAuth::default(),
+            )
+            .await;
             assert_eq!(error.unwrap_err().kind, ErrorKind::Permission, "{host}");
         }
     }
@@ -473,7 +533,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
             let body = handler.body(&json!({"id": id})).unwrap().unwrap();
             let body: Value = serde_json::from_slice(&body).unwrap();
             prop_assert_eq!(body, json!({"a": id, "b": format!("<{id}>")}));
-            if let Ok((headers, _)) = handler.headers(&json!({"id": id})) {
+            if let Ok((headers, _)) = handler.headers(&json!({"id": id}), None) {
                 prop_assert_eq!(headers.len(), 2);
                 prop_assert_eq!(headers["x-id"].as_bytes().to_vec(), format!("i {id}").into_bytes());
             }

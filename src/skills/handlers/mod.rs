@@ -2,9 +2,11 @@
 
 mod address;
 pub mod command;
+mod content;
 pub mod http;
 pub mod mcp;
 mod request;
+mod secret;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,7 @@ pub use address::HttpClient;
 pub(in crate::skills) use address::host;
 use futures::future::join_all;
 
-use super::{Handler, Registry, SkillError};
+use super::{Handler, Registry, Skill, SkillError};
 
 /// Checks that each skill's program, secrets and host are there, without calling any. Returns what is missing, with the
 /// skill's name. Skills on the same host need it once.
@@ -35,4 +37,16 @@ pub async fn check(registry: &Registry, client: &HttpClient) -> Vec<(String, Ski
     });
     missing.extend(join_all(reached).await.into_iter().flatten());
     missing
+}
+
+impl Skill {
+    /// Whether it works with an owner's own keys, as MCP servers and logins do.
+    pub fn is_owners(&self) -> bool {
+        self.login().is_some() || self.handler.tool().is_some()
+    }
+
+    /// The login whose token it sends.
+    pub fn login(&self) -> Option<&str> {
+        if let Handler::Http(handler) = &self.handler { handler.login() } else { None }
+    }
 }

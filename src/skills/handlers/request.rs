@@ -1,15 +1,16 @@
 //! An HTTP skill's call, as its TOML describes it, and the request made from it.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
-use crate::config::{Env, credential};
+use super::content::Content;
+use super::secret::Secret;
+use crate::config::Secret as Token;
 use crate::document::{Entry, Node, Problems, Table, Value as Written};
 use crate::skills::definition::Argument;
 use crate::skills::template::{Place, Template, TemplateError, split_outside};
@@ -25,7 +26,10 @@ pub struct HttpHandler {
     query: Vec<Template>,
     headers: Vec<(HeaderName, Header)>,
     body: Option<Body>,
+    content: Option<Content>,
     pub(super) result: Option<Shape>,
+    /// The login whose token it sends.
+    login: Option<String>,
     pub(super) allow_hosts: Vec<String>,
 }
 
@@ -34,14 +38,6 @@ pub struct HttpHandler {
 enum Header {
     Text(Template),
     Secret { prefix: String, from: Secret },
-}
-
-/// Where a secret is kept; it is read when the call is made.
-#[derive(Debug, Clone)]
-enum Secret {
-    Env(String),
-    File(PathBuf),
-    Credential(String),
 }
 
 /// A JSON body whose strings are templates, so that no value can leave its string.
@@ -60,7 +56,7 @@ pub(super) enum Shape {
     Template(Template),
 }
 
-const KEYS: [&str; 6] = ["method", "url", "headers", "body", "result", "allow_hosts"];
+const KEYS: [&str; 8] = ["method", "url", "headers", "auth", "body", "content", "result", "allow_hosts"];
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 static ORIGIN: LazyLock<Option<Regex>> =
@@ -77,10 +73,12 @@ impl HttpHandler {
         let method = read_method(table, problems);
         let headers = read_headers(table, arguments, problems);
         let body = table.get("body").and_then(|node| read_body(node, arguments, problems));
+        let content = Content::read(table, arguments, problems);
         let result = read_result(table, arguments, problems);
         let allow_hosts = read_hosts(table, problems);
+        let login = read_login(table, problems);
         let (origin, path, query) = read_url(table, arguments, problems)?;
-        Some(Self { method, origin, path, query, headers, body, result, allow_hosts })
+        Some(Self { method, origin, path, query, headers, body, content, result, login, allow_hosts })
     }
 
     /// `GET https://api.example.org/v1/{{place}}`.
@@ -91,6 +89,11 @@ impl HttpHandler {
     /// Scheme, host and port.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The login whose token it sends: `[oauth.NAME]`.
+    pub fn login(&self) -> Option<&str> {
+        self.login.as_deref()
     }
 
     /// Checks that each secret can be read.
@@ -119,7 +122,11 @@ impl HttpHandler {
     }
 
     /// The headers for these arguments, and the secrets in them, which nobody may see.
-    pub(super) fn headers(&self, arguments: &Value) -> Result<(HeaderMap, Vec<String>), SkillError> {
+    pub(super) fn headers(
+        &self,
+        arguments: &Value,
+        token: Option<&Token>,
+    ) -> Result<(HeaderMap, Vec<String>), SkillError> {
         let (mut headers, mut secrets) = (HeaderMap::new(), Vec::new());
         if self.body.is_some() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -143,7 +150,27 @@ impl HttpHandler {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
+        if let Some(token) = token {
+            let wrong = |_| SkillError::tool("the service's token can't be sent");
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).map_err(wrong)?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+            secrets.push(token.expose().to_owned());
+        }
         Ok((headers, secrets))
+    }
+
+    /// What is sent for these arguments. A text behind the JSON makes another kind of it, which the headers say.
+    pub(super) fn payload(
+        &self,
+        arguments: &Value,
+        headers: &mut HeaderMap,
+    ) -> Result<Option<Vec<u8>>, SkillError> {
+        let body = self.body(arguments)?;
+        let (Some(json), Some(content)) = (&body, &self.content) else { return Ok(body) };
+        let (kind, body) = content.behind(json, arguments)?;
+        headers.insert(CONTENT_TYPE, kind);
+        Ok(Some(body))
     }
 
     /// The body for these arguments.
@@ -200,52 +227,6 @@ impl Body {
     }
 }
 
-impl Secret {
-    fn reveal(&self) -> Result<String, SkillError> {
-        let missing = |what: String| SkillError::new(ErrorKind::Auth, what);
-        let (secret, name) = match self {
-            Self::Env(name) => (std::env::var(name).ok(), format!("the environment variable {name}")),
-            Self::File(path) => (std::fs::read_to_string(path).ok(), format!("the file {}", path.display())),
-            Self::Credential(name) => {
-                let file = credential(name, &Env::of_process());
-                let text = file.and_then(|file| std::fs::read_to_string(file).ok());
-                (text, format!("the systemd credential {name}"))
-            }
-        };
-        let secret =
-            secret.ok_or_else(|| missing(format!("the skill's secret can't be read: {name} is missing")))?;
-        let secret = secret.trim();
-        if secret.is_empty() {
-            return Err(missing(format!("the skill's secret is empty: see {name}")));
-        }
-        Ok(secret.to_owned())
-    }
-
-    fn read(table: Table, problems: &mut Problems<'_>) -> Option<(String, Self)> {
-        table.only(&["env", "file", "credential", "prefix"], problems);
-        let prefix = table.optional_text("prefix", problems).unwrap_or_default().to_owned();
-        let mut found = ["env", "file", "credential"].into_iter().filter(|key| table.get(key).is_some());
-        let (Some(key), None) = (found.next(), found.next()) else {
-            problems
-                .add(table.at, "a secret is one of { env = NAME }, { file = PATH }, { credential = NAME }");
-            return None;
-        };
-        let name = table.text(key, problems)?;
-        let secret = match key {
-            "env" => Self::Env(name.to_owned()),
-            "file" => Self::File(PathBuf::from(name)),
-            _ => Self::Credential(name.to_owned()),
-        };
-        if key == "file" && !PathBuf::from(name).is_absolute() {
-            problems.add(table.place(key), "a secret's file needs an absolute path");
-        }
-        if key == "credential" && (name.contains('/') || name.starts_with('.')) {
-            problems.add(table.place(key), "a credential is a plain name, not a path");
-        }
-        Some((prefix, secret))
-    }
-}
-
 fn read_method(table: Table, problems: &mut Problems<'_>) -> Method {
     let name = table.optional_text("method", problems).unwrap_or("GET").to_ascii_uppercase();
     if !METHODS.contains(&name.as_str()) {
@@ -294,6 +275,18 @@ fn read_url(
     let pairs = split_outside(query, '&', usize::MAX).into_iter().filter(|pair| !pair.is_empty());
     let query: Vec<_> = pairs.filter_map(|pair| template(pair, Place::Query)).collect();
     Some((origin, path?, query))
+}
+
+/// `auth = { oauth = "NAME" }`.
+fn read_login(table: Table, problems: &mut Problems<'_>) -> Option<String> {
+    let auth = table.table("auth", "`auth`", problems)?;
+    auth.only(&["oauth"], problems);
+    let headers = table.get("headers").and_then(|node| Table::of(node, "`headers`", problems));
+    let is_there = |entry: &Entry| entry.key.eq_ignore_ascii_case("authorization");
+    if headers.is_some_and(|headers| headers.entries().iter().any(is_there)) {
+        problems.add(table.place("auth"), "`auth` sends the header Authorization; take it out of `headers`");
+    }
+    auth.text("oauth", problems).map(str::to_owned)
 }
 
 fn read_hosts(table: Table, problems: &mut Problems<'_>) -> Vec<String> {

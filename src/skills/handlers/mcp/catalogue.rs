@@ -155,7 +155,8 @@ mod tests {
     use crate::config::McpLaunch;
 
     fn config() -> McpConfig {
-        let launch = McpLaunch::Url { url: "https://mcp.example.org".into(), headers: BTreeMap::new() };
+        let url = "https://mcp.example.org".into();
+        let launch = McpLaunch::Url { url, headers: BTreeMap::new(), oauth: None };
         McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None }
     }
 

@@ -25,6 +25,7 @@ use serde_json::Value;
 pub use self::definition::{Definition, difference};
 use self::server::Server;
 pub use self::session::About;
+use super::super::oauth::OAuth;
 use super::super::{Domain, Output, SkillError};
 use crate::config::{Config, McpConfig};
 use crate::domain::{PinKind, Risk};
@@ -92,13 +93,22 @@ impl std::fmt::Debug for McpServers {
 impl McpServers {
     /// The servers of a configuration. None is started.
     pub fn new(config: &Config) -> Self {
-        Self::with(&config.mcp, &config.data_dir.join("mcp"), IDLE)
+        Self::build(&config.mcp, &config.data_dir.join("mcp"), IDLE, &Arc::new(OAuth::new(config)))
     }
 
     /// These servers, with their homes below this folder, stopped when they have been idle for that long.
     pub fn with(configs: &BTreeMap<String, McpConfig>, folder: &Path, idle: Duration) -> Self {
+        Self::build(configs, folder, idle, &Arc::default())
+    }
+
+    fn build(
+        configs: &BTreeMap<String, McpConfig>,
+        folder: &Path,
+        idle: Duration,
+        oauth: &Arc<OAuth>,
+    ) -> Self {
         let server = |(name, config): (&String, &McpConfig)| {
-            let server = Server::new(name, config, process::home(folder, name), idle);
+            let server = Server::new(name, config, process::home(folder, name), idle, oauth);
             (name.clone(), Arc::new(server))
         };
         Self {

@@ -15,9 +15,10 @@ use super::McpTool;
 use super::definition::Definition;
 use super::result;
 use super::session::{About, Session, Unconnected};
-use crate::config::McpConfig;
+use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::skills::handlers::http::without;
 use crate::skills::hidden::line;
+use crate::skills::oauth::OAuth;
 use crate::skills::{ErrorKind, Output, SkillError};
 use crate::wording;
 
@@ -36,6 +37,7 @@ pub(super) struct Server {
     pub(super) config: McpConfig,
     home: PathBuf,
     idle: Duration,
+    oauth: Arc<OAuth>,
     state: Mutex<State>,
 }
 
@@ -49,8 +51,15 @@ struct State {
 }
 
 impl Server {
-    pub(super) fn new(name: &str, config: &McpConfig, home: PathBuf, idle: Duration) -> Self {
-        Self { name: name.to_owned(), config: config.clone(), home, idle, state: Mutex::default() }
+    pub(super) fn new(
+        name: &str,
+        config: &McpConfig,
+        home: PathBuf,
+        idle: Duration,
+        oauth: &Arc<OAuth>,
+    ) -> Self {
+        let (name, config, oauth) = (name.to_owned(), config.clone(), Arc::clone(oauth));
+        Self { name, config, home, idle, oauth, state: Mutex::default() }
     }
 
     /// Makes a call, if the tool is what an owner has accepted. Nothing that it brings has our keys.
@@ -59,8 +68,17 @@ impl Server {
         tool: &McpTool,
         arguments: &Value,
     ) -> Result<Output, SkillError> {
-        let secrets = self.config.secrets();
-        match self.ask(tool, arguments).await {
+        let mut secrets = self.config.secrets();
+        let mut done = self.ask(tool, arguments).await;
+        // Tokens may end before their time. What was rejected wasn't done.
+        if done.as_ref().is_err_and(|error| error.kind == ErrorKind::Auth) && self.renew(&mut secrets).await?
+        {
+            done = self.ask(tool, arguments).await;
+        }
+        let session = self.state.lock().await.session.clone();
+        secrets
+            .extend(session.and_then(|session| session.token.clone()).map(|token| token.expose().to_owned()));
+        match done {
             Ok(output) => Ok(result::without(output, &secrets)),
             Err(error) => Err(SkillError { message: without(error.message, &secrets), ..error }),
         }
@@ -89,6 +107,30 @@ impl Server {
                 Err(SkillError { unknown: true, ..SkillError::tool(message) })
             }
             Err(error) => Err(self.failed(&session, &error).await),
+        }
+    }
+
+    /// Gets another token after one was rejected. Returns whether there is a login to get it from.
+    async fn renew(&self, secrets: &mut Vec<String>) -> Result<bool, SkillError> {
+        let McpLaunch::Url { oauth: Some(login), .. } = &self.config.launch else { return Ok(false) };
+        let mut state = self.state.lock().await;
+        let session = state.session.take();
+        *state = State::default();
+        drop(state);
+        let rejected = match session.and_then(|session| session.token.clone()) {
+            Some(token) => token,
+            None => self.oauth.token(login).await?,
+        };
+        secrets.push(rejected.expose().to_owned());
+        self.oauth.renewed(login, &rejected).await?;
+        Ok(true)
+    }
+
+    /// The token of its login, if it has one.
+    async fn token(&self) -> Result<Option<Secret>, SkillError> {
+        match &self.config.launch {
+            McpLaunch::Url { oauth: Some(login), .. } => self.oauth.token(login).await.map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -166,12 +208,16 @@ impl Server {
 
     /// The connection, made now if there is none.
     async fn session(self: &Arc<Self>) -> Result<Arc<Session>, SkillError> {
+        let token = self.token().await?;
         let mut state = self.state.lock().await;
         if let Some(session) = &state.session {
-            if !session.is_closed() {
+            if !session.is_closed() && session.token == token {
                 return Ok(Arc::clone(session));
             }
-            session.kill();
+            // One with an old token may still be at work; it ends with its last call.
+            if session.is_closed() {
+                session.kill();
+            }
             state.session = None;
         }
         if let Some(wait) = state.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
@@ -184,7 +230,7 @@ impl Server {
             );
             return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
         }
-        let start = Session::connect(&self.name, &self.config, &self.home);
+        let start = Session::connect(&self.name, &self.config, &self.home, token);
         let started = tokio::time::timeout(START, start).await;
         let too_late = || Err(format!("it didn't start within {}", wording::duration(START)).into());
         let (session, child) = started.unwrap_or_else(|_| too_late()).map_err(|error| {
@@ -200,8 +246,13 @@ impl Server {
 
     fn unstarted(&self, error: &Unconnected) -> SkillError {
         if error.is_refused {
-            let message =
-                format!("{} rejects our credential; set `headers` in [mcp.{}]", self.shown(), self.name);
+            let key = match &self.config.launch {
+                McpLaunch::Url { oauth: Some(login), .. } => {
+                    format!("log in again with `adjutant oauth login {login}`")
+                }
+                _ => format!("set `headers` or `oauth` in [mcp.{}]", self.name),
+            };
+            let message = format!("{} rejects our credential; {key}", self.shown());
             return SkillError::new(ErrorKind::Auth, message);
         }
         SkillError::tool(format!("{} can't be used: {}", self.shown(), error.why))

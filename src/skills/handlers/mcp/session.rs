@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
     PaginatedRequestParams, ProtocolVersion, Tool,
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::process::{LastWords, Processes, Start};
-use crate::config::{McpConfig, McpLaunch};
+use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::hidden::line;
 
@@ -50,6 +50,8 @@ pub(super) struct Session {
     left: Arc<AtomicU64>,
     usage: Mutex<Usage>,
     last_words: LastWords,
+    /// The token of the login that its requests carry.
+    pub(super) token: Option<Secret>,
     /// What the server says of itself.
     pub(super) about: About,
 }
@@ -88,21 +90,25 @@ impl Session {
         name: &str,
         config: &McpConfig,
         home: &Path,
+        token: Option<Secret>,
     ) -> Result<(Self, Option<Child>), Unconnected> {
+        let by = async |mode| Self::connect_by(name, config, home, token.as_ref(), mode).await;
         // Some programs end at a question from before the handshake that they don't know.
-        match Self::connect_by(name, config, home, newest()).await {
+        let done = match by(newest()).await {
             Err(error) if !error.is_refused => {
-                let again = Self::connect_by(name, config, home, ClientLifecycleMode::Initialize).await;
+                let again = by(ClientLifecycleMode::Initialize).await;
                 again.map_err(|_| error)
             }
             done => done,
-        }
+        };
+        done.map(|(session, child)| (Self { token, ..session }, child))
     }
 
     async fn connect_by(
         name: &str,
         config: &McpConfig,
         home: &Path,
+        token: Option<&Secret>,
         mode: ClientLifecycleMode,
     ) -> Result<(Self, Option<Child>), Unconnected> {
         match &config.launch {
@@ -111,7 +117,7 @@ impl Session {
                 let start = Start { words, env, home, mark: mark(name) };
                 Self::with_program(start, mode).await
             }
-            McpLaunch::Url { url, headers } => {
+            McpLaunch::Url { url, headers, .. } => {
                 let mut custom = std::collections::HashMap::new();
                 for (name, secret) in headers {
                     let wrong = || format!("`headers.{name}` is no HTTP header");
@@ -119,6 +125,12 @@ impl Session {
                     let mut value = HeaderValue::try_from(secret.expose()).map_err(|_| wrong())?;
                     value.set_sensitive(true);
                     custom.insert(key, value);
+                }
+                if let Some(token) = token {
+                    let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
+                    let mut value = value.map_err(|_| "the token of its login can't be sent".to_owned())?;
+                    value.set_sensitive(true);
+                    custom.insert(AUTHORIZATION, value);
                 }
                 let address = Url::parse(url).map_err(|error| format!("the address is wrong: {error}"))?;
                 // It is the owner's own choice, so it may be in a private network.
@@ -185,6 +197,7 @@ impl Session {
             left,
             usage: Mutex::new(Usage { running: 0, since: Instant::now() }),
             last_words,
+            token: None,
             about,
         }
     }

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
+use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use super::*;
-use crate::config::{McpLaunch, Secret};
+use crate::config::{McpLaunch, OAuthConfig, Secret};
 use crate::skills::ErrorKind;
 
 const SERVER: &str = include_str!("../../../../tests/fakes/src/mcp/server.py");
@@ -116,11 +117,11 @@ async fn both_revisions_of_the_protocol_are_spoken() {
 
 /// A stand-in that speaks HTTP, and its address.
 #[expect(clippy::zombie_processes, reason = "who asked for it kills it and waits for it")]
-fn over_http(behaviour: &str, folder: &TempDir) -> (std::process::Child, String) {
+fn over_http(behaviour: &str, key: &str, folder: &TempDir) -> (std::process::Child, String) {
     let (script, port) = (folder.path().join("server.py"), folder.path().join("port"));
     std::fs::write(&script, SERVER).unwrap();
     let mut command = std::process::Command::new("python3");
-    command.arg(&script).arg("--http").arg(&port).env("BEHAVIOUR", behaviour);
+    command.arg(&script).arg("--http").arg(&port).env("BEHAVIOUR", behaviour).env("HTTP_KEY", key);
     let process = command.env("LOG", folder.path().join("log")).spawn().unwrap();
     let until = std::time::Instant::now() + Duration::from_secs(20);
     loop {
@@ -136,17 +137,17 @@ fn over_http(behaviour: &str, folder: &TempDir) -> (std::process::Child, String)
 async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
     for (behaviour, protocol) in [("honest", "2025-11-25"), ("stateless", "2026-07-28")] {
         let folder = TempDir::new().unwrap();
-        let (mut process, url) = over_http(behaviour, &folder);
+        let (mut process, url) = over_http(behaviour, "key-12345678", &folder);
         let servers = |key: &str| {
             let headers = [("Authorization".to_owned(), Secret::new(format!("Bearer {key}")))].into();
-            let launch = McpLaunch::Url { url: url.clone(), headers };
+            let launch = McpLaunch::Url { url: url.clone(), headers, oauth: None };
             let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
             McpServers::with(&BTreeMap::from([("notes".to_owned(), config)]), folder.path(), IDLE)
         };
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
         assert!(
-            refused.message.ends_with("rejects our credential; set `headers` in [mcp.notes]"),
+            refused.message.ends_with("rejects our credential; set `headers` or `oauth` in [mcp.notes]"),
             "{refused:?}"
         );
         let right = servers("key-12345678");
@@ -160,6 +161,40 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         let lost = right.call(&tool, &json!({"text": "x"})).await.unwrap_err();
         assert!(!lost.unknown, "nothing was sent: {lost:?}");
     }
+}
+
+#[tokio::test]
+async fn a_server_gets_the_token_of_a_login_and_another_one_when_it_rejects_that() {
+    let (folder, cloud) = (TempDir::new().unwrap(), FakeCloud::start());
+    let mut config = Config::in_dir(folder.path());
+    let login = OAuthConfig {
+        auth_url: Some(format!("{}/authorize", cloud.origin())),
+        token_url: format!("{}/token", cloud.origin()),
+        device_url: None,
+        client_id: CLIENT.to_owned(),
+        client_secret: Some(Secret::new(SECRET)),
+        scopes: vec!["mcp".to_owned()],
+        params: BTreeMap::new(),
+        redirect: None,
+    };
+    config.oauth.insert("wiki".to_owned(), login);
+    // The token after the one of the login.
+    let (mut process, url) = over_http("honest", "access-0003-t0ken", &folder);
+    let launch = McpLaunch::Url { url, headers: BTreeMap::new(), oauth: Some("wiki".to_owned()) };
+    let server = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+    config.mcp.insert("notes".to_owned(), server);
+    let (servers, tool) = (McpServers::new(&config), StandIn::tool("addNote").await);
+    let error = servers.call(&tool, &json!({"text": "x"})).await.unwrap_err();
+    assert!(error.message.contains("An owner can do it with `adjutant oauth login wiki`"), "{error:?}");
+    let login = OAuth::new(&config).log_in("wiki").await.unwrap();
+    let back = cloud.opens(login.page());
+    login.finish(std::future::ready(back)).await.unwrap();
+    let done = servers.call(&tool, &json!({"text": "access-0003-t0ken"})).await.unwrap();
+    assert_eq!(done.summary, "added: [secret]", "what it repeats of the token isn't passed on");
+    cloud.state().logins.revoke();
+    servers.stop().await;
+    process.kill().unwrap();
+    process.wait().unwrap();
 }
 
 #[tokio::test]

@@ -149,7 +149,7 @@ def http():
             message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             method = message.get("method", "")
             note(method)
-            if self.headers["Authorization"] != "Bearer key-12345678":
+            if self.headers["Authorization"] != "Bearer " + os.environ.get("HTTP_KEY", "key-12345678"):
                 return self.reply(401, WWW_Authenticate="Bearer")
             accepts = self.headers["Accept"] or ""
             if "application/json" not in accepts or "text/event-stream" not in accepts:

@@ -1,0 +1,98 @@
+//! `adjutant oauth`: logs in at services that skills and MCP servers use.
+
+use std::fmt::Write as _;
+use std::io::BufRead as _;
+use std::process::ExitCode;
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::{CliError, OAuthCommand as Command, out};
+use crate::clock::local_day;
+use crate::config::Config;
+use crate::service;
+use crate::skills::SkillError;
+use crate::skills::hidden::line;
+use crate::skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
+
+/// Runs `adjutant oauth`.
+pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
+    // From here on, nothing we write is readable for other users.
+    service::private::restrict(&config);
+    let oauth = OAuth::new(&config);
+    match command {
+        Command::List => out(&list(&config, &oauth))?,
+        Command::Login { name, device } => {
+            if device || (!oauth.has_page(&name) && config.oauth.contains_key(&name)) {
+                by_device(oauth.log_in_by_device(&name).await.map_err(plain)?).await?;
+            } else {
+                by_browser(oauth.log_in(&name).await.map_err(plain)?).await?;
+            }
+            out(&format!("You are logged in: {name}\n"))?;
+        }
+        Command::Logout { name } => {
+            let text = match oauth.log_out(&name).map_err(plain)? {
+                true => "logged out. The service may still list this login; you can end it there, too",
+                false => "nobody was logged in",
+            };
+            out(&format!("{name}: {text}\n"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plain(error: SkillError) -> CliError {
+    CliError::plain(error.message)
+}
+
+fn list(config: &Config, oauth: &OAuth) -> String {
+    let states = oauth.states();
+    if states.is_empty() {
+        return "There are no logins: [oauth.NAME] in the configuration names none\n".to_owned();
+    }
+    let day = |ms| local_day(ms, config.assistant.timezone);
+    let mut text = String::new();
+    for (name, state) in states {
+        let state = match state {
+            LoginState::None => format!("not logged in; run `adjutant oauth login {name}`"),
+            LoginState::Ready { since, until: None } => format!("logged in since {}", day(since)),
+            LoginState::Ready { since, until: Some(until) } => {
+                format!("logged in since {}; ends on {} and can't be renewed", day(since), day(until))
+            }
+            LoginState::Broken(why) => why,
+        };
+        let _ = writeln!(text, "{name}: {state}");
+    }
+    text
+}
+
+async fn by_browser(login: CodeLogin) -> Result<(), CliError> {
+    let page = login.page();
+    out(&format!(
+        "Open this address in your browser and allow access:\n\n  {page}\n\n\
+         If the browser is on another machine, it ends at a page that it can't open: paste that page's address here.\n"
+    ))?;
+    login.finish(pasted()).await.map_err(plain)
+}
+
+/// The first line that somebody types. The thread that waits for it holds up nothing.
+async fn pasted() -> String {
+    let (sender, typed) = oneshot::channel();
+    thread::spawn(move || {
+        let mut lines = std::io::stdin().lock().lines().map_while(Result::ok);
+        if let Some(line) = lines.find(|line| !line.trim().is_empty()) {
+            // The browser may have been faster.
+            let _ = sender.send(line);
+        }
+    });
+    match typed.await {
+        Ok(line) => line,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+async fn by_device(login: DeviceLogin) -> Result<(), CliError> {
+    let (page, code) = (line(&login.page, 200), line(&login.user_code, 60));
+    out(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
+    login.finish().await.map_err(plain)
+}

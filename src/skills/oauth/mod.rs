@@ -1,0 +1,234 @@
+//! Logins at services by OAuth 2.0, of which skills and MCP servers get the tokens.
+//!
+//! - An owner logs in once (`adjutant oauth login`); from then on the tokens are renewed when they are due.
+//! - Tokens are in files that only our user can read. No log, error or trace shows one.
+//! - The file is the truth, and who renews locks it: a service that gives out a new refresh token each time would
+//!   otherwise lock out whichever process comes second.
+
+mod code;
+mod device;
+mod endpoint;
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::handlers::HttpClient;
+use super::{ErrorKind, SkillError};
+use crate::clock::{SharedClock, SystemClock};
+use crate::config::{Config, OAuthConfig, Secret};
+
+pub use self::code::CodeLogin;
+pub use self::device::DeviceLogin;
+use self::endpoint::{Answer, Refusal, Reply};
+use self::file::{Tokens, Vault};
+
+/// A token that ends within this time is renewed first.
+const EARLY: Duration = Duration::from_mins(1);
+
+/// The configured logins.
+#[derive(Default)]
+pub struct OAuth {
+    accounts: BTreeMap<String, Arc<Account>>,
+}
+
+/// One login.
+struct Account {
+    name: String,
+    config: OAuthConfig,
+    vault: Vault,
+    http: HttpClient,
+    clock: SharedClock,
+}
+
+/// How a login stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoginState {
+    /// Nobody has logged in.
+    None,
+    /// There are tokens.
+    Ready {
+        /// Since when, in milliseconds.
+        since: i64,
+        /// Until when they are good if they can't be renewed, in milliseconds.
+        until: Option<i64>,
+    },
+    /// The file can't be read, and why.
+    Broken(String),
+}
+
+impl std::fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.accounts.keys()).finish()
+    }
+}
+
+impl OAuth {
+    /// The logins of a configuration.
+    pub fn new(config: &Config) -> Self {
+        Self::with(&config.oauth, config.data_dir.join("oauth"), &(Arc::new(SystemClock) as SharedClock))
+    }
+
+    /// These logins, with their tokens in this folder.
+    pub fn with(configs: &BTreeMap<String, OAuthConfig>, folder: PathBuf, clock: &SharedClock) -> Self {
+        let account = |(name, config): (&String, &OAuthConfig)| {
+            let account = Account {
+                name: name.clone(),
+                config: config.clone(),
+                vault: Vault::new(&folder, name),
+                http: HttpClient::new(),
+                clock: Arc::clone(clock),
+            };
+            (name.clone(), Arc::new(account))
+        };
+        Self { accounts: configs.iter().map(account).collect() }
+    }
+
+    /// Each login, and how it stands.
+    pub fn states(&self) -> Vec<(&str, LoginState)> {
+        let state = |account: &Account| match account.vault.read() {
+            Ok(None) => LoginState::None,
+            Ok(Some(tokens)) => {
+                let until = tokens.expires_at.filter(|_| tokens.refresh_token.is_none());
+                LoginState::Ready { since: tokens.since, until }
+            }
+            Err(error) => LoginState::Broken(error.message),
+        };
+        self.accounts.iter().map(|(name, account)| (name.as_str(), state(account))).collect()
+    }
+
+    /// The token to send, renewed if it is due.
+    pub async fn token(&self, name: &str) -> Result<Secret, SkillError> {
+        self.account(name)?.token(None).await
+    }
+
+    /// Another token than this one, which the service has rejected.
+    pub async fn renewed(&self, name: &str, rejected: &Secret) -> Result<Secret, SkillError> {
+        self.account(name)?.token(Some(rejected)).await
+    }
+
+    /// Forgets the tokens. Returns whether there were any.
+    pub fn log_out(&self, name: &str) -> Result<bool, SkillError> {
+        self.account(name)?.vault.remove()
+    }
+
+    /// Begins a login in a browser.
+    pub async fn log_in(&self, name: &str) -> Result<CodeLogin, SkillError> {
+        CodeLogin::begin(Arc::clone(self.account(name)?)).await
+    }
+
+    /// Begins a login for which the person types a code into a page elsewhere.
+    pub async fn log_in_by_device(&self, name: &str) -> Result<DeviceLogin, SkillError> {
+        DeviceLogin::begin(Arc::clone(self.account(name)?)).await
+    }
+
+    /// Whether a login of this name begins in a browser.
+    pub fn has_page(&self, name: &str) -> bool {
+        self.accounts.get(name).is_some_and(|account| account.config.auth_url.is_some())
+    }
+
+    fn account(&self, name: &str) -> Result<&Arc<Account>, SkillError> {
+        let missing = || {
+            let message =
+                format!("there is no [oauth.{name}] in the configuration; docs/connectors.md has examples");
+            SkillError::new(ErrorKind::Auth, message)
+        };
+        self.accounts.get(name).ok_or_else(missing)
+    }
+}
+
+impl Account {
+    async fn token(&self, rejected: Option<&Secret>) -> Result<Secret, SkillError> {
+        if let Some(token) = self.usable(rejected)? {
+            return Ok(token);
+        }
+        let _lock = self.vault.lock().await?;
+        // Another process may have renewed it meanwhile.
+        if let Some(token) = self.usable(rejected)? {
+            return Ok(token);
+        }
+        let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
+        let Some(refresh) = &tokens.refresh_token else {
+            let message = format!(
+                "the login of [oauth.{0}] has ended, and the service gave us nothing to renew it with. An owner can log in \
+                 again with `adjutant oauth login {0}`",
+                self.name
+            );
+            return Err(SkillError::new(ErrorKind::Auth, message));
+        };
+        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
+        match self.ask(&self.config.token_url, &form).await? {
+            Answer::Given(reply) => {
+                let renewed = self.tokens(reply, Some(&tokens))?;
+                self.vault.write(&renewed)?;
+                Ok(Secret::new(renewed.access_token))
+            }
+            Answer::Refused(refusal) => Err(self.refused_renewal(&refusal)),
+        }
+    }
+
+    /// The stored token, unless it is due or was rejected.
+    fn usable(&self, rejected: Option<&Secret>) -> Result<Option<Secret>, SkillError> {
+        let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
+        let early = i64::try_from(EARLY.as_millis()).unwrap_or_default();
+        let is_due = tokens.expires_at.is_some_and(|at| at - early <= self.clock.now_ms());
+        let is_rejected = rejected.is_some_and(|rejected| rejected.expose() == tokens.access_token);
+        Ok((!is_due && !is_rejected).then(|| Secret::new(tokens.access_token)))
+    }
+
+    /// What a token endpoint has given out. A refresh token stays good until there is another.
+    fn tokens(&self, reply: Reply, before: Option<&Tokens>) -> Result<Tokens, SkillError> {
+        let is_bearer = reply.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+        let Some(access_token) = reply.access_token.filter(|token| is_bearer && !token.is_empty()) else {
+            return Err(SkillError::tool(format!(
+                "the service of [oauth.{}] gave no bearer token",
+                self.name
+            )));
+        };
+        let now = self.clock.now_ms();
+        let expires_at = reply.expires_in.map(|seconds| now.saturating_add(seconds.saturating_mul(1000)));
+        let refresh_token = reply.refresh_token.or_else(|| before?.refresh_token.clone());
+        let since = before.map_or(now, |before| before.since);
+        Ok(Tokens { access_token, refresh_token, expires_at, since })
+    }
+
+    fn unknown(&self) -> SkillError {
+        let message = format!(
+            "nobody has logged in at the service of [oauth.{0}] yet. An owner can do it with `adjutant oauth login {0}`",
+            self.name
+        );
+        SkillError::new(ErrorKind::Auth, message)
+    }
+
+    fn refused_renewal(&self, refusal: &Refusal) -> SkillError {
+        let message = match refusal.error.as_str() {
+            "invalid_grant" => format!(
+                "the service of [oauth.{0}] doesn't accept our login any more ({refusal}). An owner can log in again with \
+                 `adjutant oauth login {0}`",
+                self.name
+            ),
+            _ => self.refused(refusal),
+        };
+        SkillError::new(ErrorKind::Auth, message)
+    }
+
+    /// What a refusal means that no login can change.
+    fn refused(&self, refusal: &Refusal) -> String {
+        match refusal.error.as_str() {
+            "invalid_client" | "unauthorized_client" => format!(
+                "the service of [oauth.{0}] rejects us ({refusal}). Check `client_id` and `client_secret` in [oauth.{0}]",
+                self.name
+            ),
+            "invalid_scope" => format!(
+                "the service of [oauth.{0}] doesn't know what we ask for ({refusal}). Check `scopes` in [oauth.{0}]",
+                self.name
+            ),
+            _ => format!("the service of [oauth.{}] refused the login ({refusal})", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
