@@ -7,6 +7,7 @@ mod app;
 mod approve;
 mod asking;
 mod budgets;
+mod cloud;
 mod context;
 mod counts;
 mod days;
