@@ -32,7 +32,7 @@ use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
 use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
-pub(crate) use skill_set::{role_places, skill_layer};
+pub(crate) use skill_set::{missing_models, role_places, skill_layer};
 use tasks::Tasks;
 use tokio::sync::mpsc;
 pub use traces::trace_collector;
@@ -129,6 +129,7 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
 pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
     let models = load_skills(config).and_then(|skill_set| {
         skill_set.workflows.current().log_problems();
+        skill_set::check_roles(config, &skill_set.skills.current())?;
         build_models(config, &skill_set.skills, clock).map(drop)
     });
     let traces = trace_collector(config, &"check".into()).map_err(StartError::from);

@@ -11,7 +11,7 @@ use crate::service;
 /// Builds what a start would build, and prints a summary of the configuration.
 pub(super) fn check(config: &Config) -> Result<ExitCode, CliError> {
     can_start(config)?;
-    out(&summary(config))?;
+    out(&format!("{}{}", summary(config), warnings(config)?))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -20,6 +20,13 @@ pub(super) fn can_start(config: &Config) -> Result<(), CliError> {
     let clock: SharedClock = Arc::new(SystemClock);
     let problems = service::check(config, &clock);
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
+}
+
+/// A line for each role whose model isn't there.
+fn warnings(config: &Config) -> Result<String, CliError> {
+    let skills = service::load_skills(config).map_err(|error| CliError::plain(error.to_string()))?;
+    let missing = service::missing_models(config, &skills.roles.current());
+    Ok(missing.iter().map(|problem| format!("{problem}\n")).collect())
 }
 
 fn summary(config: &Config) -> String {

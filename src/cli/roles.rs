@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::document::Problem;
 use crate::domain::Effects;
 use crate::roles::{Role, RoleSet};
-use crate::service::{build_services, load_skills, role_places};
+use crate::service::{build_services, load_skills, missing_models, role_places};
 use crate::skills::executor::offered;
 use crate::skills::{Grant, Registry, Rights};
 use crate::trace::text::{one_line, several};
@@ -29,7 +29,7 @@ pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, Cl
             let offered = offered(&skills, &services, true);
             (show_named(&RoleSet::load(&places, &skills), name, &offered)?, true)
         }
-        Command::Check { path } => check(&places, path.as_deref(), &skills),
+        Command::Check { path } => check(config, &places, path.as_deref(), &skills),
     };
     super::out(&text)?;
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -101,8 +101,8 @@ fn show(role: &Role, offered: &BTreeMap<String, Effects>) -> String {
     out
 }
 
-fn check(places: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
-    let set = match path {
+fn check(config: &Config, places: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
+    let mut set = match path {
         None => RoleSet::load(places, skills),
         Some(path) => {
             // The file may delegate to any role in use.
@@ -118,6 +118,7 @@ fn check(places: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (St
             set
         }
     };
+    set.problems.extend(missing_models(config, &set));
     let mut out = String::new();
     for problem in &set.problems {
         let _ = writeln!(out, "{problem}");

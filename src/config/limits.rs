@@ -106,6 +106,13 @@ impl Limits {
         section.set("prompt_expires", &mut it.prompt_expires, span);
         it
     }
+
+    /// `[roles.main]`: the orchestrator's own limits, in the words of a role.
+    pub(super) fn of_orchestrator(&mut self, section: &mut Section<'_>) {
+        section.set("max_model_calls", &mut self.orchestrator_calls_per_turn, count);
+        section.set("max_skill_calls", &mut self.skill_calls_per_turn, count);
+        section.set("max_duration", &mut self.turn_timeout, span);
+    }
 }
 
 /// Deeper trees only lose what they were about.

@@ -232,13 +232,18 @@ impl Config {
 
     fn read(self, root: &mut Section<'_>) -> Self {
         let store = root.section("store", |section| Store::read(section, self.store));
+        let mut limits = root.section("limits", Limits::read);
+        let roles = root.section("roles", |section| {
+            section.section("main", |main| limits.of_orchestrator(main));
+            Skills::read(section).paths
+        });
         Self {
             assistant: root.section("assistant", |section| Assistant::read(section, self.assistant)),
             backup: root
                 .section("backup", |section| Backup::read(section, &self.data_dir, store.is_server())),
             store,
             model: root.section("model", ModelConfig::read),
-            limits: root.section("limits", Limits::read),
+            limits,
             approval: root.section("approval", Approval::read),
             mail: root.section("mail", MailConfig::read),
             calendar: root.section("calendar", DavConfig::read),
@@ -249,7 +254,7 @@ impl Config {
             oauth: root.section("oauth", oauth::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
-            roles: root.section("roles", |section| Skills::read(section).paths),
+            roles,
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
             memory: root.section("memory", Memory::read),
             retention: root.section("retention", Retention::read),

@@ -598,6 +598,18 @@ fn a_file_that_cant_be_read_is_named() {
     insta::assert_snapshot!(Config::load(None, &Env::made_up([], home.path())).unwrap_err(), @"$HOME isn't set, so there is no folder for data; set $ADJUTANT_DATA_DIR");
 }
 
+#[test]
+fn the_orchestrators_own_limits_can_be_said_in_the_words_of_a_role() {
+    let config = read(
+        "[limits]\nturn_timeout = \"10m\"\n[roles]\npaths = [\"a\"]\n[roles.main]\nmax_model_calls = 3\n\
+         max_skill_calls = 12\nmax_duration = \"4m\"\n",
+    );
+    let limits = &config.limits;
+    assert_eq!((limits.orchestrator_calls_per_turn, limits.skill_calls_per_turn), (3, 12));
+    assert_eq!((limits.turn_timeout, config.roles.len()), (Duration::from_mins(4), 1));
+    assert!(faults("[roles.main]\nmax_calls = 3\n").contains("max_calls"));
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused_with_a_line_of_it(source in "(\\[(model|limits|approval|x)\\]\n|[a-z_]{1,8} = [0-9\"{}\\[\\]a-z,. ]{0,9}\n|\\PC{0,12}\n){0,12}") {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
-use crate::config::{Config, ConfigError};
-use crate::roles::Roles;
+use crate::config::{BUILTIN, Config, ConfigError};
+use crate::document::{Problem, Severity};
+use crate::roles::{RoleSet, Roles};
 use crate::skills::builtin::Services;
 use crate::skills::handlers::mcp::McpServers;
 use crate::skills::instructions::{self, Instructions};
@@ -64,6 +65,33 @@ pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
     let skills = Arc::new(skills);
     let roles = Arc::new(Roles::load(role_places(config), skills.clone()));
     Ok(SkillSet { skills, workflows, roles, mcp, instructions })
+}
+
+/// Whether all role files can be used. A start leaves those with errors out; a check names them.
+pub(super) fn check_roles(config: &Config, skills: &Registry) -> Result<(), StartError> {
+    let mut problems = RoleSet::load(&role_places(config), skills).problems;
+    problems.retain(|problem| !problem.is_warning());
+    if problems.is_empty() { Ok(()) } else { Err(StartError::Skills(problems)) }
+}
+
+/// A warning for each role that names a model where there is only the built-in planner. Which models a provider has,
+/// only the provider knows.
+pub(crate) fn missing_models(config: &Config, roles: &RoleSet) -> Vec<Problem> {
+    let chain = config.model.agent.as_ref().unwrap_or(&config.model.main);
+    if chain.first.provider != BUILTIN {
+        return Vec::new();
+    }
+    let warning = |(name, file): (&String, &String)| Problem {
+        severity: Severity::Warning,
+        ..Problem::of_file(
+            file,
+            format!(
+                "there is no model '{name}': sub-agents have the built-in planner, which the role gets instead"
+            ),
+        )
+    };
+    let named = roles.roles.iter().filter_map(|role| Some((role.model.as_ref()?, &role.file)));
+    named.map(warning).collect()
 }
 
 /// Where roles are: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.

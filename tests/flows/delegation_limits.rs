@@ -129,9 +129,9 @@ async fn children_that_end_in_the_same_millisecond_both_arrive() {
         })
         .forgetful();
     let app = scripted(script).await;
-    for _ in 0..200 {
+    for _ in 0..1_000 {
         assert!(app.says("ada", "go").await.text.contains("both"));
     }
-    assert_eq!(turns.load(Ordering::SeqCst), 200);
+    assert_eq!(turns.load(Ordering::SeqCst), 1_000);
     app.ends_well().await;
 }

@@ -18,7 +18,7 @@ fn files(all: &[(&str, &str)]) -> TempDir {
 /// What `roles check` says of these files.
 fn checked(all: &[(&str, &str)]) -> (String, bool) {
     let folder = files(all);
-    let (text, is_ok) = check(&[folder.path().to_path_buf()], None, &registry());
+    let (text, is_ok) = check(&Config::in_dir("/data"), &[folder.path().to_path_buf()], None, &registry());
     (text.replace(&folder.path().display().to_string(), "FOLDER"), is_ok)
 }
 
@@ -32,8 +32,8 @@ fn the_built_in_roles_are_sound_and_the_reading_ones_only_read() {
     let set = RoleSet::load(&[], &registry());
     assert_eq!(set.problems, []);
     insta::assert_snapshot!(list(&set), @"
-    executor    any   acts, and has it reviewed if need be
-    planner     read  splits a large goal into steps
+    executor    any   acts; can have it reviewed
+    planner     read  plans large goals
     researcher  read  finds facts, with sources
     reviewer    read  judges work against criteria
     tester      read  checks that effects are there
@@ -169,8 +169,26 @@ fn every_problem_is_told_with_its_line() {
 fn one_file_is_checked_alone_and_may_use_all_roles() {
     let role = "name = \"boss\"\ndescription = \"Leads\"\nprompt = \"p\"\ndelegates_to = [\"reviewer\"]\n";
     let folder = files(&[("boss.toml", role), ("broken.toml", "name = 1\n")]);
-    let (text, is_ok) = check(&[], Some(&folder.path().join("boss.toml")), &registry());
+    let (text, is_ok) =
+        check(&Config::in_dir("/data"), &[], Some(&folder.path().join("boss.toml")), &registry());
     assert_eq!((text.as_str(), is_ok), ("1 role: no problems\n", true));
-    let (text, is_ok) = check(&[], Some(&folder.path().join("none.toml")), &registry());
+    let (text, is_ok) =
+        check(&Config::in_dir("/data"), &[], Some(&folder.path().join("none.toml")), &registry());
     assert!(!is_ok && text.contains("there is no such file or folder"), "{text}");
+}
+
+#[test]
+fn a_model_that_is_not_there_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file =
+        "name = \"lawyer\"\ndescription = \"Reads\"\nprompt = \"You read.\"\nmodel = { name = \"big\" }\n";
+    std::fs::write(folder.path().join("lawyer.toml"), file).unwrap();
+    let places = [folder.path().to_path_buf()];
+    let mut config = Config::in_dir("/data");
+    let (text, is_ok) = check(&config, &places, None, &registry());
+    assert!(text.contains("lawyer.toml: warning: there is no model 'big'"), "{text}");
+    assert!(is_ok);
+    // What a provider has, only the provider knows.
+    config.model.main.first.provider = "openai".into();
+    assert!(!check(&config, &places, None, &registry()).0.contains("big"));
 }
