@@ -29,7 +29,7 @@ use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use crate::workflows::draft::save;
 use crate::workflows::language::inputs::resolve;
 use crate::workflows::view::plan::{EstimateContext, plan};
-use crate::workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, svg};
+use crate::workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles, svg};
 
 /// Runs `adjutant workflow`.
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
@@ -194,6 +194,14 @@ impl<'w> Workspace<'w> {
                 found
             }
         };
+        let mut found = found;
+        let roles = RoleSet::load(&role_places(self.config), &self.skills);
+        found.workflows.retain(|workflow| {
+            let missing = missing_roles(workflow, &roles);
+            let is_sound = missing.is_empty();
+            found.problems.extend(missing);
+            is_sound
+        });
         let mut out = lines(&found.problems);
         if !out.is_empty() {
             out.push('\n');

@@ -78,9 +78,18 @@ pub struct SubProgress {
 }
 
 impl SubProgress {
-    /// Replaces the lines below an agent.
-    pub fn show(&self, agent: &str, lines: Vec<AgentProgress>) {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), lines);
+    /// Replaces the lines below an agent. Those of agents that its steps delegate to stay.
+    pub fn show(&self, agent: &str, mut lines: Vec<AgentProgress>) {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps: Vec<String> = lines.iter().map(|line| line.agent_id.clone()).collect();
+        let is_under = |line: &AgentProgress, step: &String| {
+            line.agent_id.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let before = all.remove(agent).unwrap_or_default().into_iter();
+        let kept = before.filter(|line| steps.iter().any(|step| is_under(line, step)));
+        lines.extend(kept.filter(|line| !steps.contains(&line.agent_id)));
+        all.insert(agent.to_owned(), lines);
+        drop(all);
         self.changed.notify_one();
     }
 

@@ -13,6 +13,7 @@ use crate::store::{StoreError, runs};
 use crate::wording;
 use crate::workflows::command;
 use crate::workflows::run::RunRequest;
+use crate::workflows::skill::PLANNING;
 use crate::workflows::view::report::Report;
 
 /// Stands for a skill: turns a task's words into a workflow first. No model can dispatch it, because it isn't a skill.
@@ -34,6 +35,10 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
         return Some(RunRequest { goal, ..RunRequest::default() });
     }
     let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
+    if workflow == PLANNING {
+        let goal = task.arguments.as_ref()?["goal"].as_str().map(str::to_owned);
+        return Some(RunRequest { goal, ..RunRequest::default() });
+    }
     // A model may send any context, so this may not match.
     let again = task.context.as_deref().and_then(|again| {
         let (of, from) = again.strip_prefix("--of ")?.split_once(" --from ")?;

@@ -89,7 +89,7 @@ fn a_sound_workflow_is_a_skill_by_its_name() {
     insta::assert_snapshot!(places.faults(&known), @"P0/workflows/bad.yaml:6:26: there is no skill 'tasks.serch'; did you mean 'tasks.search'?");
     let built_in: Vec<&str> =
         skills.domain("workflow").unwrap().skills.iter().map(|skill| skill.name.as_str()).collect();
-    assert_eq!(built_in.len(), 8, "{built_in:?}");
+    assert_eq!(built_in.len(), 9, "{built_in:?}");
 }
 
 /// The first request of a turn stays small.
@@ -314,4 +314,15 @@ async fn the_built_in_planner_understands_what_starts_a_workflow() {
     > every weekday at 8, /run morning-briefing
     schedule.create {"when":"every weekday at 8","text":"/run morning-briefing"}
     "#);
+}
+
+#[test]
+fn a_check_of_the_configuration_reads_the_role_files() {
+    let places = Places::new(1);
+    let clock: SharedClock = Arc::new(SystemClock);
+    assert!(check(&places.config(), &clock).is_empty());
+    std::fs::create_dir(places.0[0].path().join("roles")).unwrap();
+    places.write(0, "roles/boss.toml", "name = \"boss\"\n");
+    let problems: Vec<String> = check(&places.config(), &clock).iter().map(ToString::to_string).collect();
+    assert!(problems.iter().any(|problem| problem.contains("roles/boss.toml")), "{problems:?}");
 }

@@ -109,6 +109,11 @@ pub fn falls_short(reason: &str, result: &str) -> String {
     )
 }
 
+/// What the review of a step objects to.
+pub fn shortcoming(step: &str, reason: &str) -> String {
+    format!("{step} falls short: {reason}")
+}
+
 /// The review in the progress display.
 pub const REVIEWING: &str = "judges the result";
 

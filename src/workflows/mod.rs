@@ -10,7 +10,7 @@ pub mod run;
 pub mod skill;
 pub mod view;
 
-pub use check::CheckContext;
+pub use check::{CheckContext, missing_roles};
 pub use language::dates::{DATE_NAMES, date_values};
 pub use language::definition::{self, Workflow};
 pub use language::order::{ancestors, waves};

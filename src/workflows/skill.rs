@@ -7,24 +7,49 @@ use serde_json::{Map, Value, json};
 use super::catalogue::Catalogue;
 use super::command::{ARTICLES, LITTLE, VERBS};
 use super::language::definition::{Input, InputType, Workflow};
-use crate::skills::{Domain, Intent, Skill, WORKFLOW};
+use super::plans::MAX_GOAL;
+use crate::skills::{Domain, Handler, Intent, Skill, WORKFLOW};
 
 /// Short, because every request carries the summaries.
 const LONGEST_SUMMARY: usize = 200;
 /// The most `KEY=VALUE` pairs of a command; a pattern's size is limited.
 const MOST_PAIRS: usize = 20;
 
+/// The skill that makes a plan for a goal, by its name in the domain.
+const PLAN: &str = "plan";
+/// What it has in place of a workflow's name: no workflow can be called like this.
+pub const PLANNING: &str = "/plan";
+
 /// The domain of these workflows, if there are any.
 pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
-    let skills: Vec<Arc<Skill>> =
+    let mut skills: Vec<Arc<Skill>> =
         catalogue.workflows.iter().map(|workflow| Arc::new(skill(workflow))).collect();
+    // A workflow of that name takes its place.
+    if !skills.is_empty() && catalogue.get(PLAN).is_none() {
+        skills.push(Arc::new(planning()));
+    }
     (!skills.is_empty()).then(|| Domain {
         unavailable: Vec::new(),
         name: WORKFLOW.to_owned(),
-        summary: "Pipelines; dispatch one by itself, with arguments".to_owned(),
+        summary: "Dispatch one alone, with arguments".to_owned(),
         skills,
         file: "workflows/".to_owned(),
     })
+}
+
+/// The skill that makes a plan for a goal.
+fn planning() -> Skill {
+    let parameters = json!({
+        "type": "object",
+        "properties": {"goal": {"type": "string", "minLength": 1, "maxLength": MAX_GOAL,
+                                "description": "What the person wants, whole, with names and dates"}},
+        "required": ["goal"],
+        "additionalProperties": false,
+    });
+    let summary = "More than five steps; asks first".to_owned();
+    let mut skill = Skill::of_workflow(PLAN, summary, parameters, Vec::new());
+    skill.handler = Handler::Workflow(PLANNING.to_owned());
+    skill
 }
 
 fn skill(workflow: &Workflow) -> Skill {

@@ -195,8 +195,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
 
 #[tokio::test]
 async fn skills_are_looked_up() {
-    let script = Scripted::new().orchestrator(plan(|| call("get_skill", json!({}))));
-    let app = scripted(script).await;
+    let app = scripted(Scripted::new().orchestrator(plan(|| call("get_skill", json!({}))))).await;
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @"
     assistant: What the assistant did
@@ -245,14 +244,15 @@ async fn skills_are_looked_up() {
     - tasks.update(id, title?, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?): Change a task, by its id
     web: Web pages
     - web.fetch(url): Read a web page
-    workflow: Pipelines; dispatch one by itself, with arguments
-    - workflow.content-pipeline(topic, audience?, words?): Write a text about a topic, from research to a reviewed draft
+    workflow: Dispatch one alone, with arguments
+    - workflow.content-pipeline(topic, audience?, words?): Write a text, from research to a reviewed draft
     - workflow.iterative-refinement(goal, criteria): Make something to a list of criteria, and improve it until it meets them
     - workflow.map-reduce(document, question?): Read a long document part by part and sum it up
     - workflow.morning-briefing(): What is on today, what is due, and which mails wait
     - workflow.multi-angle-analysis(question, background?): Look at a question from three sides at once, and weigh what was found
+    - workflow.plan(goal): More than five steps; asks first
     - workflow.qualify-and-route(request): Sort a request by what it is, and have each kind answered as it needs
-    - workflow.weekly-review(): Look back on the week, look ahead, and note down what comes of it
+    - workflow.weekly-review(): Look back on the week, look ahead, note what comes of it
     ");
     app.ends_well().await;
 }

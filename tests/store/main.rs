@@ -26,6 +26,7 @@ mod opening;
 mod outbox;
 mod people;
 mod pins;
+mod plans;
 mod questions;
 mod queues;
 mod recall;

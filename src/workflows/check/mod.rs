@@ -1,8 +1,10 @@
 //! Problems between the parts of a workflow: unknown names, cycles, branches that are never taken.
 
 mod names;
+mod roles;
 
 use names::Names;
+pub use roles::missing_roles;
 
 use super::language::definition::{Agent, Choice, OnFailure, Step, StepKind, SubWorkflow, Target, Workflow};
 use super::language::order::{targets, waves};

@@ -128,6 +128,19 @@ fn what_is_no_plan_is_refused_with_what_to_change() {
     "#);
 }
 
+#[test]
+fn a_role_that_is_gone_is_told_by_its_key() {
+    let mut workflow =
+        workflow(&read(&json!({"steps": [step("a", &[])]}).to_string()).unwrap(), "g").unwrap();
+    assert!(crate::workflows::missing_roles(&workflow, &ROLES).is_empty());
+    workflow.agents[0].as_role = Some("reseacher".into());
+    workflow.review = Some("judge".into());
+    let problems = crate::workflows::missing_roles(&workflow, &ROLES);
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert!(problems[0].contains("agents.a.as_role") && problems[0].contains("did you mean 'researcher'"));
+    assert!(problems[1].contains("review") && problems[1].contains("\"judge\""), "{problems:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

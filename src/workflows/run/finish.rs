@@ -81,7 +81,7 @@ impl Run<'_> {
         let closing = Closing {
             result: Some(plain(&output)),
             data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
-            error: why.and_then(|why| failed(ErrorKind::Tool, why)),
+            error: why.cloned().or_else(|| self.shortcomings()).and_then(|why| failed(ErrorKind::Tool, &why)),
             untrusted: !taint.is_clean(),
             taint,
             ..Closing::default()
@@ -168,7 +168,7 @@ impl Run<'_> {
             Walk::Stopped(Stop::Cancelled) => RunStatus::Cancelled,
             Walk::TimedOut => RunStatus::Failed,
             _ if fatal.is_some() => RunStatus::Failed,
-            _ if failed > 0 || self.falls_short() => RunStatus::Partial,
+            _ if failed > 0 || self.shortcomings().is_some() => RunStatus::Partial,
             _ => RunStatus::Complete,
         };
         if matches!(walk, Walk::TimedOut) {

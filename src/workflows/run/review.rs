@@ -135,10 +135,15 @@ impl Run<'_> {
         Ok(text)
     }
 
-    /// Whether something still falls short after the last review.
-    pub(super) fn falls_short(&self) -> bool {
-        let reviews = self.workflow.steps.iter().filter_map(|step| self.state.review_of(&step.id));
-        reviews.into_iter().any(|review| !review.fulfilled)
+    /// What still falls short after the last review.
+    pub(super) fn shortcomings(&self) -> Option<String> {
+        let steps = self.workflow.steps.iter();
+        let reviews = steps.filter_map(|step| Some((&step.id, self.state.review_of(&step.id)?)));
+        let short: Vec<String> = reviews
+            .filter(|(_, review)| !review.fulfilled)
+            .map(|(step, review)| wording::plans::shortcoming(step, &review.reason))
+            .collect();
+        (!short.is_empty()).then(|| short.join("; "))
     }
 
     /// Adds what the model calls took.

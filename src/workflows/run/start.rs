@@ -24,7 +24,7 @@ use crate::workflows::language::inputs::{Inputs, resolve};
 use crate::workflows::view::diagram::Diagram;
 use crate::workflows::view::estimate::{self, Estimate};
 use crate::workflows::view::plan::EstimateContext;
-use crate::workflows::{ancestors, date_values, parse};
+use crate::workflows::{ancestors, date_values, missing_roles, parse};
 
 impl Runner {
     /// The run of this row, as the journal has it or new.
@@ -43,11 +43,12 @@ impl Runner {
         let mut workflow = parse(&kept.file, &kept.text)
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
         workflow.keep_skills(|skill| registry.get(skill).is_some());
-        if request.is_persons {
+        let plan = runs::plan(&scope.store, &row.id).await?;
+        // A person has said yes to what a plan may take.
+        if request.is_persons || plan.is_some() {
             self.allow(scope, registry, &workflow);
         }
         let rows = executions::of_agent(&scope.store, &row.id).await?;
-        let plan = runs::plan(&scope.store, &row.id).await?;
         let seed_taint = match &kept.rerun_of {
             Some(earlier) => executions::taint(&scope.store, earlier).await?,
             None => Taint::default(),
@@ -138,6 +139,9 @@ impl Runner {
             new = self.rerun(scope, new, earlier, from).await?;
         } else {
             let workflow = self.requested(scope, registry, row, request).await?;
+            if let Some(problem) = missing_roles(&workflow, &self.agents.roles.current()).first() {
+                return Err(problem.message.clone().into());
+            }
             let inputs = self.inputs(scope, row, &workflow, &request.given).await?;
             (new.workflow, new.file, new.text) = (workflow.name, workflow.file, workflow.text);
             new.inputs = Value::Object(inputs).to_string();
