@@ -311,7 +311,14 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
          VALUES ('t1', $1, $2, '', NULL, '[]', 'normal', 'open', 0)",
         [(&person[0].0).into(), ORDER.into()],
     );
-    taints::mark(&mut batch, &person[0].0, "tasks", "t1", &Taint::by("the mail “News” from x@evil.test"));
+    taints::mark(
+        &mut batch,
+        &person[0].0,
+        "tasks",
+        "t1",
+        "the newsletter",
+        &Taint::by("the mail “News” from x@evil.test"),
+    );
     app.store().write(batch).await.unwrap();
     app.says("ada", "/plan tidy up my tasks").await;
     app.rests().await;
