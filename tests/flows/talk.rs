@@ -119,6 +119,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/status`: see what's running and waiting
     - `/answer 1 yes`: answer an open question; `/status` shows the numbers
     - `/undo`: take back what I did last
+    - `/mine`: see what I made from text of others, and make it yours
     - `/memories`: see what I remember of you, and forget any of it
     - `/trace`: see what I did for your last message
     - `/link`: link your accounts on different platforms
