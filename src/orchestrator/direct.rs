@@ -73,7 +73,8 @@ impl Run<'_> {
             let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
             return self.answer_with_report(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
-            return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default().into())));
+            let why = refused.result.as_deref().unwrap_or_default();
+            return Ok(Some(TurnEnd::Failed(wording::runs::refused(why).into())));
         } else {
             match self.task_for(said) {
                 Ok(task) if command::is_background(said) => {

@@ -30,6 +30,25 @@ pub fn input(workflow: &str, name: &str, description: &str, error: Option<&str>)
     }
 }
 
+/// Why a run didn't begin, from what its call was answered: `{"error": "arguments of workflow.NAME: /INPUT: WHY"}`.
+pub fn refused(answer: &str) -> String {
+    let json: Option<serde_json::Value> = serde_json::from_str(answer).ok();
+    let error = json.as_ref().and_then(|json| json["error"].as_str()).unwrap_or(answer);
+    let Some((workflow, problems)) =
+        error.strip_prefix("arguments of workflow.").and_then(|rest| rest.split_once(": "))
+    else {
+        return format!("I can't run that: {error}.");
+    };
+    let problems: Vec<String> = problems
+        .lines()
+        .map(|line| line.trim_start_matches('/').replace("no such argument", "no such input"))
+        .collect();
+    format!(
+        "I can't run {workflow} like that: {}. `/run` lists the workflows with their inputs.",
+        problems.join("; ")
+    )
+}
+
 /// Why a run ended that asked for an input.
 pub fn nobody_said(name: &str) -> String {
     format!("nobody gave a value for '{name}' in time")

@@ -7,7 +7,9 @@ use adjutant::store::{Batch, runs, taints};
 use adjutant::workflows::view::report::Report;
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, direct, plan, scripted, scripted_with, skill, user_text, without_receipts};
+use crate::app::{
+    Heard, TestApp, configured, direct, plan, scripted, scripted_with, skill, user_text, without_receipts,
+};
 use crate::roles::mission;
 use crate::scripted::{Reply, Scripted, Who, has_results, text};
 
@@ -331,4 +333,11 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
     app.rests().await;
     assert_eq!(tasks(&app).await, 1);
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_planned_or_run_is_said_in_a_sentence() {
+    let app = configured(|_| {}).await;
+    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"");
+    insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many depth=3").await.text, @"");
 }

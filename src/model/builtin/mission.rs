@@ -49,6 +49,12 @@ impl Brief<'_> {
     }
 }
 
+/// Whether a mission is to make a plan; see `wording::plans`.
+pub(super) fn wants_plan(request: &Request) -> bool {
+    let said = request.messages.iter().find(|message| message.role == Role::User);
+    said.is_some_and(|message| message.text.contains("Make a plan for this goal:\n"))
+}
+
 /// Decides the next step of a mission.
 pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
     let Some(said) = request.messages.iter().find(|message| message.role == Role::User) else {

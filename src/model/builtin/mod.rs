@@ -115,6 +115,9 @@ impl Model for Planner {
         let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
         let next = if has("dispatch_agent") {
             orchestrate(request, &intents)?
+        } else if mission::wants_plan(request) {
+            let message = "the built-in planner can't plan";
+            return Err(ModelError::new(ModelErrorKind::BeyondPlanner, message));
         } else if has("use_skill") {
             let now = timed(request.messages.iter())?;
             mission::next(request, &intents, &now)

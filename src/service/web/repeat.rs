@@ -10,6 +10,7 @@ use super::{Pages, unavailable};
 use crate::domain::TurnId;
 use crate::store::turns::TurnRow;
 use crate::store::{StoreError, people, timeline};
+use crate::workflows::command::UNDO;
 
 /// The name of the message that repeats a turn.
 fn event_of(turn: &TurnId) -> String {
@@ -19,8 +20,10 @@ fn event_of(turn: &TurnId) -> String {
 impl Sight<'_> {
     /// Whether the viewer can say once more what began a turn. What somebody else wrote would no longer be marked as theirs.
     pub(super) async fn can_repeat(&self, row: &TurnRow) -> Result<bool, StoreError> {
+        // Taking back once more would take back something else.
+        let is_undo = row.text.starts_with(UNDO);
         let is_own = row.person_id == self.viewer && row.text_taint.is_clean() && !row.text.trim().is_empty();
-        if row.ended_at.is_none() || !is_own {
+        if row.ended_at.is_none() || !is_own || is_undo {
             return Ok(false);
         }
         timeline::can_repeat(self.store, &row.conversation_id, &event_of(&row.id), self.page).await

@@ -63,12 +63,12 @@ impl BuiltinSkill for NotesSkill {
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         let path = call.text("path").unwrap_or_default();
-        let text = call.text("text").unwrap_or_default();
         Ok(match self {
             Self::Search | Self::List | Self::Read => Vec::new(),
-            Self::Create => vec![Target::New(text.to_owned())],
-            Self::Append | Self::ReplaceSection => {
-                vec![Target::Known(path.replace(['/', '.', '-', '_'], " ")), Target::New(text.to_owned())]
+            // Where it goes is what the person must have named. What it says may be from outside: a note is always read as
+            // such a text.
+            Self::Create | Self::Append | Self::ReplaceSection => {
+                vec![Target::Known(path.replace(['/', '.', '-', '_'], " "))]
             }
         })
     }
