@@ -136,6 +136,7 @@ impl Orchestrator {
         run.show(None);
         let end = match end? {
             TurnEnd::Answered(answer) => TurnEnd::Answered(run.with_receipts(answer).await?),
+            TurnEnd::Failed(answer) => TurnEnd::Failed(run.with_receipts(answer).await?),
             end => end,
         };
         let taint = run.taint();

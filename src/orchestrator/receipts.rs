@@ -18,7 +18,9 @@ impl Run<'_> {
     ) -> Result<outbox::Message, StoreError> {
         let is_models = self.dialogue.rounds().last().is_some_and(|round| !is_builtin(&round.model));
         let is_spawned = self.plan.as_deref().is_some_and(command::is_background);
-        let is_reported = !is_spawned && (!is_models || self.plan.is_some());
+        // A plan's report says what its agents say.
+        let is_planned = self.plan.as_deref().is_some_and(|said| command::planned(said).is_some());
+        let is_reported = !is_spawned && !is_planned && (!is_models || self.plan.is_some());
         if is_reported || self.task_graph.agents.is_empty() {
             return Ok(answer);
         }

@@ -103,7 +103,9 @@ fn when_an_instance_dies_another_one_goes_on() {
     sees(&telegram, ada, "Added “be first”");
     let mut other = Gateway::start(&second);
     other.logs("standing by");
-    assert_eq!(other.get("/readyz"), ("200".to_owned(), "ready\n".to_owned()));
+    let standby =
+        "ready\ntelegram: another instance receives it; this one stands by and serves its web page\n";
+    assert_eq!(other.get("/readyz"), ("200".to_owned(), standby.to_owned()));
     let polls = telegram.calls("getme");
     telegram.say(ada, ada, "add a task to be second");
     sees(&telegram, ada, "Added “be second”");
