@@ -2,6 +2,7 @@
 
 use adjutant::domain::InstanceId;
 use adjutant::store::Stale;
+use adjutant::store::instances;
 use adjutant::store::leases::{self, Instance, Lease};
 use adjutant::store::{Batch, Store, StoreError};
 
@@ -16,6 +17,7 @@ on_both!(
     what_the_dead_held_is_free,
     the_living_are_not_taken_for_dead,
     of_many_who_want_a_lane_one_gets_it,
+    instances_say_what_they_are_and_how_they_differ,
 );
 
 #[test]
@@ -69,6 +71,31 @@ async fn a_lane_has_one_holder(world: World) {
     assert_eq!((lease.name.as_str(), &lease.instance), ("lane:c1", &ours.id));
     assert_eq!(stale(take(&other, &theirs, &lane).await), Stale::LeaseTaken);
     take(&other, &theirs, &leases::lane(&"c2".into(), false)).await.unwrap();
+}
+
+async fn instances_say_what_they_are_and_how_they_differ(world: World) {
+    let other = world.another().await;
+    let (ours, theirs) = (world.instance().await, Instance::register(&other).await.unwrap());
+    let settings = |all: &[(&str, &str)]| all.iter().map(|(key, is)| ((*key).into(), (*is).into())).collect();
+    let (own, others) =
+        (settings(&[("a", "1"), ("b", "2"), ("d", "1")]), settings(&[("a", "1"), ("b", "3"), ("c", "4")]));
+    assert!(instances::living(&other).await.unwrap().iter().all(|one| one.host.is_empty()));
+    instances::introduce(&world.store, &ours.id, &own).await.unwrap();
+    take(&world.store, &ours, &leases::channel("telegram")).await.unwrap();
+    let living = instances::living(&other).await.unwrap();
+    let find = |id: &InstanceId| living.iter().find(|one| one.id == *id).unwrap();
+    assert_eq!(find(&ours.id).differing(find(&theirs.id)), [""; 0], "an earlier version tells nothing");
+    instances::introduce(&other, &theirs.id, &others).await.unwrap();
+    let living = instances::living(&other).await.unwrap();
+    let find = |id: &InstanceId| living.iter().find(|one| one.id == *id).unwrap();
+    assert_eq!(find(&ours.id).differing(find(&theirs.id)), ["b", "c", "d"]);
+    assert_eq!(
+        (find(&ours.id).channels.clone(), find(&theirs.id).channels.len()),
+        (vec!["telegram".to_owned()], 0)
+    );
+    assert!(!find(&ours.id).version.is_empty() && find(&ours.id).turns == 0);
+    theirs.leave(&other).await.unwrap();
+    assert_eq!(instances::living(&other).await.unwrap().len(), 1);
 }
 
 async fn every_taking_has_a_new_epoch(world: World) {
