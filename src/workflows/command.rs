@@ -164,6 +164,8 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
             (_, Some((key, value))) if workflow.inputs.iter().any(|input| input.name == key) => {
                 request.given.insert(key.to_owned(), typed(workflow, key, unquoted(value)));
             }
+            // A misspelt input must not become the text of another one.
+            (_, Some((key, _))) if is_name(key) => return Err(no_input(workflow, key)),
             _ => words.push(token),
         }
     }
@@ -174,6 +176,21 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
     };
     take_words(&mut request.given, workflow, &words)?;
     Ok(request)
+}
+
+fn is_name(key: &str) -> bool {
+    key.len() > 2 && key.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '-')
+}
+
+fn no_input(workflow: &super::Workflow, key: &str) -> String {
+    let inputs: Vec<&str> = workflow.inputs.iter().map(|input| input.name.as_str()).collect();
+    let hint = did_you_mean(key, inputs.iter().copied());
+    let inputs = if inputs.is_empty() { "no inputs".to_owned() } else { inputs.join(", ") };
+    let hint = if hint.is_empty() { ".".to_owned() } else { hint };
+    format!(
+        "{} has no input '{key}'{hint} It has {inputs}. If {key}= is part of a text, put that into quotes.",
+        workflow.name
+    )
 }
 
 fn take_words(

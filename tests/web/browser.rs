@@ -108,7 +108,9 @@ fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
     site.telegram.say(ada, ada, "plan the visit of the people from Basel on Thursday");
     chromium.shows(".agent .badge.running");
     chromium.shows("text=Find a place for lunch near the office");
-    let running = chromium.run("return page.locator('.agent > details > summary > .badge.running').count();");
+    let running = "const all = page.locator('.agent > details > summary > .badge.running'); \
+                   await all.nth(1).waitFor(); return all.count();";
+    let running = chromium.run(running);
     assert_eq!(running, 2, "two agents side by side, and one that waits for them");
     chromium.shows("text=after trains, lunch");
     look_at_all(&mut chromium, "live");
