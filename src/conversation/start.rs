@@ -8,7 +8,7 @@ use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
 use crate::journal::{TurnEvent, fail_point};
 use crate::metrics;
 use crate::store::executions::{self, ExecutionRow};
-use crate::store::inbox::{self, InboxRow};
+use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::leases::lane;
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, outbox};
@@ -38,13 +38,13 @@ impl Conversations {
         Ok(leased)
     }
 
-    /// Journals a message for a later turn; false if it was journalled before.
-    pub async fn journal(&self, row: &InboxRow) -> Result<bool, StoreError> {
-        let inserted = inbox::insert(&self.store, &row.as_new(&self.instance.id)).await?;
+    /// Journals what arrived; none if it was journalled before.
+    pub async fn journal(&self, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
+        let inserted = inbox::insert(&self.store, row).await?;
         if inserted.is_some() {
             fail_point("journalled");
         }
-        Ok(inserted.is_some())
+        Ok(inserted)
     }
 
     /// Starts a turn for messages of one person.

@@ -20,7 +20,7 @@ use crate::conversation::access::Access;
 use crate::conversation::questions::Answered;
 use crate::conversation::{Conversations, commands, questions, remembered};
 use crate::domain::{InboxKind, QuestionId, QuestionState, Taint};
-use crate::journal::{TurnEvent, fail_point};
+use crate::journal::TurnEvent;
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow, UnheardNote};
 use crate::store::people::{self, Conversation, Person};
@@ -361,18 +361,14 @@ impl Intake {
             instance: &self.conversations.instance.id,
             voice,
         };
-        let store = &self.conversations.store;
         if kind == InboxKind::Message && row.voice.is_none() && !commands::is_background(text) {
-            let begun = self.lanes.begin_on_arrival(row.as_stored(0, store.now())).await?;
+            let now = self.conversations.store.now();
+            let begun = self.lanes.begin_on_arrival(row.as_stored(0, now)).await?;
             if let Some(is_new) = begun {
                 return Ok(is_new.then_some(Journalled(None)));
             }
         }
-        let Some(row) = inbox::insert(store, &row).await? else {
-            return Ok(None);
-        };
-        fail_point("journalled");
-        Ok(Some(Journalled(Some(row))))
+        Ok(self.conversations.journal(&row).await?.map(|row| Journalled(Some(row))))
     }
 
     /// Gets a journalled row processed: a message waits in its lane, everything else is handled at once.

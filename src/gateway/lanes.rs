@@ -110,7 +110,9 @@ impl Lanes {
             let (is_new, leased) = match lanes.try_begin(&row).await {
                 Ok(Some(leased)) => (Ok(true), Some(leased)),
                 Ok(None) | Err(StoreError::Stale(Stale::LaneBusy | Stale::LeaseTaken)) => {
-                    (lanes.conversations.journal(&row).await, None)
+                    let Conversations { instance, .. } = &*lanes.conversations;
+                    let journalled = lanes.conversations.journal(&row.as_new(&instance.id)).await;
+                    (journalled.map(|row| row.is_some()), None)
                 }
                 Err(StoreError::Stale(Stale::MessageExists)) => (Ok(false), None),
                 Err(error) => (Err(error), None),
