@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::delegation::DELEGATE;
+use super::outside::{List, Outside};
 use super::{AgentRun, AgentTask, Agents, Work, results};
 use crate::domain::{ExecutionStatus, Taint};
+use crate::journal::Dialogue;
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, untrusted};
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
 use crate::store::executions::{self, ExecutionRow};
@@ -220,18 +221,19 @@ fn for_model(report: &CallReport, left: usize) -> String {
     if report.status != ExecutionStatus::Completed {
         return value.to_string();
     }
-    let (summary, data) = results::without_repeats(&report.summary, &report.data);
+    let CallReport { execution, taint, summary, data, .. } = report;
     if !report.untrusted {
+        let (summary, data) = results::without_repeats(summary, data);
         value["summary"] = json!(summary);
         if !data.is_null() {
             value["data"] = data;
         }
         return value.to_string();
     }
-    let mut text = summary;
-    if !data.is_null() {
-        value["data"] = json!(results::DATA_IN_BLOCK);
-        text.push_str(&format!("\n{data}"));
+    let outside = Outside { ours: value, execution, taint };
+    if let Some(list) = List::of_data(summary, data) {
+        return outside.list(&list, usize::MAX);
     }
-    format!("{value}\n{}", untrusted::block(&report.execution, &report.taint.label(), &text))
+    let (summary, data) = results::without_repeats(summary, data);
+    outside.whole(summary, &data, usize::MAX)
 }

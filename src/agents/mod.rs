@@ -8,6 +8,7 @@ mod background;
 mod calls;
 mod delegation;
 mod ending;
+mod outside;
 mod prompt;
 mod report;
 mod results;

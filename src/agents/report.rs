@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::outside::{List, Outside};
 use super::{Answer, results};
 use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::untrusted;
@@ -80,29 +81,37 @@ impl Report {
         if !self.status.has_ended() {
             return value.to_string();
         }
-        let (mut text, data) = match self.is_direct {
-            true => results::with_identifiers(&self.result, &self.data),
-            false => (self.whole(), Value::Null),
-        };
-        if !self.is_direct {
-            let touched = results::identifiers(&text, &self.data);
-            if !touched.is_empty() {
-                text.push_str(&format!("\n[{}]", touched.join("; ")));
-            }
+        let outside = |ours| Outside { ours, execution: &self.execution, taint: &self.taint };
+        let list = || List::of_lines(&self.result, &self.data).filter(|_| self.is_direct);
+        if let Some(list) = self.untrusted.then(list).flatten() {
+            return outside(value).list(&list, SHOWN);
+        }
+        let (mut text, data) = self.with_identifiers();
+        if self.untrusted {
+            return outside(value).whole(text, &data, SHOWN);
         }
         let is_long = text.len() + data.to_string().len() > SHOWN;
-        if !data.is_null() && (self.untrusted || is_long) {
-            value["data"] = json!(results::DATA_IN_BLOCK);
-            text.push_str(&format!("\n{data}"));
-        } else if !data.is_null() {
-            value["data"] = data;
+        match data {
+            Value::Null => {}
+            data if is_long => text.push_str(&format!("\n{data}")),
+            data => value["data"] = data,
         }
-        cut(&mut text);
-        if self.untrusted {
-            return format!("{value}\n{}", untrusted::block(&self.execution, &self.taint.label(), &text));
-        }
+        results::cut(&mut text, SHOWN);
         value["result"] = Value::String(text);
         value.to_string()
+    }
+
+    /// Its text with identifiers, and what of a call's data the text doesn't say.
+    fn with_identifiers(&self) -> (String, Value) {
+        if self.is_direct {
+            return results::with_identifiers(&self.result, &self.data);
+        }
+        let mut text = self.whole();
+        let touched = results::identifiers(&text, &self.data);
+        if !touched.is_empty() {
+            text.push_str(&format!("\n[{}]", touched.join("; ")));
+        }
+        (text, Value::Null)
     }
 
     /// The report for an agent that depends on this one: not shortened.
@@ -155,7 +164,7 @@ impl Report {
         value["duration_ms"] = json!(self.duration_ms);
         if self.untrusted {
             let mut said = said.to_string();
-            cut(&mut said);
+            results::cut(&mut said, SHOWN);
             return format!("{value}\n{}", untrusted::block(&self.execution, &self.taint.label(), &said));
         }
         if let (Some(value), Value::Object(said)) = (value.as_object_mut(), said) {
@@ -182,16 +191,6 @@ impl Report {
             Some(error) => format!("{} ({})", self.result, error.message).trim().to_owned(),
             _ => self.result.clone(),
         }
-    }
-}
-
-/// Cuts a text that is too long, and says so where it is cut.
-fn cut(text: &mut String) {
-    let all = text.len();
-    if all > SHOWN {
-        text.truncate(text.floor_char_boundary(SHOWN));
-        let rest = all - text.len();
-        text.push_str(&format!("… [cut: {rest} more bytes; agents that depend on this one get all of it]"));
     }
 }
 

@@ -9,8 +9,6 @@ const LONGEST_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
 const NOTED: [&str; 8] =
     ["instance", "from", "attendees", "emails", "phones", "recurrence", "notes", "snippet"];
-/// Stands for the data of a result from outside, which is the last line of the block below.
-pub(super) const DATA_IN_BLOCK: &str = "the last line below";
 /// The most identifiers of an agent's results.
 const MOST: usize = 15;
 
@@ -37,17 +35,31 @@ pub(super) fn with_identifiers(summary: &str, data: &Value) -> (String, Value) {
             _ => (summary.to_owned(), without_listed(compact(data, summary), summary)),
         };
     }
+    match items {
+        _ if let Some(lines) = annotated_lines(summary, items) => {
+            (lines.into_iter().map(|(line, _)| line).collect::<Vec<_>>().join("\n"), Value::Null)
+        }
+        [one] if is_named(one, summary) => (annotated(summary, summary, one), Value::Null),
+        _ => without_repeats(summary, data),
+    }
+}
+
+/// The lines of a list with the identifiers, one for each item; none if the summary doesn't list all of them.
+pub(super) fn item_lines(summary: &str, data: &Value) -> Option<Vec<String>> {
+    let lines = annotated_lines(summary, items(data))?;
+    Some(lines.into_iter().filter(|(_, is_item)| *is_item).map(|(line, _)| line).collect())
+}
+
+/// The summary's lines with identifiers, and which of them are items; none if it doesn't list all items.
+fn annotated_lines(summary: &str, items: &[Value]) -> Option<Vec<(String, bool)>> {
     let mut left = items.iter().peekable();
     let mut lines = Vec::new();
     for line in summary.lines() {
         let item = left.next_if(|item| line.starts_with("- ") && begins(item, line));
-        lines.push(item.map_or_else(|| line.to_owned(), |item| annotated(line, summary, item)));
+        let annotated = item.map_or_else(|| line.to_owned(), |item| annotated(line, summary, item));
+        lines.push((annotated, item.is_some()));
     }
-    match items {
-        _ if left.next().is_none() => (lines.join("\n"), Value::Null),
-        [one] if is_named(one, summary) => (annotated(summary, summary, one), Value::Null),
-        _ => without_repeats(summary, data),
-    }
+    left.next().is_none().then_some(lines)
 }
 
 /// What an agent's calls were about, as far as its text doesn't say it: `id 7 “Demo”`.
@@ -72,7 +84,7 @@ pub(super) fn identifiers(text: &str, data: &Value) -> Vec<String> {
 }
 
 /// The things that a result lists.
-fn items(data: &Value) -> &[Value] {
+pub(super) fn items(data: &Value) -> &[Value] {
     data.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
@@ -172,5 +184,15 @@ pub(super) fn compact(data: &Value, said: &str) -> Value {
         }
         Value::Array(all) => all.iter().map(|value| compact(value, said)).collect(),
         value => value.clone(),
+    }
+}
+
+/// Cuts a text that is too long, and says so where it is cut.
+pub(super) fn cut(text: &mut String, most: usize) {
+    let all = text.len();
+    if all > most {
+        text.truncate(text.floor_char_boundary(most));
+        let rest = all - text.len();
+        text.push_str(&format!("… [cut: {rest} more bytes; agents that depend on this one get all of it]"));
     }
 }

@@ -11,10 +11,14 @@ const MARKS: [&str; 2] = ["outsidetext", "endofoutsidetext"];
 /// What looks like an opening bracket.
 const BRACKETS: &str = "[{<(［｛＜（【〔〖〚⟦⟨⟪❲❴❨⦋⁅﹝﹙﹛「『〈《";
 
-/// Wraps text from outside in a block that it can't end by itself, and says where it is from. The mark is the
-/// execution's id, which outsiders can't know. What looks like the beginning or end of a block within the text loses
-/// its bracket.
-pub fn block(mark: &str, source: &str, text: &str) -> String {
+/// How much of an id is a mark: its last characters, 59 random bits.
+const MARK: usize = 10;
+
+/// Wraps text from outside in a block that it can't end by itself, and says where it is from. Its mark is the end of
+/// `marker`, an execution's id, which outsiders can't know. What looks like the beginning or end of a block within the
+/// text loses its bracket.
+pub fn block(marker: &str, source: &str, text: &str) -> String {
+    let mark = &marker[marker.floor_char_boundary(marker.len().saturating_sub(MARK))..];
     let (source, text) = (named(source), defused(&without(mark, text)));
     let source = without(mark, &source);
     format!(

@@ -15,6 +15,7 @@ mod intents;
 pub mod oauth;
 mod registry;
 pub mod risk;
+pub mod sources;
 pub mod template;
 
 use std::time::Duration;

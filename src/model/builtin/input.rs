@@ -85,16 +85,32 @@ pub(super) fn results(text: &str) -> Vec<Value> {
         if serde_json::from_str::<Value>(line).is_err() {
             break;
         }
-        if let Some((block, after)) = block(rest).filter(|_| value.is_object()) {
-            rest = after.trim_start();
-            let is_data = value["data"] == DATA_IN_BLOCK;
-            let (said, data) = block.rsplit_once('\n').filter(|_| is_data).unwrap_or((block, "null"));
-            (value["result"], value["summary"]) = (said.into(), said.into());
-            value["data"] = serde_json::from_str(data).unwrap_or(Value::Null);
+        if value.is_object() {
+            let mut blocks = Vec::new();
+            while let Some((block, after)) = block(rest) {
+                blocks.push(block);
+                rest = after.trim_start();
+            }
+            put_blocks(&mut value, &blocks);
         }
         results.push(value);
     }
     results
+}
+
+/// Puts what stands in the blocks below a result into it.
+fn put_blocks(value: &mut Value, blocks: &[&str]) {
+    let [first, others @ ..] = blocks else { return };
+    let items = value["data"] == ITEMS_IN_BLOCKS;
+    let whole = if items { (*first).to_owned() } else { blocks.join("\n") };
+    let has_data = items || value["data"] == DATA_IN_BLOCK;
+    let (said, data) = whole.rsplit_once('\n').filter(|_| has_data).unwrap_or((&whole, "null"));
+    let mut data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
+    if items && data.is_object() {
+        data["items"] = others.iter().filter_map(|item| serde_json::from_str::<Value>(item).ok()).collect();
+    }
+    (value["result"], value["summary"]) = (said.into(), said.into());
+    value["data"] = data;
 }
 
 /// The content of a block that a text begins with, and what follows it.
@@ -121,8 +137,9 @@ fn mark_of(head: &str) -> &str {
     head.split_once(' ').map_or(head, |(mark, _)| mark)
 }
 
-/// What stands for the data of a result whose block ends with it (`agents::results`).
+/// What stands for the data of a result whose block ends with it, or whose items have a block each (`agents::outside`).
 const DATA_IN_BLOCK: &str = "the last line below";
+const ITEMS_IN_BLOCKS: &str = "an item in each block below the first";
 
 /// A text, taken out of its block if it comes from outside.
 pub(super) fn inside(text: &str) -> &str {

@@ -7,7 +7,7 @@ use super::{Attempt, implementation};
 use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::Scope;
 use crate::skills::builtin::{self, BuiltinSkill};
-use crate::skills::{Failure, Handler, Output, Registry, Skill};
+use crate::skills::{Failure, Handler, Output, Registry, Skill, sources};
 use crate::store::{Batch, StoreError, executions, taints};
 use crate::trust::{self, Act, Doubt, MOST_DELETIONS, Reached, Target};
 
@@ -73,7 +73,7 @@ impl Attempt<'_> {
             // Whatever the data says of its origin, it comes from there.
             taint.add(&Taint::by(&format!("the MCP server “{domain}”")));
         } else if output.untrusted {
-            taint.add(&sources(skill.title(), &output.data));
+            taint.add(&sources::of_output(skill.title(), &output.data));
         }
         if KEPT.contains(&domain) {
             let kept = taints::of_domain(&self.scope.store, domain).await?;
@@ -157,37 +157,4 @@ async fn reached_by(scope: &Scope, registry: &Registry) -> Result<Reached, Store
         }
     }
     Ok(reached)
-}
-
-/// The sources of an output, as people are told.
-fn sources(title: &str, data: &Value) -> Taint {
-    let text = |value: &Value, name: &str| match &value[name] {
-        Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-        _ => String::new(),
-    };
-    let source = |item: &Value| {
-        let field = |name: &str| Some(text(item, name)).filter(|text| !text.is_empty());
-        if let Some(sources) = field("sources") {
-            return Some(sources);
-        }
-        if let Some(note) = field("note") {
-            return Some(format!("the note “{note}”"));
-        }
-        match (field("subject"), field("title"), field("name"), field("url")) {
-            (Some(subject), ..) => {
-                Some(format!("the mail “{subject}” from {}", field("from").unwrap_or_default()))
-            }
-            (_, Some(title), ..) => Some(format!("the event “{title}”")),
-            (_, _, Some(name), _) => Some(format!("the contact “{name}”")),
-            (.., Some(url)) => Some(format!("the page {url}")),
-            _ => None,
-        }
-    };
-    let items = data["items"].as_array().into_iter().flatten();
-    let named: Taint = std::iter::once(data)
-        .chain(items)
-        .filter_map(source)
-        .fold(Taint::default(), |all, one| all.and(&Taint::by(&one)));
-    if named.is_clean() { Taint::by(&format!("the result of “{title}”")) } else { named }
 }
