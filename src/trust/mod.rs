@@ -67,6 +67,8 @@ pub enum Target {
         address: String,
         /// The names. The person must have said one of them whole.
         names: Vec<String>,
+        /// Whether the person pointed at it: it wrote the one mail that they were shown.
+        is_pointed_at: bool,
     },
     /// Something new: the person must have said all of its words.
     New(String),
@@ -81,7 +83,24 @@ pub enum Target {
 impl Target {
     /// A mail address that nothing but itself names.
     pub fn address(address: &str) -> Self {
-        Self::Recipient { address: address.to_owned(), names: Vec::new() }
+        Self::Recipient { address: address.to_owned(), names: Vec::new(), is_pointed_at: false }
+    }
+
+    /// Binds a mail address that the person pointed at.
+    pub fn bind(&mut self, pointed_at: &str) {
+        if let Self::Recipient { address, is_pointed_at, .. } = self {
+            *is_pointed_at |= address.eq_ignore_ascii_case(pointed_at);
+        }
+    }
+
+    /// Whether this is a mail address that the person neither named nor pointed at.
+    fn is_unknown_recipient(&self, words: &Words) -> bool {
+        match self {
+            Self::Recipient { address, names, is_pointed_at } => {
+                !is_pointed_at && !words.say_recipient(address, names)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -113,9 +132,7 @@ pub fn doubt(act: Act, targets: &[Target], words: &Words, reached: usize) -> Opt
         return Some(Doubt::TooManyRecipients);
     }
     targets.iter().find_map(|target| match target {
-        Target::Recipient { address, names } => {
-            (!words.say_recipient(address, names)).then_some(Doubt::UnknownRecipient)
-        }
+        Target::Recipient { .. } => target.is_unknown_recipient(words).then_some(Doubt::UnknownRecipient),
         Target::New(text) => (!words.say_all_of(text)).then_some(Doubt::NotNamed),
         Target::Known(text) => {
             let is_named = words.name(text) || (act == Act::Sort && words.mean_all());
@@ -129,9 +146,7 @@ pub fn doubt(act: Act, targets: &[Target], words: &Words, reached: usize) -> Opt
 /// The recipients that the person's words don't name.
 pub fn strangers(targets: &[Target], words: &Words) -> Vec<String> {
     let unnamed = |target: &Target| match target {
-        Target::Recipient { address, names } => {
-            (!words.say_recipient(address, names)).then(|| address.clone())
-        }
+        Target::Recipient { address, .. } if target.is_unknown_recipient(words) => Some(address.clone()),
         _ => None,
     };
     targets.iter().filter_map(unnamed).collect()

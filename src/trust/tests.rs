@@ -8,7 +8,7 @@ fn words(now: &str) -> Words {
 
 fn recipient(address: &str, names: &[&str]) -> Target {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    Target::Recipient { address: address.to_owned(), names }
+    Target::Recipient { address: address.to_owned(), names, is_pointed_at: false }
 }
 
 /// Whether a request binds an effect.

@@ -4,11 +4,16 @@ use adjutant::config::{Config, MailConfig};
 use adjutant_fakes::mail_server;
 use serde_json::json;
 
-use crate::app::{TestApp, scripted_with, without_receipts};
+use crate::app::{TestApp, direct, results, scripted_with, user_text, without_receipts};
 use crate::groupware::{call, skill_caller};
 use crate::prompts::{account, deliver};
+use crate::scripted::{Scripted, text};
 
 async fn app(server: &mail_server::Server) -> TestApp {
+    with(server, skill_caller()).await
+}
+
+async fn with(server: &mail_server::Server, script: Scripted) -> TestApp {
     let mail = MailConfig {
         from: "Carol Clark <carol@example.test>".into(),
         internal_domains: vec!["example.test".into()],
@@ -16,7 +21,7 @@ async fn app(server: &mail_server::Server) -> TestApp {
         smtp: account(server, server.submissions),
         imap: Some(account(server, server.imaps)),
     };
-    scripted_with(skill_caller(), move |config: &mut Config| config.mail = Some(mail)).await
+    scripted_with(script, move |config: &mut Config| config.mail = Some(mail)).await
 }
 
 #[tokio::test]
@@ -75,4 +80,35 @@ async fn a_refused_mail_is_kept_as_a_draft_and_names_the_address_once() {
     let (_, found) = call(&app, "email.search", json!({"subject": "Refused", "folder": "Drafts"})).await;
     assert_eq!(found["count"], 1);
     app.ends_well().await;
+}
+
+/// A model that reads the mail `Pointed at` when told to read, and answers it when told anything else.
+fn reader() -> Scripted {
+    let id = "<pointed-at@example.test>";
+    Scripted::new().orchestrator(move |request| match results(request).last() {
+        Some(result) => text(*result),
+        None if user_text(request).contains("read") => direct("r", "email.read", json!({"message_id": id})),
+        None => direct("w", "email.reply", json!({"message_id": id, "body": "I'll come."})),
+    })
+}
+
+#[tokio::test]
+async fn an_answer_to_the_one_mail_that_was_shown_needs_no_other_name() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "A. Smith <alice@example.test>", "Pointed at", "Will you come on Friday?").await;
+    for (said, is_asked) in [
+        ("reply that I'll come", false),
+        ("answer her: yes", false),
+        ("reply to Bob that I'll come", true),
+        ("answer the mail from Bob", true),
+    ] {
+        let app = with(server, reader()).await;
+        app.says("ada", "read my newest mail").await;
+        let heard = app.says("ada", said).await;
+        assert_eq!(!heard.buttons().is_empty(), is_asked, "{said}: {}", heard.text);
+        if is_asked {
+            app.says("ada", "no").await;
+        }
+        app.ends_well().await;
+    }
 }

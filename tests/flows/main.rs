@@ -39,6 +39,7 @@ mod skill_set;
 mod spawn;
 mod talk;
 mod trust;
+mod trust_sources;
 mod undo;
 mod upgrade;
 mod voice;

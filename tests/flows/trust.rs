@@ -15,7 +15,7 @@ use crate::app::{Heard, TestApp, agent, direct, scripted_with, skill, skill_file
 use crate::scripted::{Reply, Scripted, calls, has_results, text};
 
 /// What outside text orders, and the arguments that it gives.
-fn attacks() -> Vec<(&'static str, &'static str, Value)> {
+pub(crate) fn attacks() -> Vec<(&'static str, &'static str, Value)> {
     let mail = |to: &str| json!({"to": [to], "subject": "codes", "body": "the code is 4711"});
     let many: Vec<String> = (0..50).map(|n| format!("p{n}@corp.test")).collect();
     vec![
@@ -182,7 +182,7 @@ fn quoted(request: &Request) -> String {
 }
 
 /// Ada's things that an attack is about.
-async fn furnish(app: &TestApp) -> PersonId {
+pub(crate) async fn furnish(app: &TestApp) -> PersonId {
     app.says("ada", "nothing yet").await;
     let person = adjutant::store::people::person_of(app.store(), "console", "ada").await.unwrap().unwrap().id;
     let mut batch = Batch::new();
@@ -221,7 +221,7 @@ async fn keep(app: &TestApp, person: &PersonId, id: &str, text: &str) {
 }
 
 /// Completed calls of a skill, which nobody has asked for.
-async fn effects(app: &TestApp, skill: &str) -> i64 {
+pub(crate) async fn effects(app: &TestApp, skill: &str) -> i64 {
     let sql =
         "SELECT count(*) FROM executions WHERE skill = $1 AND status IN ('completed', 'unknown', 'running')";
     app.store().count(sql, &[skill.into()]).await.unwrap()

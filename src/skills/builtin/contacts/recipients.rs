@@ -44,7 +44,11 @@ pub(in crate::skills::builtin) async fn recipients(
         }
         names
     };
-    let target = |address: &String| Target::Recipient { address: address.clone(), names: names(address) };
+    let target = |address: &String| Target::Recipient {
+        address: address.clone(),
+        names: names(address),
+        is_pointed_at: false,
+    };
     Ok(others.map(|party| target(&party.address)).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use adjutant_mail::{Address, Attachment, Draft, is_inside};
+use adjutant_mail::{Address, Attachment, Draft, Message, is_inside};
 use serde_json::Value;
 
 use super::sending::message_id;
@@ -53,12 +53,12 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<Draft, Failure> {
     })
 }
 
-/// The answer that a call writes.
-pub(super) async fn reply(call: &CallContext<'_>) -> Result<Draft, Failure> {
+/// The mail that a call answers, and the answer.
+pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
     let blank = blank(call, 0);
     let letter = imap(call.services)?.read(call.text("message_id").unwrap_or_default()).await?;
     let reply = letter.reply(&[&blank.from.address], call.flag("all"));
-    Ok(Draft {
+    let draft = Draft {
         to: reply.to,
         cc: reply.cc,
         subject: reply.subject,
@@ -67,7 +67,8 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<Draft, Failure> {
         body: format!("{}\n\n{}", call.text("body").unwrap_or_default(), reply.quote),
         attachments: attachments(call.arguments),
         ..blank
-    })
+    };
+    Ok((letter, draft))
 }
 
 /// The mail that forwards another one, and how many attachments it leaves out.

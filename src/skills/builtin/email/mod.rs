@@ -2,6 +2,7 @@
 
 mod bounces;
 mod compose;
+mod pointed;
 mod reading;
 mod sending;
 mod sorting;
@@ -62,7 +63,14 @@ impl BuiltinSkill for EmailSkill {
             Self::Send | Self::Draft => {
                 contacts::recipients(call, &compose::letter(call).await?.recipients()).await
             }
-            Self::Reply => contacts::recipients(call, &compose::reply(call).await?.recipients()).await,
+            Self::Reply => {
+                let (letter, draft) = compose::reply(call).await?;
+                let mut targets = contacts::recipients(call, &draft.recipients()).await?;
+                if let Some(sender) = pointed::sender(call, &letter).await? {
+                    targets.iter_mut().for_each(|target| target.bind(&sender.address));
+                }
+                Ok(targets)
+            }
             Self::Forward => contacts::recipients(call, &compose::forward(call).await?.0.recipients()).await,
             Self::Mark | Self::Move => {
                 let mail = imap(call.services)?.read(message_id(call)).await?;
@@ -74,7 +82,7 @@ impl BuiltinSkill for EmailSkill {
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
         match self {
             Self::Send => compose::preview(call, &compose::letter(call).await?),
-            Self::Reply => compose::preview(call, &compose::reply(call).await?),
+            Self::Reply => compose::preview(call, &compose::reply(call).await?.1),
             Self::Forward => compose::preview(call, &compose::forward(call).await?.0),
             _ => Ok(Preview::default()),
         }
@@ -88,7 +96,7 @@ impl BuiltinSkill for EmailSkill {
     ) -> Result<Output, Failure> {
         match self {
             Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
-            Self::Reply => sending::send(call, compose::reply(call).await?, approved).await,
+            Self::Reply => sending::send(call, compose::reply(call).await?.1, approved).await,
             Self::Forward => {
                 let (draft, files) = compose::forward(call).await?;
                 let mut sent = sending::send(call, draft, approved).await?;
