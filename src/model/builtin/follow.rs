@@ -43,13 +43,44 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
 
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
 pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<String> {
+    let (request, titles) = asked_which(before)?;
+    about(request, pick(&titles, &split::tidy(said).to_lowercase())?, intents, now)
+}
+
+/// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
+/// other one".
+pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<String> {
+    let said = split::tidy(said).to_lowercase();
+    let is_meant = ["no", "sorry", "oops", "not that one", "i meant", "i mean", "wait", "please"]
+        .iter()
+        .fold(said, |said, word| said.replace(word, ""));
+    let bare = is_meant.trim_matches(|one: char| !one.is_alphanumeric());
+    if !matches!(bare, "the other one" | "the other") {
+        return None;
+    }
+    let at = before.iter().rposition(|message| message.role == Role::User)?;
+    let (past, turn) = before.split_at_checked(at)?;
+    let (choice, answers) = turn.split_first()?;
+    let (request, titles) = asked_which(past)?;
+    let [one, another] = titles.as_slice() else { return None };
+    let taken = pick(&titles, &split::tidy(&choice.text).to_lowercase())?;
+    let is_done = answers.iter().any(|message| quoted(&message.text) == Some(taken));
+    let other = if taken == *one { another } else { one };
+    about(request, other, intents, now).filter(|_| is_done)
+}
+
+/// The last request and the titles that its answer asked to choose from.
+fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
     let at = before.iter().rposition(|message| message.role == Role::User)?;
     let (request, answers) = before.get(at..)?.split_first()?;
     let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
     let (_, list) = answer.text.split_once(mission::WHICH)?;
-    let titles: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).map(title_of).collect();
-    let title = pick(&titles, &split::tidy(said).to_lowercase())?;
-    let request = split::tidy(&request.text);
+    let titles = list.lines().filter_map(|line| line.strip_prefix("- ")).map(title_of).collect();
+    Some((split::tidy(&request.text), titles))
+}
+
+/// A request in its own words, about the thing of this title.
+fn about(request: &str, title: &str, intents: &Intents, now: &Now) -> Option<String> {
     let meaning =
         intents.meaning(request, now, &|entry, pronoun| pronoun.is_none() && entry.source.lookup.is_some());
     meaning?.about(request, title)

@@ -41,6 +41,24 @@ pub(super) struct Plan {
     pub(super) reason: Option<Reason>,
 }
 
+impl Plan {
+    /// The same, once the last turn's effects are taken back.
+    pub(super) fn after_undo(mut self) -> Self {
+        let undo = Step {
+            agent_id: "undo".into(),
+            skill: UNDO.into(),
+            mission: "take back what was done last".into(),
+            skills: vec![UNDO.into()],
+            arguments: Some(Map::new()),
+            depends_on: Vec::new(),
+            then: false,
+        };
+        self.steps.iter_mut().for_each(|step| step.depends_on.push(undo.agent_id.clone()));
+        self.steps.insert(0, undo);
+        self
+    }
+}
+
 /// Why a part that looks like a request isn't carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reason {
@@ -49,6 +67,8 @@ pub(super) enum Reason {
     /// Nobody can tell what this pronoun means.
     Pronoun(String),
 }
+
+const UNDO: &str = "assistant.undo";
 
 /// A longer text is taken as one part: nobody types so many requests at once.
 const SPLIT_BYTES: usize = 16 * 1024;
