@@ -37,6 +37,9 @@ pub struct AgentTask {
     /// With exactly one skill: runs it with these arguments, without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
+    /// Whether the result of its one skill is the turn's answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_answer: bool,
     /// How many skill calls it may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tool_calls: Option<u32>,

@@ -101,11 +101,32 @@ impl Run<'_> {
             }
         }
         self.show(Some("working"));
+        if let Some(text) = self.as_answer(round, &awaited) {
+            return Ok(Some(TurnEnd::Answered(text.into())));
+        }
         for call in awaited {
             let text = self.results(&call);
             self.dialogue.answer(call.idx, text);
         }
         Ok(None)
+    }
+
+    /// The answer, if the model wants the results of a round to be it. Whatever failed, and words of others, go to the
+    /// model first.
+    fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
+        let lines: Option<Vec<String>> = awaited
+            .iter()
+            .flat_map(|call| &call.agents)
+            .map(|id| {
+                let agent =
+                    self.task_graph.get(id).filter(|agent| agent.task.as_answer && agent.task.is_direct())?;
+                let report = self.task_graph.report(agent);
+                let is_ours = report.status == ExecutionStatus::Completed && !report.untrusted;
+                is_ours.then(|| report.for_person())
+            })
+            .collect();
+        let is_whole = awaited.len() == round.calls.len() && !self.task_graph.is_open();
+        lines.filter(|lines| is_whole && !lines.is_empty()).map(|lines| lines.join("\n"))
     }
 
     /// Adds dispatches that a crash cut off from the model's answer.

@@ -21,10 +21,10 @@ pub fn tools(roles: &RoleSet) -> Vec<Tool> {
     vec![
         Tool {
             name: "dispatch_agent".into(),
-            description: "Gives a mission to a sub-agent. Several in one answer run in parallel; one with depends_on \
-                starts when those have succeeded, and gets their results. With exactly one skill and its arguments \
-                the skill runs directly, which is fastest: do that whenever you know the arguments. Returns when the \
-                agent has ended or waits for a person."
+            description: "Gives a mission to a sub-agent. Several in one answer run in parallel; depends_on waits for \
+                others to succeed and gets their results. Exactly one skill with its arguments runs directly, which \
+                is fastest: do that whenever you know the arguments. Returns when the agent has ended or waits for a \
+                person."
                 .into(),
             parameters: json!({
                 "type": "object",
@@ -34,6 +34,8 @@ pub fn tools(roles: &RoleSet) -> Vec<Tool> {
                     "skills": {"type": "array", "items": {"type": "string"},
                         "description": "[] to only think and write; left out: all of its role's"},
                     "arguments": {"type": "object"},
+                    "as_answer": {"type": "boolean", "description": "With arguments: its result, an English \
+                        sentence or list, is the whole answer. Saves a call for simple requests"},
                     "depends_on": strings,
                     "context": {"type": "string", "description": "Texts to work on"},
                     "role": {"type": "string", "enum": names, "description": roles.listing()},
@@ -112,6 +114,8 @@ struct Dispatch {
     depends_on: Vec<String>,
     role: Option<String>,
     arguments: Option<Value>,
+    #[serde(default)]
+    as_answer: bool,
     max_tool_calls: Option<u32>,
     timeout_s: Option<u64>,
 }
@@ -188,6 +192,7 @@ fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
         context: dispatch.context,
         depends_on: dispatch.depends_on,
         arguments: dispatch.arguments,
+        as_answer: dispatch.as_answer,
         max_tool_calls: dispatch.max_tool_calls,
         timeout_s: dispatch.timeout_s,
         ..AgentTask::default()

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::arguments::{Argument, kind};
 use super::builtin;
-use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, WORKFLOW, kind};
+use super::definition::{self, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::intents::{self, Pending, Target};

@@ -1,5 +1,6 @@
 //! What a skill is, once its TOML has been read and checked.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use jsonschema::PatternOptions;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
+use super::arguments::{Argument, arguments};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::handlers::mcp::McpTool;
@@ -139,17 +141,6 @@ impl std::fmt::Debug for Checker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Checker")
     }
-}
-
-/// An argument's name, in the order of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
-    /// Its name.
-    pub name: String,
-    /// Whether every call must have it.
-    pub required: bool,
-    /// What it is, in a word or two; empty for a text.
-    pub kind: String,
 }
 
 /// The code behind a skill.
@@ -299,13 +290,17 @@ impl Skill {
 
     /// `tasks.create(title, due?: time, notes?)`: required arguments first, else in the order of the file.
     pub fn signature(&self) -> String {
-        let shown = |argument: &Argument| {
-            let optional = if argument.required { "" } else { "?" };
-            let kind = if argument.kind.is_empty() { "" } else { ": " };
-            format!("{}{optional}{kind}{}", argument.name, argument.kind)
+        self.signature_after(&mut HashSet::new())
+    }
+
+    /// The signature without the types of arguments that are `known`: they are the same for the same name.
+    pub fn signature_after<'a>(&'a self, known: &mut HashSet<(&'a str, &'a str)>) -> String {
+        let mut shown = |argument: &'a Argument| {
+            let is_new = !argument.kind.is_empty() && known.insert((&argument.name, &argument.kind));
+            argument.shown(is_new)
         };
         let (required, optional): (Vec<_>, Vec<_>) = self.arguments.iter().partition(|one| one.required);
-        let all: Vec<String> = required.into_iter().chain(optional).map(shown).collect();
+        let all: Vec<String> = required.into_iter().chain(optional).map(&mut shown).collect();
         format!("{}({})", self.name, all.join(", "))
     }
 
@@ -318,42 +313,6 @@ impl Skill {
         let known = self.parameters.pointer(&properties_of(path)).and_then(Value::as_object);
         let hint = known.map(|known| did_you_mean(name, known.keys().map(String::as_str)));
         format!("{path}/{name}: there is no such argument{}", hint.unwrap_or_default())
-    }
-}
-
-/// The properties of a schema, in its order.
-pub(super) fn arguments(schema: &Value) -> Vec<Argument> {
-    let required = schema["required"].as_array();
-    let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|known| known == name));
-    let all = schema["properties"].as_object().into_iter().flatten();
-    let argument = |(name, schema): (&String, &Value)| Argument {
-        name: name.clone(),
-        required: is_required(name),
-        kind: kind(schema),
-    };
-    all.map(argument).collect()
-}
-
-/// What a value is, in a word or two: `title` of its schema, if it has one.
-pub(super) fn kind(schema: &Value) -> String {
-    if let Some(title) = schema["title"].as_str() {
-        return title.to_owned();
-    }
-    if let Some(words) = schema["enum"].as_array() {
-        return words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|");
-    }
-    match schema["type"].as_str() {
-        Some("array") => match (kind(&schema["items"]).as_str(), schema["items"]["type"].as_str()) {
-            ("", Some("string")) => "[text]".to_owned(),
-            ("", Some("integer" | "number")) => "[number]".to_owned(),
-            (item, _) => format!("[{item}]"),
-        },
-        Some("object") => {
-            let names = schema["properties"].as_object().into_iter().flat_map(Map::keys);
-            format!("{{{}}}", names.map(String::as_str).collect::<Vec<_>>().join(", "))
-        }
-        // Names such as `limit` and `all_day` say it.
-        _ => String::new(),
     }
 }
 

@@ -3,7 +3,8 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::definition::{Argument, Intent, Lookup};
+use super::arguments::Argument;
+use super::definition::{Intent, Lookup};
 use crate::document::{Node, Position, Problems, Table};
 use crate::suggest::did_you_mean;
 

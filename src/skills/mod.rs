@@ -1,5 +1,6 @@
 //! What the assistant can do: skills are data, read from TOML; this module reads, checks, lists and calls them.
 
+pub mod arguments;
 pub mod breaker;
 pub mod builtin;
 pub mod call;

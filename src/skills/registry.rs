@@ -1,6 +1,6 @@
 //! All skills that there are, and their reload while running.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -81,8 +81,9 @@ fn catalogue(domains: &[Domain]) -> String {
         }
         let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().collect();
         skills.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut known = HashSet::new();
         for skill in skills {
-            text.push_str(&format!("- {}: {}\n", skill.signature(), skill.summary));
+            text.push_str(&format!("- {}: {}\n", skill.signature_after(&mut known), skill.summary));
         }
     }
     text
@@ -264,14 +265,14 @@ mod tests {
         assistant: What the assistant did
         - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
         - assistant.undo(): Take back what was done last
-        - assistant.usage(since?: time, until?: time): Model calls, tokens and cost; default: today
+        - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
         calendar: The person's calendar: events, meetings, free time
         - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
-        - calendar.create_event(title, start: time, end?: time, duration?: PT45M | 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
+        - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
         - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
-        - calendar.list_events(start?: time, end?: time, calendar?): List the events of a period; default: the next 7 days
-        - calendar.search(query, start?: time, end?: time): Find events by words of their title, place or notes
-        - calendar.update_event(id, title?, start?: time, end?: time, duration?: 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?, reminders?: [minutes], instance?, span?: one|following|all): Change an event
+        - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
+        - calendar.search(query, start?, end?): Find events by words of their title, place or notes
+        - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
         chat: The channels and groups of the chat platforms that the person is in
         - chat.post(place, text): Post a message into a channel or group
         - chat.read_channel(place, since?, limit?): Read the newest messages of a channel or group
@@ -284,17 +285,17 @@ mod tests {
         - contacts.get(id): Get all details of a contact
         - contacts.organizations(query?): List the organizations of the contacts
         - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
-        - contacts.update(id, name?, emails?: [text], phones?: [text], organization?, notes?): Change a contact
+        - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
         - contacts.validate_email(email): Check a mail address
         email: The person's mail: writing, finding, reading, sorting
         - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
-        - email.forward(message_id, to: [address], body?, cc?: [address]): Forward a mail, without its attachments
+        - email.forward(message_id, to, body?, cc?): Forward a mail, without its attachments
         - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
         - email.move(message_id, folder): Move a mail to another folder
         - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
         - email.reply(message_id, body, all?): Reply to a mail
         - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
-        - email.send(to: [address], subject, body, cc?: [address], bcc?: [address], attachments?: [{name, text}]): Send a mail
+        - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
         - email.status(message_id): Check whether a mail was sent or bounced
         memory: Things
         - memory.run(x?): Run it

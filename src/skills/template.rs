@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use minijinja::{Environment, Error, UndefinedBehavior, Value as Shown};
 use serde_json::Value;
 
-use super::definition::Argument;
+use super::arguments::Argument;
 use crate::suggest::did_you_mean;
 use crate::template::{self, MAX_TEXT, Segment, json, lone_expression, message, refused, segments};
 

@@ -15,7 +15,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use crate::document::{Node, Problems, Table};
-use crate::skills::definition::{Argument, cut};
+use crate::skills::arguments::Argument;
+use crate::skills::definition::cut;
 use crate::skills::template::{Place, Template};
 use crate::skills::{ErrorKind, Output, SkillError};
 

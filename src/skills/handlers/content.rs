@@ -4,7 +4,7 @@ use reqwest::header::HeaderValue;
 
 use crate::document::{Problems, Table};
 use crate::skills::SkillError;
-use crate::skills::definition::Argument;
+use crate::skills::arguments::Argument;
 use crate::skills::template::{Place, Template};
 
 /// The text and what it is.

@@ -12,7 +12,7 @@ use super::content::Content;
 use super::secret::Secret;
 use crate::config::Secret as Token;
 use crate::document::{Entry, Node, Problems, Table, Value as Written};
-use crate::skills::definition::Argument;
+use crate::skills::arguments::Argument;
 use crate::skills::template::{Place, Template, TemplateError, split_outside};
 use crate::skills::{ErrorKind, SkillError};
 
