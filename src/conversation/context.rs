@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 
 use crate::clock::recurring::CronRule;
+use crate::clock::utc;
 use crate::domain::{ScheduleState, Taint, TaskState};
 use crate::journal::{Scope, untrusted};
 use crate::memory::vectors::Vectors;
@@ -70,7 +71,8 @@ pub async fn opening(
     if !memories.is_empty() {
         text.push_str("\nYou remember:");
         for memory in memories {
-            let _ = write!(text, "\n- {} [{}]", line(&memory.text), memory.id);
+            let day = utc(memory.created_at).with_timezone(&scope.zone).format("%-d %b %Y");
+            let _ = write!(text, "\n- {} [{}] ({day})", line(&memory.text), memory.id);
         }
     }
     if scope.conversation.shared == 0 && held_back.0 > 0 {

@@ -32,7 +32,8 @@ pub struct Retention {
 impl Retention {
     /// Runs regularly until it is stopped, possibly in the middle of a run.
     pub async fn work(self, stop: CancellationToken) {
-        let Some(shortest) = self.ages.shortest() else { return };
+        // What was forgotten goes, whatever else is kept.
+        let shortest = self.ages.shortest().unwrap_or(Duration::MAX);
         let every = (shortest / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         let mut wait = every.min(FIRST_AFTER);
         while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {

@@ -5,11 +5,12 @@ use std::collections::{BTreeSet, HashSet};
 use chrono_tz::Tz;
 
 use super::index::{ANY, catch_up, said_by};
-use super::words::words;
+use super::words::{Word, has_all_words, words};
+use crate::clock::{MONTHS, WEEKDAYS};
 use crate::domain::PersonId;
 use crate::store::memories::{self, MemoryRow};
 use crate::store::people::Conversation;
-use crate::store::{Batch, Store, StoreError, search};
+use crate::store::{Batch, Store, StoreError, people, search};
 
 /// How many texts may be kept first, and how many texts of a word are looked at.
 const CATCH_UP: usize = 5_000;
@@ -27,7 +28,7 @@ pub struct Forgetting<'a> {
 }
 
 /// Adds the writes that forget these memories, and the messages that say them or have all words of the query. Returns
-/// how many messages have those words.
+/// how many messages [`mentions`] finds.
 pub async fn forget(
     store: &Store,
     asked: Forgetting<'_>,
@@ -39,6 +40,7 @@ pub async fn forget(
     let mentioned = said.len();
     for memory in forgotten {
         said.extend(memories::turns_about(store, asked.person, &memory.id).await?);
+        memories::hide_from_traces(writes, asked.person, &memory.id);
         memories::delete(writes, asked.person, &memory.id);
     }
     for turn in said {
@@ -47,8 +49,32 @@ pub async fn forget(
     Ok(mentioned)
 }
 
-/// The turns, by their numbers, in which a person said something that has every telling word of one of these memories,
-/// or of the query.
+/// The turns that knew a memory and repeat what tells it: a name or a number of it, or all of its words.
+async fn repeated_in(store: &Store, person: &PersonId, memory: &MemoryRow) -> Result<Vec<i64>, StoreError> {
+    let knew = memories::turns_that_knew(store, person, &memory.id).await?;
+    let own_name = people::person_by_id(store, person).await?.name;
+    let is_own = |stem: &String| has_all_words(&own_name, stem);
+    let telling: HashSet<String> = names(&memory.text).filter(|stem| !is_own(stem)).collect();
+    let repeats = |said: &str| match telling.is_empty() {
+        true => has_all_words(said, &memory.text),
+        false => words(said).any(|word| telling.contains(&word.stem)),
+    };
+    Ok(knew.into_iter().filter(|(_, said)| repeats(said)).map(|(turn, _)| turn).collect())
+}
+
+/// The names and numbers of a text, except those of dates.
+fn names(text: &str) -> impl Iterator<Item = String> {
+    let is_date = |word: &Word| {
+        let is_year = word.plain.parse::<u16>().is_ok_and(|year| (1900..2200).contains(&year));
+        is_year || MONTHS.contains(&word.plain.as_str()) || WEEKDAYS.contains(&word.plain.as_str())
+    };
+    let is_number = |word: &Word| word.plain.starts_with(|one: char| one.is_ascii_digit());
+    let telling = words(text).filter(move |word| (word.is_name || is_number(word)) && !is_date(word));
+    telling.map(|word| word.stem)
+}
+
+/// The turns, by their numbers, that repeat one of these memories, or in which a person said something that has every
+/// telling word of one, or of the query.
 pub async fn mentions(
     store: &Store,
     asked: Forgetting<'_>,
@@ -57,6 +83,9 @@ pub async fn mentions(
 ) -> Result<BTreeSet<i64>, StoreError> {
     catch_up(store, asked.zone, true, CATCH_UP).await?;
     let mut all = BTreeSet::new();
+    for memory in memories {
+        all.extend(repeated_in(store, asked.person, memory).await?);
+    }
     for text in memories.iter().map(|memory| &*memory.text).chain(query) {
         let stems: BTreeSet<String> = words(text).map(|word| word.stem).collect();
         let ends: Vec<String> = stems.iter().map(|stem| format!("{stem}\u{1}")).collect();

@@ -5,6 +5,7 @@ pub mod extraction;
 mod forgetting;
 mod fusion;
 pub mod index;
+mod kept;
 mod question;
 mod ranking;
 mod secrets;

@@ -101,12 +101,13 @@ pub async fn search(
     }
     catch_up(store, asker.zone, said, CATCH_UP).await?;
     let spaces = index::spaces(asker.person, asker.here, memories, said);
-    let (mut scores, texts) = score(store, &spaces, &terms).await?;
+    let Scores { mut scores, texts, most } = score(store, &spaces, &terms).await?;
+    let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / most;
     add_neighbours(store, &mut scores).await?;
-    let mut ranked: Vec<(i64, f64)> = scores.into_iter().collect();
+    let mut ranked: Vec<(i64, f64)> = scores.into_iter().map(|(text, score)| (text, score.score)).collect();
     ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
-        ranked = fusion::fuse(ranked, &vectors.nearest(store, &spaces, text).await?);
+        ranked = fusion::fuse(ranked, &vectors.nearest(store, &asker, &spaces, text).await?, share);
     }
     // With a kind, most of them may be of another.
     ranked.truncate(if kind.is_empty() { limit * 2 + 20 } else { 1000 });
@@ -120,27 +121,45 @@ pub async fn search(
     Ok(found.into_iter().map(|found| found.2).collect())
 }
 
-/// The score of each text that contains any of the terms, and how many texts there are.
-async fn score(
-    store: &Store,
-    spaces: &[i64],
-    terms: &[Term],
-) -> Result<(HashMap<i64, f64>, i64), StoreError> {
+/// What the words of a question say about a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Score {
+    /// How well it fits.
+    score: f64,
+    /// The weight of the terms that it has.
+    covered: f64,
+}
+
+/// What the words of a question say.
+struct Scores {
+    /// About each text that contains any of the terms.
+    scores: HashMap<i64, Score>,
+    /// How many texts there are.
+    texts: i64,
+    /// The weight of all terms.
+    most: f64,
+}
+
+async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, StoreError> {
     let lookups = || terms.iter().flat_map(|term| &term.lookups);
     let spans: Vec<_> = lookups().map(|lookup| (lookup.word.as_str(), lookup.to.as_str())).collect();
     let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
     let mut postings = found.of.into_iter();
     let all = found.texts.max(1) as f64;
-    let mut scores: HashMap<i64, f64> = HashMap::new();
+    let (mut scores, mut most): (HashMap<i64, Score>, f64) = (HashMap::new(), 0.0);
     for term in terms {
         let impacts = impacts(term, postings.by_ref());
         let with = impacts.len() as f64;
         let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
+        let weight = term.weight * rarity;
+        most += weight;
         for (text, impact) in impacts {
-            *scores.entry(text).or_default() += term.weight * rarity * impact;
+            let score = scores.entry(text).or_default();
+            score.score += weight * impact;
+            score.covered += weight;
         }
     }
-    Ok((scores, found.texts))
+    Ok(Scores { scores, texts: found.texts, most })
 }
 
 /// The texts with a term, each once, with how much the term says about it: what the best of its lookups does.
@@ -158,9 +177,9 @@ fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(i6
 }
 
 /// Adds half of the better neighbour's score to what was said before and after it.
-async fn add_neighbours(store: &Store, scores: &mut HashMap<i64, f64>) -> Result<(), StoreError> {
-    let mut best: Vec<(i64, f64)> =
-        scores.iter().filter(|(text, _)| **text % 2 == 0).map(|(text, score)| (*text, *score)).collect();
+async fn add_neighbours(store: &Store, scores: &mut HashMap<i64, Score>) -> Result<(), StoreError> {
+    let said = scores.iter().filter(|(text, _)| **text % 2 == 0);
+    let mut best: Vec<(i64, f64)> = said.map(|(text, score)| (*text, score.score)).collect();
     best.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     best.truncate(AROUND);
     let turns: Vec<i64> = best.iter().map(|(text, _)| text / 2).collect();
@@ -178,7 +197,7 @@ async fn add_neighbours(store: &Store, scores: &mut HashMap<i64, f64>) -> Result
         }
     }
     for (text, score) in more {
-        *scores.entry(text).or_default() += score;
+        scores.entry(text).or_default().score += score;
     }
     Ok(())
 }

@@ -8,6 +8,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures::future::try_join_all;
+
+use super::kept::KeptVectors;
+use super::ranking::Asker;
+use crate::domain::{ConversationId, PersonId};
 use crate::model::embeddings::{Embedded, Embedder, Vector};
 use crate::model::{ModelError, ModelErrorKind};
 use crate::store::usage::{self, BackgroundCall};
@@ -20,9 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const REST: i64 = 60_000;
 /// How many texts are sent at once.
 const AT_ONCE: i64 = 64;
-/// How many texts of a space are compared: the newest.
-const NEWEST: i64 = 20_000;
-/// How many of them count.
+/// How many of the texts count that are near to a question.
 const NEAREST: usize = 50;
 /// Says how long a model's vectors are.
 const TRIAL: &str = "Where do we live?";
@@ -33,6 +36,7 @@ pub struct Vectors {
     /// What vectors of this model and length are called in the store, once that is known.
     model: RwLock<Option<Arc<str>>>,
     rests_until: AtomicI64,
+    kept: KeptVectors,
 }
 
 /// Why no vectors were made.
@@ -49,7 +53,7 @@ pub enum VectorError {
 impl Vectors {
     /// Of this server; nothing is sent yet.
     pub fn new(embedder: Embedder) -> Self {
-        Self { embedder, model: RwLock::default(), rests_until: AtomicI64::new(0) }
+        Self { embedder, model: RwLock::default(), rests_until: AtomicI64::new(0), kept: KeptVectors::new() }
     }
 
     /// Asks the server for one vector; its model and length, as the store names them.
@@ -117,7 +121,7 @@ impl Vectors {
                             // Unless it refuses everything.
                             self.attempt().await?;
                             let mut batch = Batch::new();
-                            vectors::keep(&mut batch, text.document, model, &[]);
+                            vectors::keep(&mut batch, model, [(text.document, &[][..])]);
                             store.write(batch).await?;
                         }
                         done => done?,
@@ -140,24 +144,36 @@ impl Vectors {
             return Err(ModelError::new(ModelErrorKind::Nonsense, message).into());
         }
         let mut batch = Batch::new();
-        for (text, vector) in texts.iter().zip(&made.vectors) {
-            vectors::keep(&mut batch, text.document, model, vector.bytes());
-        }
-        let call = BackgroundCall {
+        let bytes = texts.iter().zip(&made.vectors).map(|(text, vector)| (text.document, vector.bytes()));
+        vectors::keep(&mut batch, model, bytes);
+        let person = texts.first().map_or_else(PersonId::default, |text| text.person_id.clone());
+        let call = self.call(store, person, ConversationId::default(), made.tokens, started_at);
+        usage::insert_background_call(&mut batch, &call);
+        store.write(batch).await?;
+        Ok(())
+    }
+
+    /// What `adjutant usage` counts.
+    fn call(
+        &self,
+        store: &Store,
+        person_id: PersonId,
+        conversation_id: ConversationId,
+        tokens: i64,
+        started_at: i64,
+    ) -> BackgroundCall {
+        BackgroundCall {
             id: store.new_id(),
-            conversation_id: "".into(),
-            person_id: texts.first().map_or_else(|| "".into(), |text| text.person_id.clone()),
+            conversation_id,
+            person_id,
             model: self.embedder.name.clone(),
             error: None,
-            tokens: [made.tokens, 0, 0],
+            tokens: [tokens, 0, 0],
             cost_usd: 0.0,
             started_at,
             duration_ms: store.now() - started_at,
             audio_ms: 0,
-        };
-        usage::insert_background_call(&mut batch, &call);
-        store.write(batch).await?;
-        Ok(())
+        }
     }
 
     /// The texts of these spaces that mean most nearly what a question does, nearest first, each with how near it is.
@@ -165,22 +181,32 @@ impl Vectors {
     pub(super) async fn nearest(
         &self,
         store: &Store,
+        asker: &Asker<'_>,
         spaces: &[i64],
         asked: &str,
     ) -> Result<Vec<(i64, f64)>, StoreError> {
-        let Some((model, question)) = self.of_question(store, asked).await? else { return Ok(Vec::new()) };
-        let mut near = Vec::new();
-        for space in spaces {
-            for (text, vector) in vectors::of_space(store, *space, &model, NEWEST).await? {
-                near.extend(question.similarity(&Vector::from_bytes(vector)).map(|it| (text, it)));
-            }
-        }
+        let started_at = store.now();
+        let Some((model, Embedded { vectors, tokens })) = self.of_question(store, asked).await? else {
+            return Ok(Vec::new());
+        };
+        let Some(question) = vectors.first() else { return Ok(Vec::new()) };
+        let call = self.call(store, asker.person.clone(), asker.here.id.clone(), tokens, started_at);
+        let mut batch = Batch::new();
+        usage::insert_background_call(&mut batch, &call);
+        let all = spaces.iter().map(|space| self.kept.similarities(store, *space, &model, question));
+        let (near, _) = futures::try_join!(try_join_all(all), store.write(batch))?;
+        let mut near = near.concat();
         near.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
         near.truncate(NEAREST);
         Ok(near)
     }
 
-    async fn of_question(&self, store: &Store, text: &str) -> Result<Option<(Arc<str>, Vector)>, StoreError> {
+    /// The question's vector, and the model that made it.
+    async fn of_question(
+        &self,
+        store: &Store,
+        text: &str,
+    ) -> Result<Option<(Arc<str>, Embedded)>, StoreError> {
         if store.now() < self.rests_until.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -199,7 +225,7 @@ impl Vectors {
             name => Err(ModelError::new(ModelErrorKind::Nonsense, format!("its vectors are {name} now"))),
         });
         match made {
-            Ok(made) => Ok(made.vectors.into_iter().next().map(|vector| (model, vector))),
+            Ok(made) => Ok(Some((model, made))),
             Err(error) => {
                 tracing::warn!(%error, "a search goes by words alone: the embeddings server failed");
                 self.rests_until.store(store.now() + REST, Ordering::Relaxed);

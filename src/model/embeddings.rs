@@ -105,14 +105,15 @@ impl Vector {
         if self.0.len() != other.0.len() {
             return None;
         }
-        let (mut both, mut one, mut two) = (0_i64, 0_i64, 0_i64);
+        // Sums of at most 8,192 products of two bytes.
+        let (mut both, mut one, mut two) = (0_i32, 0_i32, 0_i32);
         for (a, b) in self.0.iter().zip(&other.0) {
-            let (a, b) = (i64::from(a.cast_signed()), i64::from(b.cast_signed()));
+            let (a, b) = (i32::from(a.cast_signed()), i32::from(b.cast_signed()));
             both += a * b;
             one += a * a;
             two += b * b;
         }
-        Some(both as f64 / ((one * two) as f64).sqrt().max(1.0))
+        Some(f64::from(both) / (f64::from(one) * f64::from(two)).sqrt().max(1.0))
     }
 }
 

@@ -10,6 +10,7 @@ mod doctor;
 mod drafted;
 mod gateway;
 mod groupware;
+mod home;
 mod init;
 mod injections;
 mod instructions;

@@ -85,7 +85,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     Open tasks (all 1):
     - [t1] buy milk (due 2026-11-27)
     You remember:
-    - Bob prefers mornings, private [m1]
+    - Bob prefers mornings, private [m1] (1 Jan 1970)
     ");
     let mut batch = adjutant::store::Batch::new();
     for n in 2..20 {

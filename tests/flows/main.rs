@@ -18,6 +18,7 @@ mod executor;
 #[path = "../store/former/mod.rs"]
 mod former;
 mod groupware;
+mod home;
 mod instructions;
 mod limits;
 mod mail;

@@ -73,7 +73,7 @@ async fn what_was_said_alone_is_not_found_among_others() {
 }
 
 /// Takes facts once, with a model that answers this, after the conversation has rested; none if nothing is due.
-async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, String)> {
+pub(crate) async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, String)> {
     app.passes(std::time::Duration::from_mins(11)).await;
     let due = extraction::due(app.store()).await.unwrap()?;
     let ledger = BudgetLedger {
@@ -94,7 +94,7 @@ async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, String)> {
     Some((extracted, request.unwrap_or_default()))
 }
 
-fn fact(quote: &str, fact: &str, topic: &str) -> String {
+pub(crate) fn fact(quote: &str, fact: &str, topic: &str) -> String {
     let fact = json!({"message": 1, "quote": quote, "fact": fact, "kind": "fact", "topic": topic});
     json!({"facts": [fact]}).to_string()
 }

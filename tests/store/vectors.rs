@@ -17,6 +17,9 @@ on_both!(
     a_server_in_trouble_changes_nothing,
     a_text_that_the_model_refuses_is_left_out,
     no_vector_outlives_its_text,
+    what_was_read_is_kept_and_never_stale,
+    linked_accounts_have_their_vectors_together,
+    a_question_counts_as_used,
 );
 
 fn vectors_of(server: &FakeEmbeddings, name: &str) -> Vectors {
@@ -169,4 +172,78 @@ async fn no_vector_outlives_its_text(world: World) {
     assert_eq!(counts(&world).await, (1, 0));
     known::erase(&world.store, &here.person_id).await.unwrap();
     assert_eq!(counts(&world).await, (0, 0));
+}
+
+/// 60 texts that mean the same as a question, and one that means nearly the same; none has a word of it.
+async fn sixty_and_one(world: &World, here: &Conversation) -> FakeEmbeddings {
+    let texts: Vec<String> = (0..60).map(|n| format!("nearest {n}")).collect();
+    keep(world, here, &["second"]).await;
+    keep(world, here, &texts.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    FakeEmbeddings::start(|text| match text {
+        "second" => vec![1.0, 0.3],
+        _ => vec![1.0, 0.0],
+    })
+}
+
+async fn what_was_read_is_kept_and_never_stale(world: World) {
+    let here = world.room().await;
+    let server = sixty_and_one(&world, &here).await;
+    let vectors = vectors_of(&server, "known");
+    vectors.catch_up(&world.store).await.unwrap();
+    let found = find(&world, &here, "elsewhere?", &vectors).await;
+    assert!(found.len() == 10 && !found.contains(&"second".to_owned()), "{found:?}");
+    // They aren't read again: a change that nobody is told of isn't seen.
+    world.by_hand("UPDATE search_vectors SET vector = ''").await;
+    assert_eq!(find(&world, &here, "elsewhere?", &vectors).await, found);
+    // Those that another process makes are read at once, and none of a text that is gone stands in the way of others.
+    keep(&world, &here, &["third"]).await;
+    vectors_of(&server, "known").catch_up(&world.store).await.unwrap();
+    assert_eq!(find(&world, &here, "elsewhere?", &vectors).await[0], "third");
+    world.by_hand("UPDATE search_vectors SET vector = 'fyY=' WHERE vector = ''").await;
+    let gone = "DELETE FROM memories WHERE text LIKE 'nearest%'";
+    world
+        .write(|batch| {
+            batch.run(gone, []);
+        })
+        .await
+        .unwrap();
+    let mut found = find(&world, &here, "elsewhere?", &vectors).await;
+    found.sort();
+    assert_eq!(found, ["second", "third"]);
+}
+
+async fn linked_accounts_have_their_vectors_together(world: World) {
+    let here = world.room().await;
+    let other = world.person("ada on the phone").await;
+    let there = adjutant::store::people::conversation(&world.store, "telegram", "7", &other.id, true);
+    let there = there.await.unwrap();
+    keep(&world, &there, &["second"]).await;
+    keep(&world, &here, &["first"]).await;
+    let server = FakeEmbeddings::start(|_| vec![1.0, 0.0]);
+    let vectors = vectors_of(&server, "known");
+    vectors.catch_up(&world.store).await.unwrap();
+    assert_eq!(find(&world, &here, "elsewhere?", &vectors).await, ["first"]);
+    adjutant::store::links::offer(&world.store, "AAAA-AAAA", &here.person_id).await.unwrap();
+    assert!(adjutant::store::links::join(&world.store, "AAAA-AAAA", &other.id).await.unwrap());
+    // Their words are kept again, by and by, and then their vectors.
+    assert_eq!(find(&world, &here, "elsewhere?", &vectors).await, ["first"]);
+    vectors.catch_up(&world.store).await.unwrap();
+    let mut found = find(&world, &here, "elsewhere?", &vectors).await;
+    found.sort();
+    assert_eq!(found, ["first", "second"]);
+}
+
+async fn a_question_counts_as_used(world: World) {
+    let here = world.room().await;
+    keep(&world, &here, &["Ada lives in Lyon"]).await;
+    let server = FakeEmbeddings::start(meaning);
+    let vectors = vectors_of(&server, "known");
+    vectors.catch_up(&world.store).await.unwrap();
+    let used = async || {
+        let used = adjutant::store::usage::by_person(&world.store, 0, i64::MAX).await.unwrap();
+        (used[0].calls, used[0].prompt)
+    };
+    assert_eq!(used().await, (1, 1));
+    find(&world, &here, "Where does Ada live?", &vectors).await;
+    assert_eq!(used().await, (2, 2));
 }

@@ -49,6 +49,7 @@ async fn of_person(store: &Store, person: &PersonId) -> Result<usize, StoreError
         // One with its history says more than one without.
         let is_better = |other: &Kept| has_history(memory) && !has_history(other.memory);
         if let Some((strength, at)) = same.filter(|(_, at)| !is_better(&kept[*at])) {
+            origins::pass_on(&mut batch, &memory.id, &kept[at].memory.id);
             memories::delete(&mut batch, person, &memory.id);
             gone += 1;
             if kept[at].strength.is_some() {

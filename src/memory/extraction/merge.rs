@@ -28,6 +28,7 @@ pub(super) async fn merge(
     for Checked { fact, message, topic } in facts {
         if let Some(same) = known.iter().find(|memory| says_the_same(now_of(&memory.text), &fact.fact)) {
             origins::strengthen(batch, &same.id, 1);
+            origins::say(batch, &due.person_id, &same.id, &message.row.id);
             extracted.known += 1;
             continue;
         }
@@ -44,13 +45,15 @@ pub(super) async fn merge(
             }
             None => fact.fact.clone(),
         };
+        let id = store.new_id();
         if let Some(former) = &former {
+            origins::pass_on(batch, &former.id, &id);
             memories::delete(batch, &due.person_id, &former.id);
             known.retain(|memory| memory.id != former.id);
             origins_of.retain(|origin| origin.memory_id != former.id);
         }
         let memory = MemoryRow {
-            id: store.new_id(),
+            id,
             // Kinds of facts that memories have had from the beginning; the others are found by their tag.
             kind: if ["preference", "person"].contains(&fact.kind.as_str()) {
                 fact.kind.clone()

@@ -9,9 +9,10 @@ use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
 use crate::memory::{self, Asker, Forgetting, Found, SearchIn};
 use crate::skills::{Approved, Failure, Output, SkillError};
-use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
+use crate::store::origins::{self, OriginRow};
 use crate::store::search::SaidRow;
+use crate::store::{Batch, taints};
 use crate::trust::{Act, Target};
 
 /// Why something isn't kept.
@@ -21,6 +22,8 @@ const SECRET: &str = "this looks like a password, a key or a card number, and th
 const LONGEST: usize = 4_000;
 /// So many messages are hidden with what they say without a question.
 const FEW: usize = 5;
+/// How many memories are shown that somebody may have meant.
+const NEAREST: usize = 10;
 /// How much of what was said is shown, in bytes.
 const SHOWN: usize = 400;
 
@@ -82,7 +85,9 @@ impl BuiltinSkill for MemorySkill {
             Self::Search => search(call).await,
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
-                Ok(output(call.zone(), &found, "I remember", "I don't remember anything yet"))
+                let mut output = output(call.zone(), &found, "I remember", "I don't remember anything yet");
+                add_quotes(call, &mut output.data).await?;
+                Ok(output)
             }
             Self::Forget => forget(call, writes).await,
         }
@@ -95,6 +100,18 @@ fn item(memory: &MemoryRow, zone: Tz) -> Value {
         "tags": serde_json::from_str::<Value>(&memory.tags).unwrap_or_default(),
         "since": utc(memory.created_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
     })
+}
+
+/// Adds the words that memories were taken from, for who asks why something is known.
+async fn add_quotes(call: &CallContext<'_>, data: &mut Value) -> Result<(), Failure> {
+    let origins = origins::of_person(call.store(), &call.scope.person.id).await?;
+    for item in data["items"].as_array_mut().into_iter().flatten() {
+        let is_of = |origin: &&OriginRow| item["id"] == *origin.memory_id;
+        if let Some(origin) = origins.iter().find(is_of) {
+            item["quote"] = clip(&origin.quote).into();
+        }
+    }
+    Ok(())
 }
 
 fn output(zone: Tz, memories: &[MemoryRow], verb: &str, none: &str) -> Output {
@@ -118,14 +135,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         _ if !kind.is_empty() => SearchIn::Memories,
         _ => SearchIn::Both,
     };
-    let asker = Asker {
-        person: &call.scope.person.id,
-        here: &call.scope.conversation,
-        zone: call.zone(),
-        vectors: call.services.vectors.as_deref(),
-        fade: call.services.fade,
-    };
-    let found = memory::search(call.store(), asker, query, place, kind, call.limit()).await?;
+    let found = memory::search(call.store(), asker(call), query, place, kind, call.limit()).await?;
     let zone = call.zone();
     let memories: Vec<String> =
         found.iter().filter_map(memory_of).map(|row| format!("- {}", row.text)).collect();
@@ -144,7 +154,8 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     }
     let items: Vec<Value> = found.iter().map(|found| found_item(found, zone)).collect();
     let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
-    let data = json!({"items": items, "count": items.len()});
+    let mut data = json!({"items": items, "count": items.len()});
+    add_quotes(call, &mut data).await?;
     Ok(Output { untrusted, ..Output::new(parts.join("\n"), data) })
 }
 
@@ -240,9 +251,7 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let query = query(call);
     let mentioned = memory::forget(call.store(), forgetting(call), &memories, query, writes).await?;
     if memories.is_empty() && mentioned == 0 {
-        let what = call.text("query").or(call.text("id")).unwrap_or("that");
-        let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
-        return Err(SkillError::not_found(message).into());
+        return Err(SkillError::not_found(nothing_to_forget(call).await?).into());
     }
     memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
     if memories.is_empty() {
@@ -258,6 +267,36 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         output.summary.push_str(&format!("\nHidden for good: {messages}"));
     }
     Ok(output)
+}
+
+/// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
+async fn nothing_to_forget(call: &CallContext<'_>) -> Result<String, Failure> {
+    let what = call.text("query").or(call.text("id")).unwrap_or("that");
+    let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
+    let (store, person) = (call.store(), &call.scope.person.id);
+    let found = memory::search(store, asker(call), what, SearchIn::Memories, "", NEAREST).await?;
+    let mut near: Vec<MemoryRow> = found.into_iter().filter_map(Found::memory).collect();
+    let newest = memories::list(store, person, &call.scope.conversation, "", 100).await?;
+    near.extend(newest.into_iter().filter(|row| !near.contains(row)).collect::<Vec<_>>());
+    // Text from outside is shown by a skill that marks it.
+    let outside = taints::of_person(store, person).await?;
+    near.retain(|row| !outside.contains(&("memory".to_owned(), row.id.to_string())));
+    near.truncate(NEAREST);
+    if near.is_empty() {
+        return Ok(message);
+    }
+    let lines: Vec<String> = near.iter().map(|row| format!("- {} [{}]", clip(&row.text), row.id)).collect();
+    Ok(format!("{message}. If one of these is meant, forget it by its id:\n{}", lines.join("\n")))
+}
+
+fn asker<'a>(call: &'a CallContext<'_>) -> Asker<'a> {
+    Asker {
+        person: &call.scope.person.id,
+        here: &call.scope.conversation,
+        zone: call.zone(),
+        vectors: call.services.vectors.as_deref(),
+        fade: call.services.fade,
+    }
 }
 
 fn forgetting<'a>(call: &'a CallContext<'_>) -> Forgetting<'a> {

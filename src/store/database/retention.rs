@@ -20,6 +20,8 @@ use crate::store::{Batch, Store, StoreError};
 const READ: i64 = 1000;
 /// How many rows change in one commit.
 const STEP: usize = 10;
+/// How long forgotten turns keep their texts, which no model and no export shows: the request to forget can be undone.
+const FORGOTTEN: Duration = Duration::from_hours(1);
 /// The pause between two commits, for other writers.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -59,20 +61,25 @@ impl Emptied {
     }
 }
 
-/// Empties everything that is too old. Its future may be dropped at any time.
+/// Empties everything that is too old, or was forgotten. Its future may be dropped at any time.
 pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
     let before = |age: Duration| {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         store.now().saturating_sub(age)
     };
-    let mut emptied = Emptied::default();
+    let forgotten = before(FORGOTTEN);
+    let mut emptied = Emptied {
+        traces: empty_turns(store, &FORGOTTEN_TRACES, forgotten).await?,
+        bodies: empty_turns(store, &FORGOTTEN_BODIES, forgotten).await?,
+        memories: 0,
+    };
     // A trace contains the turn's texts too.
     if let Some(age) = ages.traces.into_iter().chain(ages.bodies).min() {
-        emptied.traces = empty_turns(store, &TRACES, before(age)).await?;
+        emptied.traces += empty_turns(store, &TRACES, before(age)).await?;
     }
     if let Some(age) = ages.bodies {
         clear_old_history(store, before(age)).await?;
-        emptied.bodies = empty_turns(store, &BODIES, before(age)).await?
+        emptied.bodies += empty_turns(store, &BODIES, before(age)).await?
             + empty_single_messages(store, before(age)).await?;
     }
     if let Some(age) = ages.memories {
@@ -98,7 +105,7 @@ macro_rules! is_over {
 
 /// How to empty one kind of a turn's texts.
 struct Texts {
-    /// Finds turns that ended before `$1` and not before `$2`, oldest first, at most `$3`.
+    /// Finds turns that ended, or were forgotten, before `$1` and not before `$2`, oldest first, at most `$3`.
     find: &'static str,
     /// Whether error messages go too.
     errors: bool,
@@ -159,6 +166,26 @@ const TRACES: Texts = Texts {
         "UPDATE plans SET goal = '', body = '' WHERE turn_id = $1",
     ],
     record: "UPDATE turns SET traces_emptied_at = $1 WHERE id = $2",
+};
+
+const FORGOTTEN_TRACES: Texts = Texts {
+    find: concat!(
+        "SELECT t.id, t.forgotten_at FROM turns t WHERE t.ended_at IS NOT NULL AND t.traces_emptied_at IS NULL \
+         AND t.forgotten_at < $1 AND t.forgotten_at >= $2 AND ",
+        is_over!(),
+        " ORDER BY t.forgotten_at LIMIT $3 + 0"
+    ),
+    ..TRACES
+};
+
+const FORGOTTEN_BODIES: Texts = Texts {
+    find: concat!(
+        "SELECT t.id, t.forgotten_at FROM turns t WHERE t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL \
+         AND t.forgotten_at < $1 AND t.forgotten_at >= $2 AND ",
+        is_over!(),
+        " ORDER BY t.forgotten_at LIMIT $3 + 0"
+    ),
+    ..BODIES
 };
 
 const BODIES: Texts = Texts {

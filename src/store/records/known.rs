@@ -19,6 +19,10 @@ macro_rules! table {
     ($table:literal, $condition:expr) => {
         table!($table, "*", $condition, $condition)
     };
+    // What was forgotten is in no export, even before it is emptied.
+    ($table:literal, unless $forgotten:literal, $condition:expr) => {
+        table!($table, "*", concat!("(", $condition, ") AND NOT EXISTS (", $forgotten, ")"), $condition)
+    };
     ($table:literal, $columns:literal, $select:expr, $delete:expr) => {
         PersonTable {
             name: $table,
@@ -63,15 +67,16 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 28] = [
-    table!("tool_calls", of_execution!()),
-    table!("calls", of_execution!()),
+const TABLES: [PersonTable; 29] = [
+    table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
+    table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
     table!("reservations", "person_id = $1"),
     table!("spending", "who = $1"),
-    table!("questions", of_turn!()),
+    table!("questions", unless "SELECT 1 FROM turns f WHERE f.id = questions.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!(
         "outbox",
+        unless "SELECT 1 FROM turns f WHERE f.id = outbox.turn_id AND f.forgotten_at IS NOT NULL",
         concat!(
             of_turn!(),
             " OR conversation_id IN (SELECT id FROM conversations WHERE ",
@@ -79,13 +84,14 @@ const TABLES: [PersonTable; 28] = [
             ")"
         )
     ),
-    table!("plans", of_turn!()),
-    table!("runs", of_turn!()),
-    table!("executions", of_turn!()),
-    table!("inbox", "person_id = $1"),
-    table!("turns", "person_id = $1"),
+    table!("plans", unless "SELECT 1 FROM turns f WHERE f.id = plans.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
+    table!("runs", unless "SELECT 1 FROM turns f WHERE f.id = runs.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
+    table!("executions", unless "SELECT 1 FROM turns f WHERE f.id = executions.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
+    table!("inbox", unless "SELECT 1 FROM turns f WHERE f.id = inbox.turn_id AND f.forgotten_at IS NOT NULL", "person_id = $1"),
+    table!("turns", "*", "person_id = $1 AND forgotten_at IS NULL", "person_id = $1"),
     table!("tasks", "person_id = $1"),
     table!("memory_origins", "person_id = $1"),
+    table!("memory_turns", "person_id = $1"),
     table!(
         "memories",
         "seq, id, person_id, scope, conversation_id, kind, text, tags, created_at, recalled_at",

@@ -30,8 +30,11 @@ pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, Stor
     let Some((person,)) = owner else { return Ok(false) };
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);
-    // Their words are kept again, as this person's.
+    // Their words are kept again, as this person's, and their vectors are made again.
     for sql in [
+        "DELETE FROM search_vectors WHERE document IN (SELECT seq * 2 + 1 FROM memories WHERE person_id = $1)",
+        "DELETE FROM search_vectors WHERE document IN (SELECT t.seq * 2 FROM turns t JOIN conversations c \
+         ON c.id = t.conversation_id WHERE c.person_id = $1)",
         "DELETE FROM search_words WHERE document IN (SELECT seq * 2 + 1 FROM memories WHERE person_id = $1)",
         "DELETE FROM search_words WHERE document IN (SELECT t.seq * 2 FROM turns t JOIN conversations c \
          ON c.id = t.conversation_id WHERE c.person_id = $1)",
@@ -46,6 +49,7 @@ pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, Stor
         "UPDATE memories SET person_id = $1 WHERE person_id = $2",
         "UPDATE web_sessions SET person_id = $1 WHERE person_id = $2",
         "UPDATE memory_origins SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memory_turns SET person_id = $1 WHERE person_id = $2",
         "UPDATE taints SET person_id = $1 WHERE person_id = $2",
         "UPDATE questions SET person_id = $1 WHERE person_id = $2",
         "UPDATE conversations SET person_id = $1 WHERE person_id = $2",

@@ -70,7 +70,7 @@ pub async fn list(
         .await
 }
 
-/// The turns of a person that saved, found or listed a memory, or that it was taken from.
+/// The turns of a person that saved, found or listed a memory, or that say it.
 pub async fn turns_about(
     store: &Store,
     person: &PersonId,
@@ -80,14 +80,44 @@ pub async fn turns_about(
         .all(
             "SELECT seq FROM turns WHERE person_id = $1 AND (id IN (SELECT e.turn_id FROM executions e \
              WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%') \
-             OR id IN (SELECT o.turn_id FROM memory_origins o WHERE o.memory_id = $2))",
+             OR id IN (SELECT s.turn_id FROM memory_turns s WHERE s.memory_id = $2))",
             &[person.into(), memory.into()],
         )
         .await?;
     Ok(rows.into_iter().map(|(seq,)| seq).collect())
 }
 
-/// Lets no model see a turn's texts any more; in a room, a turn of that room only. A summary that was made from it goes.
+/// The turns of a person whose first messages showed a memory, each with its message, its answer, and what its model
+/// asked for.
+pub async fn turns_that_knew(
+    store: &Store,
+    person: &PersonId,
+    memory: &MemoryId,
+) -> Result<Vec<(i64, String)>, StoreError> {
+    store
+        .all(
+            "SELECT t.seq, t.text || ' ' || coalesce(t.answer, '') || ' ' || coalesce((SELECT string_agg(a.arguments, ' ') \
+             FROM tool_calls a JOIN executions x ON x.id = a.execution_id WHERE x.turn_id = t.id), '') AS said \
+             FROM turns t WHERE t.person_id = $1 \
+             AND t.forgotten_at IS NULL AND EXISTS (SELECT 1 FROM executions e JOIN calls c ON c.execution_id = e.id \
+             WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.opening LIKE '%[' || $2 || ']%')",
+            &[person.into(), memory.into()],
+        )
+        .await
+}
+
+/// Empties the first messages of every ended turn that knew a memory.
+pub fn hide_from_traces(batch: &mut Batch, person: &PersonId, memory: &MemoryId) {
+    batch.run(
+        "UPDATE calls SET opening = NULL WHERE opening LIKE '%[' || $1 || ']%' \
+         AND execution_id IN (SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
+         WHERE t.person_id = $2 AND t.ended_at IS NOT NULL)",
+        [memory.into(), person.into()],
+    );
+}
+
+/// Lets no model see a turn's texts any more; in a room, a turn of that room only. A summary that was made from it goes,
+/// and so do the first messages of later turns, which may repeat it.
 pub fn forget_turn(batch: &mut Batch, here: Option<&Conversation>, turn: i64, now: i64) {
     let room = here.filter(|here| here.shared != 0).map(|here| here.id.to_string()).unwrap_or_default();
     batch.run(
@@ -98,6 +128,12 @@ pub fn forget_turn(batch: &mut Batch, here: Option<&Conversation>, turn: i64, no
     batch.run(
         "UPDATE conversations SET summary = '', summary_taint = '' WHERE compacted_to >= $1 \
          AND id = (SELECT conversation_id FROM turns WHERE seq = $1) AND ($2 = '' OR id = $2)",
+        [turn.into(), (&room).into()],
+    );
+    batch.run(
+        "UPDATE calls SET opening = NULL WHERE opening IS NOT NULL AND execution_id IN (SELECT e.id FROM turns f \
+         JOIN turns t ON t.conversation_id = f.conversation_id AND t.seq > f.seq JOIN executions e ON e.turn_id = t.id \
+         WHERE f.seq = $1 AND t.ended_at IS NOT NULL AND ($2 = '' OR f.conversation_id = $2))",
         [turn.into(), (&room).into()],
     );
 }

@@ -114,6 +114,7 @@ pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, orig
             origin.strength.into(),
         ],
     );
+    say(batch, &due.person_id, &origin.memory_id, &origin.turn_id);
 }
 
 /// Counts that a memory was said again, so many times.
@@ -121,6 +122,23 @@ pub fn strengthen(batch: &mut Batch, memory: &MemoryId, times: i64) {
     batch.run(
         "UPDATE memory_origins SET strength = strength + $1 WHERE memory_id = $2",
         [times.into(), memory.into()],
+    );
+}
+
+/// Notes that a turn says a memory, so that it is forgotten with it.
+pub fn say(batch: &mut Batch, person: &PersonId, memory: &MemoryId, turn: &TurnId) {
+    batch.run(
+        "INSERT INTO memory_turns (memory_id, person_id, turn_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        [memory.into(), person.into(), turn.into()],
+    );
+}
+
+/// Notes that the turns that say a memory also say the one that takes its place.
+pub fn pass_on(batch: &mut Batch, from: &MemoryId, to: &MemoryId) {
+    batch.run(
+        "INSERT INTO memory_turns (memory_id, person_id, turn_id) SELECT $1, person_id, turn_id FROM memory_turns \
+         WHERE memory_id = $2 ON CONFLICT DO NOTHING",
+        [to.into(), from.into()],
     );
 }
 

@@ -15,10 +15,14 @@ pub async fn want(store: &Store, model: Option<&str>) -> Result<(), StoreError> 
         return Ok(());
     }
     let mut batch = Batch::new();
-    batch.run("DELETE FROM vector_models", []);
+    batch.run("DELETE FROM vector_models WHERE model <> $1", [model.unwrap_or_default().into()]);
     match model {
         Some(model) => {
-            batch.run("INSERT INTO vector_models (model) VALUES ($1)", [model.into()]);
+            batch.run(
+                "INSERT INTO vector_models (model, made, gone) SELECT $1, coalesce(max(made), 0), $2 \
+                 FROM search_vectors WHERE true ON CONFLICT DO NOTHING",
+                [model.into(), store.now().into()],
+            );
             // All, because some may have been left out meanwhile.
             batch.run(
                 "INSERT INTO search_vectors (document, model, vector) \
@@ -79,19 +83,38 @@ pub async fn counts(store: &Store, model: &str) -> Result<(i64, i64), StoreError
     Ok((store.count(MADE, &[model.into()]).await?, store.count(PENDING, &[model.into()]).await?))
 }
 
-/// Keeps a text's vector, unless the text is gone; empty if the model refuses the text.
-pub fn keep(batch: &mut Batch, document: i64, model: &str, vector: &[u8]) {
-    batch.run(
-        "UPDATE search_vectors SET model = $1, vector = $2 WHERE document = $3",
-        [model.into(), BASE64_STANDARD.encode(vector).into(), document.into()],
-    );
+/// Keeps the vectors of some texts, except of those that are gone; an empty one if the model refuses the text.
+pub fn keep<'a>(batch: &mut Batch, model: &str, made: impl IntoIterator<Item = (i64, &'a [u8])>) {
+    batch.run("UPDATE vector_models SET made = made + 1 WHERE model = $1", [model.into()]);
+    for (document, vector) in made {
+        batch.run(
+            "UPDATE search_vectors SET model = $1, vector = $2, \
+             made = (SELECT coalesce(max(made), 0) FROM vector_models) WHERE document = $3",
+            [model.into(), BASE64_STANDARD.encode(vector).into(), document.into()],
+        );
+    }
 }
 
-/// The vectors of the newest texts of a space, with their texts' numbers.
+/// What vectors there are: who has read them for one version knows whether they are still the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRow)]
+pub struct Version {
+    /// Grows with every write of vectors, each of which has the number of its write.
+    pub made: i64,
+    /// Is another one after vectors went.
+    pub gone: i64,
+}
+
+/// The version of a model's vectors; none if they aren't wanted any more.
+pub async fn version(store: &Store, model: &str) -> Result<Option<Version>, StoreError> {
+    store.first("SELECT made, gone FROM vector_models WHERE model = $1", &[model.into()]).await
+}
+
+/// The vectors of the newest texts of a space that were made after a write, with their texts' numbers.
 pub async fn of_space(
     store: &Store,
     space: i64,
     model: &str,
+    after: i64,
     newest: i64,
 ) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
     // As one text: a row each would take longer than the search.
@@ -99,9 +122,9 @@ pub async fn of_space(
         .first(
             "SELECT string_agg(f.document || ' ' || f.vector, ',') FROM \
              (SELECT v.document, v.vector FROM search_words w JOIN search_vectors v ON v.document = w.document \
-              WHERE w.space = $1 AND w.word = '#' AND v.model = $2 AND v.vector <> '' \
-              ORDER BY w.document DESC LIMIT $3 + 0) AS f",
-            &[space.into(), model.into(), newest.into()],
+              WHERE w.space = $1 AND w.word = '#' AND v.model = $2 AND v.made > $3 AND v.vector <> '' \
+              ORDER BY w.document DESC LIMIT $4 + 0) AS f",
+            &[space.into(), model.into(), after.into(), newest.into()],
         )
         .await?;
     let all = all.and_then(|(all,)| all).unwrap_or_default();

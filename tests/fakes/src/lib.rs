@@ -2,6 +2,7 @@
 
 pub mod cloud;
 pub mod conformance;
+pub mod dates;
 pub mod dav_server;
 pub mod discord;
 pub mod embeddings;
