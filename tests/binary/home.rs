@@ -2,7 +2,7 @@
 
 use adjutant_fakes::dates;
 use adjutant_fakes::embeddings::FakeEmbeddings;
-use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use adjutant_fakes::model::{FakeModel, Reply, has_tool};
 use adjutant_fakes::telegram::{BOT_NAME, FakeTelegram};
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use crate::gateway::{Gateway, wait_until};
 use crate::process::Home;
 
 /// Dispatches a skill that needs no model.
-fn direct(skill: &str, arguments: &Value) -> Reply {
-    let dispatch = json!({"agent_id": skill, "mission": skill, "skills": [skill], "arguments": arguments});
+fn direct(agent: &str, skill: &str, arguments: &Value) -> Reply {
+    let dispatch = json!({"agent_id": agent, "mission": skill, "skills": [skill], "arguments": arguments});
     Reply::call("dispatch_agent", &dispatch)
 }
 
@@ -19,7 +19,8 @@ fn direct(skill: &str, arguments: &Value) -> Reply {
 /// attempt shows.
 fn answer(request: &Value) -> Reply {
     let everything = request["messages"].to_string();
-    let last = last_message(request);
+    let last = request["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
+    let last = last.and_then(Value::as_str).unwrap_or_default();
     if everything.contains("Below are messages that one person wrote") {
         let fact = json!({"message": 1, "quote": "We moved to Lyon last week", "kind": "fact", "topic": "home town",
             "fact": "Ada moved to Lyon in March 2026"});
@@ -29,14 +30,14 @@ fn answer(request: &Value) -> Reply {
     if !has_tool(request, "dispatch_agent") {
         return Reply::text("OK.");
     }
-    match &*last {
-        "why?" => return direct("memory.search", &json!({"query": "home town"})),
-        "forget where I live" => return direct("memory.forget", &json!({"query": "where I live"})),
+    match last {
+        "why?" => return direct("look", "memory.search", &json!({"query": "home town"})),
+        "forget where I live" => return direct("try", "memory.forget", &json!({"query": "where I live"})),
         _ => {}
     }
     let hint = last.split_once("If one of these is meant").and_then(|(_, list)| list.split_once('['));
     if let Some((id, _)) = hint.and_then(|(_, rest)| rest.split_once(']')) {
-        return direct("memory.forget", &json!({"id": id}));
+        return direct("forget", "memory.forget", &json!({"id": id}));
     }
     if last.contains("We moved to Lyon last week") && last.contains("2026-03-14") {
         return Reply::text("Because you wrote on 14 March: We moved to Lyon last week.");
