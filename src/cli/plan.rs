@@ -123,7 +123,11 @@ async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan), CliErro
         let beginning = one_line(beginning);
         return Err(CliError::plain(format!("several plans begin with '{beginning}'; write more of the id")));
     }
-    let row = found.swap_remove(0);
+    let mut row = found.swap_remove(0);
+    // Of a plan that runs, the version that its person agreed to.
+    if let Some(run) = runs::by_id(store, &row.id).await? {
+        row = runs::plan_of(store, &run).await?.unwrap_or(row);
+    }
     let plan = serde_json::from_str(&row.body);
     let gone = |_| CliError::plain(format!("plan {} was emptied, as [retention] says", row.id));
     Ok((row.clone(), plan.map_err(gone)?))
@@ -131,12 +135,18 @@ async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan), CliErro
 
 async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
     let (row, plan) = find(store, beginning).await?;
+    let newest = runs::plan(store, &row.id).await?.map_or(row.version, |newest| newest.version);
     let workflow = plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain(wording::plans::GONE))?;
     let mut text = format!("{}  version {}\n\n", row.id, row.version);
     text.push_str(&plans::for_terminal(&plan, &row.goal, &workflow));
     text.push_str("\n\n");
     match (state(store, &row).await?, runs::by_id(store, &row.id).await?) {
-        (_, Some(run)) => text.push_str(&reports::report(store, &run).await?.text(columns())),
+        (_, Some(run)) => {
+            text.push_str(&reports::report(store, &run).await?.text(columns()));
+            if run.ended_at.is_none() && newest > row.version {
+                text.push_str("\nA step failed. A changed rest waits for its person's answer.\n");
+            }
+        }
         (State::Waits, None) => text.push_str("It waits for its person's answer.\n"),
         (State::Dropped | State::Ran, None) => text.push_str("It was dropped. Nothing was done.\n"),
     }

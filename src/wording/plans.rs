@@ -25,6 +25,20 @@ pub(super) fn label(answer: &Answer) -> &'static str {
 /// Below a plan.
 pub const ASK: &str = "Nothing runs before you choose. Answer “run”, “cancel”, or for example “change: without the invitation”.";
 
+/// Below a changed rest.
+pub const ASK_REST: &str = "Nothing more runs before you choose. Answer “run”, “cancel” to end the plan here, or for example “change: \
+                            without the invitation”.";
+
+/// In the report of a plan whose rest wasn't wanted.
+pub const REST_CANCELLED: &str = "you didn't want the changed rest, so the plan ended here";
+
+/// In the report of a plan about whose rest nobody decided.
+pub const REST_EXPIRED: &str =
+    "nobody answered in time whether the changed rest should run, so the plan ended here";
+
+/// In the report of a plan that the planner gave up.
+pub const NO_REST: &str = "the planner sees no other way to go on";
+
 /// After Change.
 pub const WHAT_TO_CHANGE: &str = "What should change?";
 
@@ -89,6 +103,24 @@ pub fn change(plan: &str, wish: &str) -> String {
     format!(
         "There is a plan already. The person wants it changed: {wish}\nChange what they want, keep the rest as it is, and \
          answer with the whole changed plan, as one JSON object.\nThe plan so far:\n{plan}"
+    )
+}
+
+/// What the planner is told when a step has failed: what is done, what failed, and what was to come.
+pub fn rest(done: &str, failed: &str, open: &str) -> String {
+    let listed = |title: &str, steps: &str| match steps.is_empty() {
+        true => String::new(),
+        false => format!("\n{title}:{steps}"),
+    };
+    format!(
+        "This plan is under way already, and it can't go on as it was, because a step failed. Plan only what is still to be \
+         done, so that the goal is reached another way, or as far as it can be. What is done stays: don't repeat it; name \
+         it in depends_on where its result is needed. A step that stays as it was keeps its id and its words; one that \
+         depended on a failed step needs another depends_on. The person will see the difference and decide. If nothing \
+         sensible is left to do, answer with \"steps\": [].{}{}{}",
+        listed("Done", done),
+        listed("Failed", failed),
+        listed("Not begun", open),
     )
 }
 

@@ -61,6 +61,19 @@ impl<'a> Program<'a> {
         self.ask(&json!({"id": id, "press": button}))
     }
 
+    /// Waits for a message that says this, from whichever process.
+    pub(crate) fn sees(&mut self, part: &str) -> Value {
+        loop {
+            let says = |it: &&Value| it["text"].as_str().is_some_and(|text| text.contains(part));
+            if let Some(said) = self.heard().find(says) {
+                return said.clone();
+            }
+            if self.chat.next().is_none() {
+                self.start_again();
+            }
+        }
+    }
+
     /// Exits cleanly. Returns how often each id was answered, and whether the process had died.
     pub(crate) fn finish(mut self) -> (BTreeMap<String, usize>, bool) {
         let (mut status, mut stderr) = self.chat.finish();
@@ -115,7 +128,7 @@ const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
 /// That of agents below agents, tested by `tree_crashes.rs`.
 const TREE: &str = "delegated";
 /// Those of a plan, tested by `plan_crashes.rs`.
-const PLAN: &str = "plan-made reviewed";
+const PLAN: &str = "plan-made rest-changed reviewed";
 /// Those of a voice note, tested by `voice.rs`.
 const VOICE: &str = "speech-made voice-downloaded voice-heard voice-transcribed";
 /// Those of a mail, tested by `groupware.rs`.

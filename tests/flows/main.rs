@@ -28,6 +28,7 @@ mod models;
 mod notes;
 mod parallel;
 mod pause;
+mod plan_rests;
 mod plans;
 mod platform;
 mod prompts;

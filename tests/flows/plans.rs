@@ -15,12 +15,12 @@ use crate::scripted::{Reply, Scripted, Who, has_results, text};
 
 const GOAL: &str = "/plan prepare the board meeting: find the three figures, add a task for the room";
 
-fn step(id: &str, role: &str, skills: &[&str], needs: &[&str]) -> Value {
+pub(crate) fn step(id: &str, role: &str, skills: &[&str], needs: &[&str]) -> Value {
     json!({"id": id, "task": format!("do {id}"), "role": role, "skills": skills, "depends_on": needs,
            "success_criteria": format!("{id} is there")})
 }
 
-fn plan_of(steps: &[Value]) -> Reply {
+pub(crate) fn plan_of(steps: &[Value]) -> Reply {
     let data = json!({"steps": steps, "uncertain": ["which year"], "will_ask": ["whether to add the task"]});
     text(json!({"summary": "A plan.", "data": data}).to_string())
 }
@@ -31,7 +31,7 @@ fn two_steps() -> Reply {
 }
 
 /// Whose request it is, by the role's own words.
-fn is_role(request: &Request, role: &str) -> bool {
+pub(crate) fn is_role(request: &Request, role: &str) -> bool {
     let first = &request.messages[0].text;
     first.starts_with(&format!("You are a {role}.")) || first.starts_with(&format!("You are an {role}."))
 }
@@ -46,7 +46,7 @@ fn works(request: &Request) -> Reply {
     }
 }
 
-fn verdict(steps: &[(&str, bool, &str)]) -> Reply {
+pub(crate) fn verdict(steps: &[(&str, bool, &str)]) -> Reply {
     let steps: Vec<Value> = steps
         .iter()
         .map(|(id, fulfilled, reason)| json!({"id": id, "fulfilled": fulfilled, "reason": reason}))
@@ -56,17 +56,17 @@ fn verdict(steps: &[(&str, bool, &str)]) -> Reply {
     text(json!({"summary": "Judged.", "data": data}).to_string())
 }
 
-async fn report(app: &TestApp, heard: &Heard) -> Report {
+pub(crate) async fn report(app: &TestApp, heard: &Heard) -> Report {
     let runs = runs::of_turn(app.store(), &heard.turn.as_deref().unwrap().into()).await.unwrap();
     serde_json::from_str(runs[0].report.as_deref().expect("a report")).unwrap()
 }
 
-async fn tasks(app: &TestApp) -> i64 {
+pub(crate) async fn tasks(app: &TestApp) -> i64 {
     app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
 }
 
 /// A script whose planner, workers and reviewer are these.
-fn script(
+pub(crate) fn script(
     planner: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     works: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     reviewer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
@@ -142,7 +142,7 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     app.ends_well().await;
 }
 
-fn without_time(text: &str) -> String {
+pub(crate) fn without_time(text: &str) -> String {
     let ms = regex::Regex::new(r"\d+ ms|\d+\.\d+ s").unwrap();
     ms.replace_all(without_receipts(text), "1 ms").into_owned()
 }
@@ -265,7 +265,10 @@ async fn effects_in_a_plan_are_asked_for_and_a_no_ends_it() {
     let end = app.presses("ada", &asked, "Reject").await;
     let report = report(&app, &end).await;
     assert_eq!((report.run.status, tasks(&app).await), (RunStatus::Failed, 0), "{}", end.text);
-    assert!(app.requests(Who::Agent).iter().all(|request| !is_role(request, "reviewer")));
+    let requests = app.requests(Who::Agent);
+    assert!(requests.iter().all(|request| !is_role(request, "reviewer")));
+    // Nobody plans around a no.
+    assert_eq!(requests.iter().filter(|request| is_role(request, "planner")).count(), 1);
     app.ends_well().await;
 }
 

@@ -65,6 +65,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     ddd9befab921 migrations/postgres/0017_plans.sql
     3832489bd8af migrations/postgres/0020_vectors.sql
     d366c7d064e0 migrations/postgres/0021_statements.sql
+    012c604c6330 migrations/postgres/0023_plan_rest.sql
     eed53083056c migrations/postgres/0026_forgetting.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
@@ -85,6 +86,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     54e83361c83d migrations/sqlite/0017_plans.sql
     3970c3c8f525 migrations/sqlite/0020_vectors.sql
     169e57e4eb3a migrations/sqlite/0021_statements.sql
+    012c604c6330 migrations/sqlite/0023_plan_rest.sql
     f6a4e7158756 migrations/sqlite/0026_forgetting.sql
     ");
 }

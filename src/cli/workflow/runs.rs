@@ -145,6 +145,7 @@ mod tests {
             outputs: None,
             started_at: app.store.now(),
             ended_at: None,
+            plan_version: None,
         };
         app.write(|batch| runs::insert(batch, &row)).await;
     }

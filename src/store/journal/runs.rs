@@ -34,13 +34,15 @@ pub struct RunRow {
     pub started_at: i64,
     /// When it ended.
     pub ended_at: Option<i64>,
+    /// The version of its plan that it runs, if it was planned.
+    pub plan_version: Option<i64>,
 }
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, report, outputs, started_at, \
-             ended_at FROM runs ",
+             ended_at, plan_version FROM runs ",
             $rest
         )
     };
@@ -49,8 +51,8 @@ macro_rules! select {
 /// Adds a run.
 pub fn insert(batch: &mut Batch, row: &RunRow) {
     batch.run(
-        "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9)",
+        "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at, \
+         plan_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10)",
         [
             (&row.id).into(),
             (&row.turn_id).into(),
@@ -61,7 +63,16 @@ pub fn insert(batch: &mut Batch, row: &RunRow) {
             row.rerun_of.clone().into(),
             row.seed.clone().into(),
             row.started_at.into(),
+            row.plan_version.into(),
         ],
+    );
+}
+
+/// Lets a run go on with another version of its plan.
+pub fn change(batch: &mut Batch, id: &ExecutionId, text: &str, plan_version: i64) {
+    batch.run(
+        "UPDATE runs SET text = $1, plan_version = $2 WHERE id = $3 AND ended_at IS NULL",
+        [text.into(), plan_version.into(), id.into()],
     );
 }
 
@@ -169,6 +180,23 @@ pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
 /// The newest version of a plan.
 pub async fn plan(store: &Store, id: &ExecutionId) -> Result<Option<PlanRow>, StoreError> {
     store.first(select_plan!("WHERE p.id = $1 ORDER BY p.version DESC LIMIT 1"), &[id.into()]).await
+}
+
+/// A version of a plan.
+pub async fn plan_version(
+    store: &Store,
+    id: &ExecutionId,
+    version: i64,
+) -> Result<Option<PlanRow>, StoreError> {
+    store.first(select_plan!("WHERE p.id = $1 AND p.version = $2"), &[id.into(), version.into()]).await
+}
+
+/// The version of its plan that a run is of; none if it wasn't planned.
+pub async fn plan_of(store: &Store, run: &RunRow) -> Result<Option<PlanRow>, StoreError> {
+    match run.plan_version {
+        Some(version) => plan_version(store, &run.id, version).await,
+        None => plan(store, &run.id).await,
+    }
 }
 
 /// The newest plans whose ids begin with a text, each in its newest version.

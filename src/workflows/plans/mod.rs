@@ -2,19 +2,24 @@
 //!
 //! - A planner's answer is text of a model: it is checked as a workflow of a file is, and its size is bounded.
 //! - What a person is shown is what runs: the workflow is made of the stored plan and nothing else.
+//! - After a failed step the planner may plan the rest anew. What is done stays as it is, and the person is asked again.
 
+mod difference;
 mod file;
 mod reading;
 mod shown;
 
 use serde::{Deserialize, Serialize};
 
+pub use difference::difference;
 pub use file::workflow;
-pub use reading::{PlanContext, read};
+pub use reading::{Kept, PlanContext, read};
 pub use shown::{for_chat, for_terminal};
 
 /// More steps are refused: nobody reads them before saying yes.
 pub const MAX_STEPS: usize = 20;
+/// How often the rest of a plan may change while it runs.
+pub const MAX_CHANGES: usize = 2;
 /// A longer goal is refused, in bytes.
 pub const MAX_GOAL: usize = 4_000;
 /// The role that makes plans.
@@ -35,9 +40,53 @@ pub struct Plan {
     /// What the person will be asked while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub will_ask: Vec<String>,
-    /// What it may take.
+    /// What it may take: all of it, or the rest that changed last.
     #[serde(default)]
     pub forecast: Forecast,
+    /// What was changed while it ran, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A rest that came instead of another one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The steps that failed.
+    pub failed: Vec<FailedStep>,
+    /// The steps that had not begun and were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// The steps that are new.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+    /// The steps that are still to be done as they were planned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub as_planned: Vec<String>,
+    /// What the plan before it was to take.
+    pub planned: Forecast,
+}
+
+impl Change {
+    /// The steps of the plan before it that didn't come to their end.
+    pub fn before(&self) -> impl Iterator<Item = &String> {
+        self.failed.iter().map(|failed| &failed.id).chain(&self.left_out)
+    }
+}
+
+/// A step that failed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailedStep {
+    /// Its id.
+    pub id: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Plan {
+    /// What the plan was to take when its person first agreed to it.
+    pub fn first_forecast(&self) -> Forecast {
+        self.changes.first().map_or(self.forecast, |change| change.planned)
+    }
 }
 
 /// A step of a plan.

@@ -1,6 +1,6 @@
 //! A planner's answer as a plan, or what is wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -19,6 +19,15 @@ const MAX_TEXT: usize = 4_000;
 /// More errors at once don't help.
 const MAX_ERRORS: usize = 10;
 
+/// What a plan for the rest of another one keeps of that.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// The steps that are done.
+    pub done: Vec<PlanStep>,
+    /// The ids of all steps that have begun. No new step can have one of them.
+    pub begun: BTreeSet<String>,
+}
+
 /// What a plan is checked against.
 pub struct PlanContext<'a> {
     /// The skills and the workflows.
@@ -29,9 +38,12 @@ pub struct PlanContext<'a> {
     pub offered: &'a BTreeMap<String, Effects>,
     /// The turn's limits.
     pub limits: &'a Limits,
+    /// What stays of the plan that is changed; none for a whole plan.
+    pub kept: Option<&'a Kept>,
 }
 
-/// The plan in a planner's answer, or its errors as sentences for the planner.
+/// The plan in a planner's answer, or its errors as sentences for the planner. A plan for a rest begins with the steps
+/// that are done; it has no others if the planner wants nothing more done.
 pub fn read(
     text: &str,
     answer: Option<&Answer>,
@@ -45,6 +57,7 @@ pub fn read(
     };
     let steps = given["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
     match steps.len() {
+        0 if context.kept.is_some() => {}
         0 => return Err(one("`steps` is empty: a plan has at least one step")),
         1..=MAX_STEPS => {}
         many => {
@@ -62,6 +75,10 @@ pub fn read(
         .zip(steps)
         .filter_map(|(number, step)| self::step(number, step, context, &mut errors))
         .collect();
+    let steps = match context.kept {
+        Some(kept) => behind(kept, steps),
+        None => steps,
+    };
     for (at, step) in steps.iter().enumerate() {
         if steps[..at].iter().any(|other| other.id == step.id) {
             errors.push(format!("there are two steps called '{}'", step.id));
@@ -77,13 +94,32 @@ pub fn read(
         will_ask: texts(&given["will_ask"]),
         ..Plan::default()
     };
-    if errors.is_empty() {
+    if errors.is_empty() && !plan.steps.is_empty() {
         let yaml = file::yaml(&plan, goal);
         let (_, problems) = crate::workflows::check(&format!("{name}.yaml"), &yaml, &context.check);
         errors.extend(problems.iter().map(|problem| one_line(&problem.message)));
     }
     errors.truncate(MAX_ERRORS);
     if errors.is_empty() { Ok(plan) } else { Err(errors) }
+}
+
+/// The steps behind those that are done. A planner may repeat these, and may give a step that failed its id again.
+fn behind(kept: &Kept, mut steps: Vec<PlanStep>) -> Vec<PlanStep> {
+    steps.retain(|step| kept.done.iter().all(|done| done.id != step.id));
+    let mut taken: BTreeSet<String> = kept.begun.iter().cloned().collect();
+    taken.extend(steps.iter().map(|step| step.id.clone()));
+    for at in 0..steps.len() {
+        let old = steps[at].id.clone();
+        if !kept.begun.contains(&old) {
+            continue;
+        }
+        let new = (2..).map(|n| format!("{old}_{n}")).find(|id| !taken.contains(id)).unwrap_or_default();
+        taken.insert(new.clone());
+        steps[at].id.clone_from(&new);
+        let needs = steps.iter_mut().flat_map(|step| &mut step.depends_on);
+        needs.filter(|need| **need == old).for_each(|need| need.clone_from(&new));
+    }
+    kept.done.iter().cloned().chain(steps).collect()
 }
 
 fn has_steps(value: &Value) -> bool {

@@ -1,6 +1,6 @@
 //! A plan as a person reads it before saying yes.
 
-use super::{Forecast, Plan};
+use super::{Forecast, Plan, PlanStep};
 use crate::trace::text::{count, cut, one_line};
 use crate::workflows::Workflow;
 use crate::workflows::view::draw;
@@ -12,17 +12,20 @@ const LONGEST: usize = 400;
 const MOST_LINES: usize = 10;
 
 /// How a plan is written for a place.
-struct Style {
-    bold: fn(&str) -> String,
+pub(super) struct Style {
+    pub(super) bold: fn(&str) -> String,
     quote: fn(&str) -> String,
-    draw: fn(&Workflow) -> String,
+    pub(super) draw: fn(&Workflow) -> String,
 }
+
+/// For a chat, as Markdown.
+pub(super) const CHAT: Style =
+    Style { bold: |text| format!("**{text}**"), quote: escaped, draw: draw::for_chat };
 
 /// The plan, as Markdown for a chat.
 pub fn for_chat(plan: &Plan, goal: &str, workflow: &Workflow, is_changed: bool) -> String {
     let title = if is_changed { "Changed plan" } else { "Plan" };
-    let style = Style { bold: |text| format!("**{text}**"), quote: escaped, draw: draw::for_chat };
-    text(title, plan, goal, workflow, &style)
+    text(title, plan, goal, workflow, &CHAT)
 }
 
 /// The plan for a terminal.
@@ -37,27 +40,49 @@ pub fn for_terminal(plan: &Plan, goal: &str, workflow: &Workflow) -> String {
 
 /// What it is for, its drawing, its steps, and what it may take.
 fn text(title: &str, plan: &Plan, goal: &str, workflow: &Workflow, style: &Style) -> String {
-    let line = |text: &str| (style.quote)(&cut(&one_line(text), LONGEST));
-    let head = (style.bold)(&format!("{title}: {}", line(goal)));
+    let head = (style.bold)(&format!("{title}: {}", style.line(goal)));
     let mut text = format!("{head}\n\n{}\n", (style.draw)(workflow).trim_end());
     for (number, step) in (1..).zip(&plan.steps) {
-        let (id, role) = ((style.bold)(&line(&step.id)), line(&step.role));
-        text.push_str(&format!("\n{number}. {id} ({role}): {}", line(&step.task)));
-        text.push_str(&format!("\n   Done when: {}", line(&step.success_criteria)));
+        text.push_str(&format!("\n{number}. {}", style.step(step)));
     }
-    for (title, lines) in [("Uncertain", &plan.uncertain), ("You'll be asked", &plan.will_ask)] {
-        if !lines.is_empty() {
-            let lines: Vec<String> =
-                lines.iter().take(MOST_LINES).map(|text| format!("- {}", line(text))).collect();
-            text.push_str(&format!("\n\n{}\n{}", (style.bold)(title), lines.join("\n")));
-        }
-    }
-    text.push_str(&format!("\n\n{}", takes(&plan.forecast)));
+    text.push_str(&style.notes(plan));
+    text.push_str(&format!("\n\nIt takes {}.", takes(&plan.forecast)));
     text
 }
 
-/// What it takes, in a sentence.
-fn takes(forecast: &Forecast) -> String {
+impl Style {
+    /// A text of a plan, in one line.
+    pub(super) fn line(&self, text: &str) -> String {
+        (self.quote)(&cut(&one_line(text), LONGEST))
+    }
+
+    /// A step with what it does.
+    pub(super) fn short(&self, step: &PlanStep) -> String {
+        let id = (self.bold)(&self.line(&step.id));
+        format!("{id} ({}): {}", self.line(&step.role), self.line(&step.task))
+    }
+
+    /// The same, and when it is done.
+    pub(super) fn step(&self, step: &PlanStep) -> String {
+        format!("{}\n   Done when: {}", self.short(step), self.line(&step.success_criteria))
+    }
+
+    /// What is uncertain, and what will be asked.
+    pub(super) fn notes(&self, plan: &Plan) -> String {
+        let mut text = String::new();
+        for (title, lines) in [("Uncertain", &plan.uncertain), ("You'll be asked", &plan.will_ask)] {
+            if !lines.is_empty() {
+                let lines: Vec<String> =
+                    lines.iter().take(MOST_LINES).map(|text| format!("- {}", self.line(text))).collect();
+                text.push_str(&format!("\n\n{}\n{}", (self.bold)(title), lines.join("\n")));
+            }
+        }
+        text
+    }
+}
+
+/// What it takes, as the end of a sentence.
+pub(super) fn takes(forecast: &Forecast) -> String {
     let range = |(least, most): (u64, u64)| match least == most {
         true => rounded(least),
         false => format!("{} to {}", rounded(least), rounded(most)),
@@ -68,7 +93,7 @@ fn takes(forecast: &Forecast) -> String {
         Some((least, most)) => format!("${least:.2} to ${most:.2}"),
     };
     format!(
-        "It takes {} agents, the reviewer at the end among them, {} model calls, {} skill calls, {} tokens, {cost}.",
+        "{} agents, the reviewer at the end among them, {} model calls, {} skill calls, {} tokens, {cost}",
         range(forecast.agents),
         range(forecast.model_calls),
         range(forecast.skill_calls),

@@ -21,7 +21,7 @@ fn read(text: &str) -> Result<Plan, Vec<String>> {
     let offered: BTreeMap<String, Effects> =
         skills.map(|skill| (skill.name.clone(), Effects::Read)).collect();
     let check = CheckContext { skills: &SKILLS, approval: &approval, workflows: &[] };
-    let context = PlanContext { check, roles: &ROLES, offered: &offered, limits: &limits };
+    let context = PlanContext { check, roles: &ROLES, offered: &offered, limits: &limits, kept: None };
     super::read(text, None, ("board-meeting", "prepare the board meeting"), &context)
 }
 

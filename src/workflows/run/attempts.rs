@@ -265,6 +265,11 @@ impl Run<'_> {
             warnings.push(format!("{} ended early: its {used} were used up", assignment.worker.name()));
         }
         if let Some(error) = report.error.as_ref().filter(|_| report.bailout.is_none()) {
+            // What comes next would build on it, and the rest of a plan can be changed.
+            if self.can_change() && error.kind != ErrorKind::Rejected {
+                let skill = error.skill.iter().map(|skill| format!("{skill}: ")).collect::<String>();
+                return Err(format!("{skill}{}", error.message).into());
+            }
             warnings.push(format!("{} did only a part: {}", assignment.worker.name(), error.message));
         }
         let outside = report.untrusted.then(|| report.execution.to_string());

@@ -1,6 +1,6 @@
 //! Ending a run: its report, and all its open rows closed in one commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_chat::AgentProgress;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use crate::skills::call::CallError;
 use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::{StoreError, questions, runs};
 use crate::workflows::definition::StepKind;
+use crate::workflows::plans::Plan;
 use crate::workflows::view::report::{Report, RunReport, StepReport, StepStatus, count};
 use crate::workflows::view::status::{is_by_agents, workers};
 
@@ -178,7 +179,11 @@ impl Run<'_> {
         warnings.extend(fatal);
         warnings.extend(self.state.review_warnings());
         let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step));
-        let units = by_agents.flat_map(|step| self.state.rows_of(&step.id));
+        let changes = self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default();
+        let before = changes.iter().flat_map(|change| change.before());
+        let is_gone = |id: &&String| self.workflow.steps.iter().all(|step| step.id != **id);
+        let ids: BTreeSet<&String> = by_agents.map(|step| &step.id).chain(before.filter(is_gone)).collect();
+        let units = ids.into_iter().flat_map(|id| self.state.rows_of(id));
         let agents = units.filter(|row| row.direct == 0).count();
         Report {
             run: RunReport {
@@ -194,7 +199,8 @@ impl Run<'_> {
                 duration_ms: now - self.kept.started_at,
                 output: plain(&self.output()),
                 warnings,
-                forecast: self.plan.as_ref().map(|plan| plan.forecast),
+                forecast: self.plan.as_ref().map(Plan::first_forecast),
+                changes,
                 spent: None,
             },
             steps,

@@ -19,6 +19,11 @@ pub(crate) fn review(round: u32) -> String {
     attempt("final-review", round)
 }
 
+/// The key of the planner's work on a version of the run's plan. No step can be called like this.
+pub(crate) fn plan(version: i64, number: u32) -> String {
+    attempt(&format!("plan-{version}"), number)
+}
+
 /// Which attempt a key is.
 pub(crate) fn number(key: &str) -> u32 {
     key.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)

@@ -8,6 +8,8 @@
 //! - A step starts as soon as all its dependencies have ended; the configuration and the file limit how many run at once.
 //! - Once a limit has tripped nothing new starts; running work finishes, then the run is held.
 //! - Work that may have happened is never tried again, nor work that a person rejected.
+//! - A step of a plan that fails lets those at work end. Then the planner may plan the rest anew; after a yes the run begins
+//!   again with the changed plan, in which what is done is found in the journal.
 //! - The run's row in `runs` and all its open rows are closed in one commit.
 //!
 //! Races: an answer that arrives while other steps run wakes the waiting steps; one that arrives as the run goes to sleep is
@@ -23,6 +25,7 @@ pub(crate) mod keys;
 mod output;
 mod plan;
 mod questions;
+mod rest;
 mod review;
 mod start;
 mod state;
@@ -154,6 +157,8 @@ enum Walk {
     Ended,
     /// The run timed out.
     TimedOut,
+    /// The rest of its plan has changed.
+    Changed,
     /// It goes on later.
     Stopped(Stop),
 }
@@ -173,6 +178,8 @@ struct Run<'r> {
     workflow: Workflow,
     /// The plan that it was made of, if it was in no file.
     plan: Option<Plan>,
+    /// The plan's version.
+    version: i64,
     /// What each step does, in a few words.
     titles: Vec<String>,
     zone: Tz,
@@ -209,23 +216,26 @@ impl Runner {
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
     ) -> Result<AgentEnd, StoreError> {
-        let run = match self.start(scope, registry, row, request, slots).await {
-            Ok(run) => run,
-            Err(NotStarted::Refused(reason)) => return self.refuse(scope, row, &reason).await,
-            Err(NotStarted::End(end)) => return Ok(end),
-            Err(NotStarted::Store(error)) => return Err(error),
-        };
-        let walk = run.walk_and_review().await;
-        run.show();
-        let end = match walk {
-            Walk::Stopped(Stop::Store(error)) => return Err(error),
-            Walk::Stopped(Stop::Waiting) => AgentEnd::Waiting,
-            Walk::Stopped(Stop::Held(limit)) => AgentEnd::LimitReached(limit),
-            Walk::Stopped(Stop::Until(moment)) => AgentEnd::Asleep(moment),
-            walk => return run.end(&walk).await,
-        };
-        run.keep().await?;
-        Ok(end)
+        loop {
+            let run = match self.start(scope, registry, row, request, slots.clone()).await {
+                Ok(run) => run,
+                Err(NotStarted::Refused(reason)) => return self.refuse(scope, row, &reason).await,
+                Err(NotStarted::End(end)) => return Ok(end),
+                Err(NotStarted::Store(error)) => return Err(error),
+            };
+            let walk = run.to_the_end().await;
+            run.show();
+            let end = match walk {
+                Walk::Changed => continue,
+                Walk::Stopped(Stop::Store(error)) => return Err(error),
+                Walk::Stopped(Stop::Waiting) => AgentEnd::Waiting,
+                Walk::Stopped(Stop::Held(limit)) => AgentEnd::LimitReached(limit),
+                Walk::Stopped(Stop::Until(moment)) => AgentEnd::Asleep(moment),
+                walk => return run.end(&walk).await,
+            };
+            run.keep().await?;
+            return Ok(end);
+        }
     }
 }
 
@@ -252,8 +262,9 @@ impl Run<'_> {
         let mut answered = self.scope.answered.clone();
         let mut running = FuturesUnordered::new();
         let mut asleep: Vec<(usize, Stop)> = Vec::new();
+        let planner = self.can_change().then(|| keys::plan(self.version + 1, 1));
         loop {
-            for at in self.state.ready() {
+            for at in self.state.ready(planner.as_deref()) {
                 running.push(async move { (at, self.step(at).await) });
             }
             self.show();
@@ -272,7 +283,7 @@ impl Run<'_> {
                     Some((at, Ok(end))) => {
                         let is_fatal = end.is_fatal();
                         self.state.ended(at, end);
-                        if is_fatal {
+                        if is_fatal && !self.can_change() {
                             self.cancel.cancel();
                         }
                     }
@@ -306,7 +317,7 @@ impl Run<'_> {
 
     /// How it goes on when nothing runs any more: the most serious reason why steps stopped.
     fn rest(&self, asleep: Vec<(usize, Stop)>) -> Walk {
-        if self.state.has_failed() {
+        if self.state.has_failed() && !self.can_change() {
             return Walk::Ended;
         }
         let weight = |stop: &Stop| match stop {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::questions::{ask, of_run, question};
+use super::rest::Rest;
 use super::{NotStarted, Runner, keys};
 use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
 use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
@@ -26,55 +27,72 @@ use crate::workflows::{CheckContext, Workflow};
 const MAX_REPEATED: usize = 8_000;
 
 /// What a person says about a version of a plan.
-enum Decision {
+pub(super) enum Decision {
     Run,
     Change(String),
+    Cancel,
+    /// Nobody answered in time.
+    Expired,
+}
+
+/// The version of a plan that is wanted.
+pub(super) struct Wanted<'w> {
+    pub(super) goal: &'w str,
+    pub(super) version: i64,
+    /// The version so far, and how the person wants it changed.
+    pub(super) change: Option<(&'w PlanRow, &'w str)>,
+    /// What is left of the plan, if one runs already.
+    pub(super) rest: Option<&'w Rest>,
 }
 
 impl Runner {
-    /// The workflow of a plan for a goal, once its person wants it to run.
+    /// The workflow of a plan for a goal, and the plan's version, once its person wants it to run.
     pub(super) async fn planned(
         &self,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         goal: &str,
-    ) -> Result<Workflow, NotStarted> {
+    ) -> Result<(Workflow, i64), NotStarted> {
         let Some(kept) = runs::plan(&scope.store, &row.id).await? else {
-            return Err(self.propose(scope, registry, row, goal, None).await?.into());
+            let wanted = Wanted { goal, version: 1, change: None, rest: None };
+            return Err(self.propose(scope, registry, row, &wanted).await?.into());
         };
         match self.decision(scope, row).await? {
             Decision::Change(wish) => {
-                Err(self.propose(scope, registry, row, goal, Some((&kept, &wish))).await?.into())
+                let change = Some((&kept, wish.as_str()));
+                let wanted = Wanted { goal, version: kept.version + 1, change, rest: None };
+                Err(self.propose(scope, registry, row, &wanted).await?.into())
             }
+            Decision::Cancel => {
+                let closing = Closing { result: Some(words::CANCELLED.to_owned()), ..Closing::default() };
+                Err(self.close(scope, row, ExecutionStatus::Completed, closing).await?.into())
+            }
+            Decision::Expired => Err(words::NOBODY_ANSWERED.to_owned().into()),
             Decision::Run => {
                 let plan: Option<Plan> = serde_json::from_str(&kept.body).ok();
                 let workflow = plan.and_then(|plan| plans::workflow(&plan, &kept.goal).ok());
-                workflow.ok_or_else(|| words::GONE.to_owned().into())
+                Ok((workflow.ok_or_else(|| words::GONE.to_owned())?, kept.version))
             }
         }
     }
 
     /// What the person said about the newest version; asks what to change if they only said that.
-    async fn decision(&self, scope: &Scope, row: &ExecutionRow) -> Result<Decision, NotStarted> {
+    pub(super) async fn decision(&self, scope: &Scope, row: &ExecutionRow) -> Result<Decision, NotStarted> {
         let asked = of_run(scope, row).await?;
         let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
         let Some(at) = asked.iter().rposition(is_plan) else { return Err(AgentEnd::Waiting.into()) };
-        let wish = match answer(&asked[at])? {
+        let Some(said) = answer(&asked[at])? else { return Ok(Decision::Expired) };
+        let wish = match said {
             Answer::Approve => return Ok(Decision::Run),
-            Answer::Reject => {
-                let closing = Closing { result: Some(words::CANCELLED.to_owned()), ..Closing::default() };
-                return Err(self.close(scope, row, ExecutionStatus::Completed, closing).await?.into());
-            }
+            Answer::Reject => return Ok(Decision::Cancel),
             other => other.wish().unwrap_or_default(),
         };
         if !wish.is_empty() {
             return Ok(Decision::Change(wish.to_owned()));
         }
-        match asked.get(at + 1) {
-            Some(said) => Ok(Decision::Change(answer(said)?.as_str().to_owned())),
-            None => Err(self.ask_what(scope, row).await?.into()),
-        }
+        let Some(more) = asked.get(at + 1) else { return Err(self.ask_what(scope, row).await?.into()) };
+        Ok(answer(more)?.map_or(Decision::Expired, |said| Decision::Change(said.as_str().to_owned())))
     }
 
     async fn ask_what(&self, scope: &Scope, row: &ExecutionRow) -> Result<AgentEnd, StoreError> {
@@ -87,18 +105,27 @@ impl Runner {
     }
 
     /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
-    async fn propose(
+    pub(super) async fn propose(
         &self,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        goal: &str,
-        change: Option<(&PlanRow, &str)>,
+        wanted: &Wanted<'_>,
     ) -> Result<AgentEnd, NotStarted> {
-        let version = change.map_or(1, |(kept, _)| kept.version + 1);
-        let mut plan = self.by_planner(scope, registry, row, goal, change).await?;
+        let Wanted { goal, version, rest, .. } = *wanted;
+        let mut plan = self.by_planner(scope, registry, row, wanted).await?;
         let workflow = plans::workflow(&plan, goal).map_err(|_| words::GONE.to_owned())?;
-        plan.forecast = self.forecast(scope, registry, &workflow);
+        let text = match rest {
+            None => {
+                plan.forecast = self.forecast(scope, registry, &workflow);
+                format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), words::ASK)
+            }
+            Some(rest) => {
+                rest.take_over(&mut plan)?;
+                plan.forecast = self.forecast(scope, registry, &rest.only(&workflow));
+                format!("{}\n\n{}", plans::difference(&rest.plan, &plan, goal, &workflow), words::ASK_REST)
+            }
+        };
         let kept = PlanRow {
             id: row.id.clone(),
             version,
@@ -107,7 +134,6 @@ impl Runner {
             body: serde_json::to_string(&plan).unwrap_or_default(),
             created_at: scope.store.now(),
         };
-        let text = format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), words::ASK);
         let kind = QuestionKind::Plan { goal: goal.to_owned() };
         let question = Question { kind, execution: Some(&row.id), text, choices: words::plan_choices };
         let mut batch = scope.batch();
@@ -124,41 +150,41 @@ impl Runner {
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        goal: &str,
-        change: Option<(&PlanRow, &str)>,
+        wanted: &Wanted<'_>,
     ) -> Result<Plan, NotStarted> {
         let (workflows, roles) = (self.workflows.current(), self.agents.roles.current());
         let known: Vec<&Workflow> = workflows.workflows.iter().collect();
         let check = CheckContext { skills: registry, approval: &scope.settings.approval, workflows: &known };
         let offered = &self.agents.executor.offered(scope, registry).await?;
-        let context = PlanContext { check, roles: &roles, offered, limits: &scope.budget.limits };
-        let name = draft::name(goal, &known);
-        let mission = words::mission(goal, &roles.listing(), registry.catalogue(), plans::MAX_STEPS);
-        let mut context_text = change.map(|(kept, wish)| {
+        let limits = &scope.budget.limits;
+        let context =
+            PlanContext { check, roles: &roles, offered, limits, kept: wanted.rest.map(|rest| &rest.kept) };
+        let name =
+            wanted.rest.map_or_else(|| draft::name(wanted.goal, &known), |rest| rest.plan.name.clone());
+        let mission = words::mission(wanted.goal, &roles.listing(), registry.catalogue(), plans::MAX_STEPS);
+        let change = wanted.change.map(|(kept, wish)| {
             let shown = untrusted::block(&kept.id, "the plan", &without_forecast(&kept.body));
             words::change(&shown, wish)
         });
-        let version = change.map_or(1, |(kept, _)| kept.version + 1);
+        let mut parts: Vec<String> =
+            wanted.rest.map(|rest| rest.context.clone()).into_iter().chain(change).collect();
         let mut errors = Vec::new();
         for attempt in 1..=MAX_TRIES {
-            let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
-            let key = keys::attempt(&format!("plan-{version}"), attempt);
-            let task =
-                AgentTask { mission: mission.clone(), context: context_text.clone(), ..AgentTask::default() };
+            let key = keys::plan(wanted.version, u32::try_from(attempt).unwrap_or(u32::MAX));
+            let context_text = (!parts.is_empty()).then(|| parts.join("\n\n"));
+            let task = AgentTask { mission: mission.clone(), context: context_text, ..AgentTask::default() };
             let role = roles.get(PLANNER).ok_or_else(|| roles.missing(PLANNER))?;
-            let limits = &scope.budget.limits;
             let assignment =
                 Assignment { role, asked: None, parent: None, success_criteria: None, offered, limits };
             let report = self.think(scope, registry, row, &key, assignment.apply(task)?).await?;
             if !report.status.ended_well() {
                 return Err(words::planner_failed(&report.line()).into());
             }
-            match plans::read(&report.result, report.answer.as_ref(), (&name, goal), &context) {
+            match plans::read(&report.result, report.answer.as_ref(), (&name, wanted.goal), &context) {
                 Ok(plan) => return Ok(plan),
                 Err(found) => errors = found,
             }
-            let again = words::correct(&errors, &repeated(&report));
-            context_text = Some(context_text.into_iter().chain([again]).collect::<Vec<_>>().join("\n\n"));
+            parts.push(words::correct(&errors, &repeated(&report)));
         }
         Err(words::no_plan(&errors).into())
     }
@@ -180,12 +206,12 @@ impl Runner {
     }
 }
 
-/// The answer to a question of a plan, or why the plan doesn't go on now.
-fn answer(question: &QuestionRow) -> Result<&Answer, NotStarted> {
+/// The answer to a question of a plan, once none is waited for; none if nobody gave one.
+fn answer(question: &QuestionRow) -> Result<Option<&Answer>, AgentEnd> {
     match (question.state, &question.answer) {
-        (QuestionState::Pending, _) => Err(AgentEnd::Waiting.into()),
-        (QuestionState::Answered, Some(answer)) => Ok(answer),
-        _ => Err(words::NOBODY_ANSWERED.to_owned().into()),
+        (QuestionState::Pending, _) => Err(AgentEnd::Waiting),
+        (QuestionState::Answered, answer) => Ok(answer.as_ref()),
+        _ => Ok(None),
     }
 }
 
@@ -195,6 +221,7 @@ fn without_forecast(body: &str) -> String {
         Ok(serde_json::Value::Object(mut plan)) => {
             plan.remove("forecast");
             plan.remove("name");
+            plan.remove("changes");
             serde_json::Value::Object(plan).to_string()
         }
         _ => body.to_owned(),

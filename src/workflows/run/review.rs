@@ -14,6 +14,7 @@ use super::{Run, Stop, Walk, keys};
 use crate::agents::{AgentTask, Job, Report};
 use crate::domain::{ExecutionKind, ExecutionStatus};
 use crate::journal::fail_point;
+use crate::store::executions::ExecutionRow;
 use crate::store::runs;
 use crate::store::{StoreError, executions};
 use crate::wording;
@@ -31,13 +32,16 @@ const LONGEST: usize = 500;
 impl Run<'_> {
     /// Runs the steps as far as possible; at their end they are judged, if the workflow says so.
     pub(super) async fn walk_and_review(&self) -> Walk {
+        // What is judged again after a change of the plan has reviews of its own.
+        let changes = self.plan.as_ref().map_or(0, |plan| plan.changes.len());
+        let before = ROUNDS * u32::try_from(changes).unwrap_or(0);
         for round in 1..=ROUNDS {
             let walk = self.walk().await;
             let Some(role) = &self.workflow.review else { return walk };
             if !matches!(walk, Walk::Ended) || self.state.has_failed() {
                 return walk;
             }
-            match self.review(role, round).await {
+            match self.review(role, before + round).await {
                 Err(stop) => return Walk::Stopped(stop),
                 Ok(short) if short.is_empty() || round == ROUNDS => return walk,
                 Ok(short) => short.into_iter().for_each(|(step, redo)| self.state.redo(step, redo)),
@@ -114,13 +118,16 @@ impl Run<'_> {
 
     /// What the agent of a step that is done again is told besides its input.
     pub(super) async fn what_falls_short(&self, step: &str, redo: &Redo) -> Result<String, StoreError> {
-        let mut text = wording::plans::falls_short(&redo.reason, &redo.result);
-        let again = keys::again(step);
-        let rows = self.state.rows().into_iter().filter(|row| {
-            let name = row.agent_id.as_deref().unwrap_or_default();
-            keys::after(name, &self.name_of(step)).is_some()
-                && keys::after(name, &self.name_of(&again)).is_none()
-        });
+        let text = wording::plans::falls_short(&redo.reason, &redo.result);
+        let again = self.name_of(&keys::again(step));
+        let mut rows = self.state.rows_of(step);
+        rows.retain(|row| keys::after(row.agent_id.as_deref().unwrap_or_default(), &again).is_none());
+        Ok(text + &self.done_already(&rows).await?)
+    }
+
+    /// The effects of these agents, a line each.
+    pub(super) async fn done_already(&self, rows: &[ExecutionRow]) -> Result<String, StoreError> {
+        let mut text = String::new();
         for row in rows {
             for call in executions::of_agent(&self.scope.store, &row.id).await? {
                 let skill = call.skill.as_deref().unwrap_or_default();

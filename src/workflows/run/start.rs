@@ -21,6 +21,7 @@ use crate::suggest::did_you_mean;
 use crate::workflows::check::CheckContext;
 use crate::workflows::definition::{Step, Workflow};
 use crate::workflows::language::inputs::{Inputs, resolve};
+use crate::workflows::plans::Plan;
 use crate::workflows::view::diagram::Diagram;
 use crate::workflows::view::estimate::{self, Estimate};
 use crate::workflows::view::plan::EstimateContext;
@@ -43,12 +44,15 @@ impl Runner {
         let mut workflow = parse(&kept.file, &kept.text)
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
         workflow.keep_skills(|skill| registry.get(skill).is_some());
-        let plan = runs::plan(&scope.store, &row.id).await?;
-        // A person has said yes to what a plan may take.
-        if request.is_persons || plan.is_some() {
-            self.allow(scope, registry, &workflow);
-        }
+        let planned = runs::plan_of(&scope.store, &kept).await?;
+        let version = planned.as_ref().map_or(0, |planned| planned.version);
+        let plan: Option<Plan> = planned.map(|plan| serde_json::from_str(&plan.body).unwrap_or_default());
         let rows = executions::of_agent(&scope.store, &row.id).await?;
+        // A person has said yes to what a plan may take, and again to each change of it.
+        if request.is_persons || plan.is_some() {
+            let times = plan.as_ref().map_or(0, |plan| plan.changes.len()) + 1;
+            self.allow(scope, registry, &workflow, u64::try_from(times).unwrap_or(1));
+        }
         let seed_taint = match &kept.rerun_of {
             Some(earlier) => executions::taint(&scope.store, earlier).await?,
             None => Taint::default(),
@@ -63,7 +67,8 @@ impl Runner {
             registry,
             row,
             titles: Diagram::of(&workflow).nodes.into_iter().map(|node| node.title).collect(),
-            plan: plan.map(|plan| serde_json::from_str(&plan.body).unwrap_or_default()),
+            plan,
+            version,
             zone: scope.zone,
             slots: slots.unwrap_or_else(|| Arc::new(Semaphore::new(max))),
             deadline: workflow.timeout.map(|timeout| Instant::now() + timeout),
@@ -76,10 +81,11 @@ impl Runner {
         })
     }
 
-    /// Lets the turn have what the workflow takes at most, and the run's own agent.
-    fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow) {
+    /// Lets the turn have what the workflow takes at most, so many times, and each time an agent for the run or its plan.
+    fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow, times: u64) {
         let (most, _) = self.estimate(scope, registry, workflow);
-        scope.budget.allow(most.agents.1.saturating_add(1), most.skill_calls.1);
+        let agents = most.agents.1.saturating_add(1).saturating_mul(times);
+        scope.budget.allow(agents, most.skill_calls.1.saturating_mul(times));
     }
 
     /// What a run of the workflow takes, and its cost in US dollars if all prices are known.
@@ -134,11 +140,13 @@ impl Runner {
             outputs: None,
             started_at: scope.store.now(),
             ended_at: None,
+            plan_version: None,
         };
         if let Some((earlier, from)) = &request.again {
             new = self.rerun(scope, new, earlier, from).await?;
         } else {
-            let workflow = self.requested(scope, registry, row, request).await?;
+            let (workflow, version) = self.requested(scope, registry, row, request).await?;
+            new.plan_version = version;
             if let Some(problem) = missing_roles(&workflow, &self.agents.roles.current()).first() {
                 return Err(problem.message.clone().into());
             }
@@ -154,23 +162,24 @@ impl Runner {
         Ok(new)
     }
 
-    /// The requested workflow: by its name, or drafted from words.
+    /// The requested workflow: by its name, drafted from words, or that of a plan with its version.
     async fn requested(
         &self,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         request: &RunRequest,
-    ) -> Result<Workflow, NotStarted> {
+    ) -> Result<(Workflow, Option<i64>), NotStarted> {
         if let Some(words) = &request.words {
-            return self.drafted(scope, registry, row, words).await;
+            return Ok((self.drafted(scope, registry, row, words).await?, None));
         }
         if let Some(goal) = &request.goal {
-            return self.planned(scope, registry, row, goal).await;
+            let (workflow, version) = self.planned(scope, registry, row, goal).await?;
+            return Ok((workflow, Some(version)));
         }
         let workflows = self.workflows.current();
         let name = &request.workflow;
-        workflows.get(name).cloned().ok_or_else(|| {
+        workflows.get(name).cloned().map(|workflow| (workflow, None)).ok_or_else(|| {
             let hint = did_you_mean(name, workflows.workflows.iter().map(|known| known.name.as_str()));
             format!("there is no workflow '{name}'{hint}").into()
         })

@@ -2,7 +2,7 @@
 
 mod reviews;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -165,16 +165,20 @@ impl State {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Marks the steps that start now as running and returns them. Steps that weren't chosen end here.
-    pub(super) fn ready(&self) -> Vec<usize> {
+    /// Marks the steps that start now as running and returns them. Steps that weren't chosen end here. After a failure
+    /// nothing starts; where the rest can be planned anew, under this key, what has begun goes on.
+    pub(super) fn ready(&self, planner: Option<&str>) -> Vec<usize> {
         let mut inner = self.lock();
-        if inner.has_failed() {
+        let goes_on_only = inner.has_failed() || planner.is_some_and(|key| inner.rows.contains_key(key));
+        if goes_on_only && planner.is_none() {
             return Vec::new();
         }
         while let Some(at) = inner.next_unchosen() {
             inner.end(at, StepResult::new(StepOutcome::Skipped, Value::Null));
         }
-        let ready: Vec<usize> = (0..inner.steps.len()).filter(|at| inner.is_free(*at)).collect();
+        let ready: Vec<usize> = (0..inner.steps.len())
+            .filter(|at| inner.is_free(*at) && (!goes_on_only || inner.has_begun(*at)))
+            .collect();
         for at in &ready {
             inner.steps[*at] = StepState::Running;
         }
@@ -218,6 +222,11 @@ impl State {
             _ => (state.status(), began.get(id.as_str()).copied(), None),
         });
         stand.collect()
+    }
+
+    /// The steps that have begun, in any version of the plan.
+    pub(super) fn begun(&self) -> BTreeSet<String> {
+        self.lock().rows.keys().map(|key| keys::step(key).to_owned()).collect()
     }
 
     /// The rows of a step, or of one of its workers: those whose keys begin like this.
@@ -326,6 +335,10 @@ impl Inner {
     fn is_free(&self, at: usize) -> bool {
         matches!(self.steps[at], StepState::Pending)
             && self.needs[at].iter().all(|need| self.end_of(*need).is_some())
+    }
+
+    fn has_begun(&self, at: usize) -> bool {
+        self.rows.keys().any(|key| keys::step(key) == self.ids[at])
     }
 
     /// A step that wasn't chosen: its choice led elsewhere, or all its dependencies were skipped.

@@ -38,6 +38,7 @@ fn report(status: &str, steps: Vec<StepReport>, output: &str) -> Report {
         warnings: Vec::new(),
         forecast: None,
         spent: None,
+        changes: Vec::new(),
     };
     Report { run, steps }
 }

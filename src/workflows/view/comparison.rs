@@ -2,9 +2,14 @@
 
 use super::report::{Report, Spent, StepReport, StepStatus};
 use crate::trace::text::{cost, count, cut, one_line, several};
+use crate::workflows::plans::Change;
 
 /// Columns of a reason.
 const LONGEST: usize = 300;
+
+/// The titles of the two parts.
+pub(super) const RESULT: &str = "Plan and result";
+const CHANGED: &str = "Changed while it ran, with your yes";
 
 impl Report {
     /// A line for each step and one for all; none for a run that nobody judged.
@@ -14,11 +19,16 @@ impl Report {
         for step in &self.steps {
             let agent =
                 step.agent.as_deref().map(|agent| format!(" ({})", one_line(agent))).unwrap_or_default();
-            let mut line = format!("{}{agent}: {}", one_line(&step.id), deed(step));
+            let mut line = format!("{}{agent}: {}", one_line(&step.id), deed(step, self.is_added(step)));
             if let Some(spent) = step.spent.filter(|spent| spent.model_calls > 0) {
                 line.push_str(&format!("; {}", took(&spent)));
             }
             text.push_str(&format!("\n- {}", quote(&cut(&line, LONGEST))));
+        }
+        let changes: Vec<String> =
+            self.run.changes.iter().map(|it| quote(&cut(&changed(it), LONGEST))).collect();
+        if !changes.is_empty() {
+            text.push_str(&format!("\n\n{}\n- {}", title.replace(RESULT, CHANGED), changes.join("\n- ")));
         }
         text.push_str(&format!("\n\nIt took {} in all", took(&all)));
         if let Some(forecast) = self.run.forecast {
@@ -31,10 +41,28 @@ impl Report {
         text.push('.');
         Some(text)
     }
+
+    /// Whether a step came into the plan while it ran.
+    fn is_added(&self, step: &StepReport) -> bool {
+        self.run.changes.iter().any(|change| change.added.contains(&step.id))
+    }
+}
+
+/// What failed, and what came instead.
+fn changed(change: &Change) -> String {
+    let failed = change.failed.iter();
+    let failed: Vec<String> =
+        failed.map(|failed| one_line(&format!("{} failed: {}", failed.id, failed.reason))).collect();
+    let listed = |title: &str, ids: &[String]| match ids.is_empty() {
+        true => String::new(),
+        false => format!("; {title}: {}", one_line(&ids.join(", "))),
+    };
+    let (added, left_out) = (listed("instead", &change.added), listed("left out", &change.left_out));
+    format!("{}{added}{left_out}", failed.join("; "))
 }
 
 /// What became of a step, compared with the plan.
-fn deed(step: &StepReport) -> String {
+fn deed(step: &StepReport, is_added: bool) -> String {
     match step.status {
         StepStatus::Completed => {}
         StepStatus::Skipped => return "not reached".to_owned(),
@@ -48,6 +76,9 @@ fn deed(step: &StepReport) -> String {
     };
     match &step.review {
         None => format!("{how}, not reviewed"),
+        Some(review) if review.fulfilled && how == "done" && is_added => {
+            "done as the changed plan says".to_owned()
+        }
         Some(review) if review.fulfilled && how == "done" => "done as planned".to_owned(),
         Some(review) if review.fulfilled => format!("{how}, now as planned"),
         Some(review) => format!("{how}, but it falls short: {}", one_line(&review.reason)),

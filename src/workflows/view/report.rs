@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunStatus, words};
-use crate::workflows::plans::Forecast;
+use crate::workflows::plans::{Change, Forecast};
 
 /// A run's report: `workflow show --json` is exactly this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,9 @@ pub struct RunReport {
     /// What its model calls took, if it was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
+    /// What was changed of its plan while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 /// What model calls took.

@@ -3,6 +3,7 @@
 use adjutant_chat::OutgoingFile;
 use unicode_width::UnicodeWidthStr;
 
+use super::comparison::RESULT;
 use super::report::{Report, StepReport, StepStatus};
 use crate::domain::RunStatus;
 use crate::store::outbox::Message;
@@ -27,7 +28,7 @@ impl Report {
         let mut parts = vec![self.head(usize::MAX, ToOwned::to_owned)];
         let output = self.run.output.split('\t').map(clean).collect::<Vec<_>>().join("\t");
         parts.push(if output.trim().is_empty() { self.no_output() } else { output });
-        parts.push(match self.comparison("Plan and result", ToOwned::to_owned) {
+        parts.push(match self.comparison(RESULT, ToOwned::to_owned) {
             Some(compared) => compared,
             None => self.table(width, usize::MAX),
         });
@@ -79,11 +80,13 @@ impl Report {
     /// The rest of the message, around these parts in its middle and at its end.
     fn around(&self, middle: &str, end: &str) -> String {
         let mut parts = vec![self.head(MOST_LINES, escaped), middle.to_owned()];
-        parts.push(match (self.comparison("**Plan and result**", escaped), self.table(NARROW, MOST_STEPS)) {
-            (Some(compared), _) => compared,
-            (None, table) if table.is_empty() => table,
-            (None, table) => fenced(&format!("{table}\n")),
-        });
+        parts.push(
+            match (self.comparison(&format!("**{RESULT}**"), escaped), self.table(NARROW, MOST_STEPS)) {
+                (Some(compared), _) => compared,
+                (None, table) if table.is_empty() => table,
+                (None, table) => fenced(&format!("{table}\n")),
+            },
+        );
         parts.push(self.warnings("**Warnings**", MOST_LINES, escaped));
         parts.extend(self.again().map(|words| format!("To run it again from there: `/{words}`")));
         parts.push(end.to_owned());

@@ -50,6 +50,7 @@ pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report,
             warnings: Vec::new(),
             forecast: None,
             spent: None,
+            changes: Vec::new(),
         },
         steps,
     })

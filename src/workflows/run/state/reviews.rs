@@ -42,6 +42,11 @@ impl State {
         self.lock().reviews.verdicts.get(step).cloned()
     }
 
+    /// Adds something that is to be said at the end.
+    pub(in crate::workflows::run) fn warn(&self, warning: String) {
+        self.lock().reviews.warnings.push(warning);
+    }
+
     pub(in crate::workflows::run) fn review_warnings(&self) -> Vec<String> {
         self.lock().reviews.warnings.clone()
     }
