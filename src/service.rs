@@ -190,6 +190,7 @@ impl Service {
             access: access.clone(),
             wakers: SharedWakers::default(),
             pace: Pace::default(),
+            starting: tokio::sync::Mutex::default(),
             listening: voice::listening(config, &delivering.ports, store.clock())?,
             draining: tasks.stop.child_token(),
         });

@@ -2,7 +2,7 @@
 
 use super::Conversations;
 use super::access::Admitted;
-use super::commands::{self, short};
+use super::commands::short;
 use super::turn::LeasedTurn;
 use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
 use crate::journal::{TurnEvent, fail_point};
@@ -26,7 +26,7 @@ impl Conversations {
     pub async fn begin_on_arrival(&self, admitted: Admitted) -> Result<LeasedTurn, StoreError> {
         let row = admitted.into_row();
         let turn = self.new_turn(&row, std::slice::from_ref(&row));
-        let (name, mut batch) = (lane(&turn.conversation_id, false), Batch::new());
+        let (name, mut batch) = (lane(&turn.conversation_id, 0), Batch::new());
         self.instance.take(&name, &mut batch);
         turns::must_be_first(&mut batch, &name, &turn.conversation_id);
         inbox::arrive(&mut batch, &row.as_new(&self.instance.id), row.received_at);
@@ -47,15 +47,20 @@ impl Conversations {
         Ok(inserted)
     }
 
-    /// Starts a turn for messages of one person.
+    /// Starts a turn for messages of one person, in this lane of the conversation.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if another process works on this conversation.
-    pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<LeasedTurn>, StoreError> {
+    pub async fn begin(
+        &self,
+        admitted: Vec<Admitted>,
+        background: i64,
+    ) -> Result<Option<LeasedTurn>, StoreError> {
         let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
         let mut turn = self.new_turn(first, &rows);
-        let (name, mut batch) = (lane(&turn.conversation_id, turn.background != 0), Batch::new());
+        turn.background = background;
+        let (name, mut batch) = (lane(&turn.conversation_id, background), Batch::new());
         self.instance.take(&name, &mut batch);
         let spawned = self.orchestrator.spawned(&first.text);
         if let Some(Ok((role, _))) = &spawned {
@@ -108,7 +113,7 @@ impl Conversations {
             granted_at: 0,
             failures: 0,
             retry_at: 0,
-            background: i64::from(commands::is_background(&first.text)),
+            background: 0,
             started_at: now,
             resumed_at: now,
             ended_at: None,

@@ -60,7 +60,7 @@ impl Conversations {
         if left_running && self.probably_caused_crash(&turn).await? {
             turn.failures += 1;
         }
-        let name = lane(&turn.conversation_id, turn.background != 0);
+        let name = lane(&turn.conversation_id, turn.background);
         turn.instance.clone_from(&self.instance.id);
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);

@@ -7,8 +7,8 @@
 //! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
 //! - A voice note holds its place until it is heard; see `gateway::voice`.
-//! - What a person started with `/spawn` runs in a lane of its own beside it: its turns don't wait for the
-//!   conversation's, nor the conversation for them.
+//! - What a person started with `/spawn` runs in one of three lanes beside it: its turns don't wait for the
+//!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
 //! - If another process works on the conversation, the lane tries again later.
 
 use std::sync::Arc;
@@ -27,6 +27,7 @@ use crate::conversation::turn::LeasedTurn;
 use crate::domain::{ConversationId, InboxKind};
 use crate::store::Stale;
 use crate::store::inbox::InboxRow;
+use crate::store::leases::BACKGROUND_LANES;
 use crate::store::{StoreError, turns};
 
 /// The pause before retrying, if another process works on the conversation or the store fails.
@@ -45,24 +46,26 @@ pub struct Lanes {
     pub wakers: SharedWakers,
     /// How many turns people may start.
     pub pace: Pace,
+    /// Held while a lane beside a conversation takes a message.
+    pub starting: tokio::sync::Mutex<()>,
     /// Listens to voice notes.
     pub listening: Listening,
     /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }
 
-/// A lane: a conversation's own, or the one beside it.
+/// A lane: a conversation's own, which is 0, or one beside it.
 #[derive(Debug, Clone)]
 struct Lane {
     conversation: ConversationId,
-    is_background: bool,
+    background: i64,
 }
 
 impl Lane {
     fn worker(&self) -> Worker {
-        match self.is_background {
-            true => Worker::Background(self.conversation.clone()),
-            false => Worker::Conversation(self.conversation.clone()),
+        match self.background {
+            0 => Worker::Conversation(self.conversation.clone()),
+            lane => Worker::Background(self.conversation.clone(), lane),
         }
     }
 }
@@ -70,26 +73,34 @@ impl Lane {
 impl Lanes {
     /// Starts the lane that a message belongs to, or has it check for work again.
     pub fn wake_for(self: &Arc<Self>, conversation: &ConversationId, message: &str) {
-        let is_background = commands::is_background(message);
-        self.wake_lane(Lane { conversation: conversation.clone(), is_background });
+        if !commands::is_background(message) {
+            self.wake_lane(Lane { conversation: conversation.clone(), background: 0 });
+            return;
+        }
+        // One that isn't at work; if all are, whichever ends first looks for the message.
+        let _ = (1..=BACKGROUND_LANES)
+            .any(|background| self.wake_lane(Lane { conversation: conversation.clone(), background }));
     }
 
     /// Starts a conversation's lanes, or has them check for work again.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
-        for is_background in [false, true] {
-            self.wake_lane(Lane { conversation: conversation.clone(), is_background });
+        for background in 0..=BACKGROUND_LANES {
+            self.wake_lane(Lane { conversation: conversation.clone(), background });
         }
     }
 
-    fn wake_lane(self: &Arc<Self>, lane: Lane) {
-        if self.wakers.wake(lane.worker()) {
+    /// Returns whether the lane wasn't at work.
+    fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
+        let was_idle = self.wakers.wake(lane.worker());
+        if was_idle {
             self.start(lane);
         }
+        was_idle
     }
 
     /// Starts the conversation's own lane, whose waker was handed over.
     pub(super) fn start_own(self: &Arc<Self>, conversation: ConversationId) {
-        self.start(Lane { conversation, is_background: false });
+        self.start(Lane { conversation, background: 0 });
     }
 
     fn start(self: &Arc<Self>, lane: Lane) {
@@ -100,7 +111,7 @@ impl Lanes {
     /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
     /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
     pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
-        let lane = Lane { conversation: row.conversation_id.clone(), is_background: false };
+        let lane = Lane { conversation: row.conversation_id.clone(), background: 0 };
         if self.draining.is_cancelled() || !self.wakers.wake(lane.worker()) {
             return Ok(None);
         }
@@ -165,10 +176,11 @@ impl Lanes {
 
     /// Does the next piece of work in a lane; false if there was none left.
     async fn step(self: &Arc<Self>, lane: &Lane) -> Result<bool, StoreError> {
-        let Lane { conversation, is_background } = lane;
+        let Lane { conversation, background } = lane;
+        let is_background = *background != 0;
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
-        let open = turns::next(store, conversation, instance, *is_background).await?;
+        let open = turns::next(store, conversation, instance, *background).await?;
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
         if let (Some(turn), None) = (open, retry_at) {
             let span = turn_span(&turn.id, conversation);
@@ -177,6 +189,8 @@ impl Lanes {
             }
             return Ok(true);
         }
+        // Each message starts in one of the lanes beside the conversation.
+        let starting = if is_background { Some(self.starting.lock().await) } else { None };
         let rows = self.access.waiting(store, conversation, instance).await?;
         // Left by a process that died before handling it, unless a worker is on it.
         let left =
@@ -189,7 +203,7 @@ impl Lanes {
             }
         }
         let is_ours = |row: &Admitted| {
-            row.kind == InboxKind::Message && commands::is_background(&row.text) == *is_background
+            row.kind == InboxKind::Message && commands::is_background(&row.text) == is_background
         };
         let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
         for row in ours.iter().filter(|row| row.voice.is_some()) {
@@ -207,7 +221,9 @@ impl Lanes {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
             return Ok(false);
         }
-        match self.conversations.begin(next).await? {
+        let begun = self.conversations.begin(next, *background).await?;
+        drop(starting);
+        match begun {
             Some(leased) => {
                 let ended = self.run(leased).await?;
                 Ok(!(ended && last))

@@ -33,8 +33,8 @@ use tokio::sync::Notify;
 enum Worker {
     /// Runs a conversation's lane, or delivers its messages.
     Conversation(ConversationId),
-    /// Runs a conversation's turns in the background.
-    Background(ConversationId),
+    /// Runs turns of a conversation in the background, in this lane of it.
+    Background(ConversationId, i64),
     /// Waits for the next attempt of a failed turn in this lane.
     Retry(Box<Worker>),
     /// Handles one row of the inbox: a button press, a typed answer or a command.

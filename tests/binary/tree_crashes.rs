@@ -124,16 +124,19 @@ fn an_agent_in_the_background_survives_every_fail_point() {
             let point = format!("{name}:{time}");
             let home = Home::new();
             let mut program = Program::start(&home, &point);
-            let started = program.say("m1", "/spawn executor add a task to buy milk");
-            assert!(started["text"].as_str().unwrap().contains("is on it"), "{point}: {started}");
+            // Two side by side, each in its lane.
+            for (id, task) in [("m1", "add a task to buy milk"), ("m3", "add a task to buy figs")] {
+                let started = program.say(id, &format!("/spawn executor {task}"));
+                assert!(started["text"].as_str().unwrap().contains("is on it"), "{point}: {started}");
+            }
             program.say("m2", "add a task to buy bread");
             let (counts, crashed) = program.finish();
-            assert_eq!(counts, once_each(&["m1", "m2"]), "{point}");
+            assert_eq!(counts, once_each(&["m1", "m2", "m3"]), "{point}");
             let mut tasks = home.tasks();
             tasks.sort();
-            assert_eq!(tasks, ["buy bread", "buy milk"], "{point}");
+            assert_eq!(tasks, ["buy bread", "buy figs", "buy milk"], "{point}");
             let results = "SELECT count(*) FROM outbox WHERE text LIKE '**executor**%' AND state = 'sent'";
-            assert_eq!(home.count(results), 1, "{point}: the result is a message of its own, once");
+            assert_eq!(home.count(results), 2, "{point}: each result is a message of its own, once");
             home.assert_tidy(&point);
             assert!(crashed || time > 1, "{point} was never reached");
             died += usize::from(crashed);

@@ -115,17 +115,33 @@ async fn what_is_done_in_the_background_asks_and_has_receipts() {
 }
 
 #[tokio::test]
-async fn several_of_a_conversation_work_one_after_the_other() {
-    let script = Scripted::new()
-        .orchestrator(|_| text("hello"))
-        .agent(|request| text(user_text(request).lines().next().unwrap_or_default()));
+async fn three_of_a_conversation_work_side_by_side_and_the_next_when_one_has_ended() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().orchestrator(|_| text("hello")).agent(move |request| {
+        text(format!("found {}", user_text(request).lines().next().unwrap_or_default())).behind(&held)
+    });
     let app = scripted(script).await;
-    for what in ["one", "two", "three"] {
-        app.tells("ada", &format!("/spawn researcher {what}")).await;
+    let mut ids = Vec::new();
+    for (n, what) in (1..).zip(["one", "two", "three"]) {
+        ids.push(id_in(&app.says("ada", &format!("/spawn researcher {what}")).await.text));
+        gate.arrived(n).await;
     }
-    for what in ["one", "two", "three"] {
-        app.sees(&format!("Mission: {what}")).await;
+    app.tells("ada", "/spawn researcher four").await;
+    let status = app.says("ada", "/status").await.text;
+    assert!(ids.iter().all(|id| status.contains(&format!("`/stop {id}`"))), "{status}");
+    assert!(!status.contains("four"), "{status}");
+    assert_eq!(app.says("ada", "hi").await.text, "hello", "the conversation is free");
+    // One that ends makes room, and the others aren't touched.
+    app.says("ada", &format!("/stop {}", ids[1])).await;
+    gate.arrived(4).await;
+    gate.open();
+    for what in ["one", "three", "four"] {
+        app.sees(&format!("found Mission: {what}")).await;
     }
-    assert_eq!(app.requests(Who::Orchestrator).len(), 0);
+    app.rests().await;
+    let ended = turns(&app).await.into_iter().filter(|(said, _)| said.contains("/spawn"));
+    let stopped = ended.filter(|(_, status)| *status == TurnStatus::Cancelled).map(|(said, _)| said);
+    assert_eq!(stopped.collect::<Vec<_>>(), ["/spawn researcher two"]);
     app.ends_well().await;
 }

@@ -24,7 +24,7 @@ async fn fill(world: &World) -> Instance {
     let instance = world.instance().await;
     let room = world.room().await;
     let mut batch = Batch::new();
-    instance.take(&leases::lane(&room.id, false), &mut batch);
+    instance.take(&leases::lane(&room.id, 0), &mut batch);
     world.store.write(batch).await.unwrap();
 
     let rows = [world.said("m1", "one", "i").await, world.said("m2", "two", "i").await];

@@ -109,7 +109,7 @@ async fn a_turn_that_asks_goes_on_when_it_is_resumed(world: World) {
     assert_eq!((now.budget_from, now.granted_at), (world.store.now(), 0));
     let room = world.room().await;
     assert_eq!(room.window_from, world.store.now());
-    let next = turns::next(&world.store, &room.id, &"whoever serves it".into(), false).await.unwrap();
+    let next = turns::next(&world.store, &room.id, &"whoever serves it".into(), 0).await.unwrap();
     assert_eq!(next.map(|turn| turn.id).as_deref(), Some("t1"));
     let states = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
     let states: Vec<_> =

@@ -66,11 +66,11 @@ async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
 async fn a_lane_has_one_holder(world: World) {
     let other = world.another().await;
     let (ours, theirs) = (world.instance().await, Instance::register(&other).await.unwrap());
-    let lane = leases::lane(&"c1".into(), false);
+    let lane = leases::lane(&"c1".into(), 0);
     let lease = take(&world.store, &ours, &lane).await.unwrap();
     assert_eq!((lease.name.as_str(), &lease.instance), ("lane:c1", &ours.id));
     assert_eq!(stale(take(&other, &theirs, &lane).await), Stale::LeaseTaken);
-    take(&other, &theirs, &leases::lane(&"c2".into(), false)).await.unwrap();
+    take(&other, &theirs, &leases::lane(&"c2".into(), 0)).await.unwrap();
 }
 
 async fn instances_say_what_they_are_and_how_they_differ(world: World) {

@@ -1,5 +1,6 @@
 //! Turns, from message to answer.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use adjutant::domain::{ExecutionStatus, TurnId, TurnStatus};
@@ -46,7 +47,7 @@ async fn set_status(world: &World, id: &str, status: &str) {
 }
 
 async fn next(world: &World, instance: &str) -> Option<TurnRow> {
-    turns::next(&world.store, &world.room().await.id, &instance.into(), false).await.unwrap()
+    turns::next(&world.store, &world.room().await.id, &instance.into(), 0).await.unwrap()
 }
 
 async fn a_turn_in_the_background_goes_on_in_a_lane_of_its_own(world: World) {
@@ -54,15 +55,17 @@ async fn a_turn_in_the_background_goes_on_in_a_lane_of_its_own(world: World) {
     let beside = TurnRow { background: 1, ..world.new_turn("beside", "a").await };
     world.write(|batch| turns::start(batch, &beside, &[])).await.unwrap();
     let room = world.room().await.id;
-    let next = async |background| {
+    let next = async |background: i64| {
         let turn = turns::next(&world.store, &room, &"a".into(), background).await.unwrap();
         turn.map(|turn| (turn.id, turn.background))
     };
-    assert_eq!(next(false).await, Some((talk.id, 0)));
-    assert_eq!(next(true).await, Some((beside.id, 1)));
+    assert_eq!(next(0).await, Some((talk.id, 0)));
+    assert_eq!(next(1).await, Some((beside.id, 1)));
     end(&world, "beside", TurnStatus::Completed).await.unwrap();
-    assert_eq!(next(true).await, None);
-    assert_ne!(leases::lane(&room, false), leases::lane(&room, true));
+    assert_eq!(next(1).await, None);
+    assert_eq!(next(2).await, None);
+    let lanes: BTreeSet<String> = (0..4).map(|lane| leases::lane(&room, lane)).collect();
+    assert_eq!(lanes.len(), 4);
 }
 
 /// The next turn that can run now.
@@ -138,7 +141,7 @@ async fn a_dead_instances_running_turn_goes_on_elsewhere(world: World) {
 async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
     let (ours, theirs) = (world.instance().await, world.instance().await);
     let turn = TurnRow { failures: 2, ..world.turn("t1", &ours.id, &[]).await };
-    let name = leases::lane(&turn.conversation_id, false);
+    let name = leases::lane(&turn.conversation_id, 0);
     let lease = ours.acquire(&world.store, name).await.unwrap().expect("nobody has it");
     let retry_at = world.store.now() + 10_000;
     turns::put_back(&world.store, &lease, &turn, retry_at).await.unwrap();
@@ -187,13 +190,13 @@ async fn the_oldest_turn_goes_on_first(world: World) {
     );
     world.store.write(retry_of("t3", 8_000_000_000_000)).await.unwrap();
     assert_eq!(next(&world, "a").await.unwrap().id, "t3", "of those that wait the first to be tried");
-    assert_eq!(turns::next(&world.store, &"another room".into(), &"a".into(), false).await.unwrap(), None);
+    assert_eq!(turns::next(&world.store, &"another room".into(), &"a".into(), 0).await.unwrap(), None);
 }
 
 async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
     let ours = world.instance().await;
     let turn = world.turn("t1", &ours.id, &[]).await;
-    let lost = ours.taken(leases::lane(&turn.conversation_id, false), &[Value::Int(7)]);
+    let lost = ours.taken(leases::lane(&turn.conversation_id, 0), &[Value::Int(7)]);
     let outcome = turns::put_back(&world.store, &lost, &turn, 1).await;
     assert_eq!(stale(outcome), Stale::LeaseLost);
     assert_eq!(by_id(&world, "t1").await, turn);

@@ -37,7 +37,7 @@ const RULES: [(&str, &str); 11] = [
         "an execution is running, but no process has its conversation's lease",
         "SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
          WHERE e.status = 'running' AND t.status = 'running' AND NOT EXISTS \
-         (SELECT 1 FROM leases l JOIN instances i ON i.id = l.instance WHERE l.name = 'lane:' || t.conversation_id || CASE t.background WHEN 1 THEN ':background' ELSE '' END)",
+         (SELECT 1 FROM leases l JOIN instances i ON i.id = l.instance WHERE l.name = 'lane:' || t.conversation_id || CASE t.background WHEN 0 THEN '' WHEN 1 THEN ':background' ELSE ':background-' || t.background END)",
     ),
     (
         "an execution has no parent",

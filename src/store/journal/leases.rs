@@ -91,9 +91,16 @@ pub fn channel(name: &str) -> String {
     format!("channel:{name}")
 }
 
-/// The lease name of a conversation's lane, or of the one for its turns in the background.
-pub fn lane(conversation: &ConversationId, background: bool) -> String {
-    format!("lane:{conversation}{}", if background { ":background" } else { "" })
+/// How many of a conversation's turns may run in the background at once. Each has a lane, counted from 1.
+pub const BACKGROUND_LANES: i64 = 3;
+
+/// The lease name of a conversation's lane: 0 is its own, the others are for its turns in the background.
+pub fn lane(conversation: &ConversationId, background: i64) -> String {
+    match background {
+        0 => format!("lane:{conversation}"),
+        1 => format!("lane:{conversation}:background"),
+        more => format!("lane:{conversation}:background-{more}"),
+    }
 }
 
 impl Instance {

@@ -39,7 +39,7 @@ pub struct TurnRow {
     pub failures: i64,
     /// It doesn't run before this time.
     pub retry_at: i64,
-    /// 1 if it runs beside the conversation's other turns.
+    /// The lane beside the conversation's own that it runs in; 0 for its own.
     pub background: i64,
     /// When it began.
     pub started_at: i64,
@@ -157,7 +157,7 @@ pub async fn next(
     store: &Store,
     conversation: &ConversationId,
     instance: &InstanceId,
-    background: bool,
+    background: i64,
 ) -> Result<Option<TurnRow>, StoreError> {
     store
         .first(
@@ -166,7 +166,7 @@ pub async fn next(
                  AND background = $4 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
                  ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
             ),
-            &[conversation.into(), instance.into(), store.now().into(), i64::from(background).into()],
+            &[conversation.into(), instance.into(), store.now().into(), background.into()],
         )
         .await
 }

@@ -117,7 +117,8 @@ const TABLES: [PersonTable; 29] = [
         concat!(
             "name IN (SELECT 'lane:' || id FROM conversations WHERE ",
             own_conversations!(),
-            " UNION SELECT 'lane:' || id || ':background' FROM conversations WHERE ",
+            " UNION SELECT 'lane:' || id || ':background' || n FROM conversations, \
+             (SELECT '' AS n UNION SELECT '-2' UNION SELECT '-3') lanes WHERE ",
             own_conversations!(),
             ")"
         )
