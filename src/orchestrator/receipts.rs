@@ -10,18 +10,18 @@ use crate::wording;
 use crate::workflows::command;
 
 impl Run<'_> {
-    /// Adds the receipts of the turn's effects to a model's answer. The built-in planner's answers, and the reports of
-    /// workflows, are made of the calls' results already.
+    /// Adds the receipts of the turn's effects to a model's answer, or to the report of a run, which says what agents say.
+    /// The built-in planner's answers, and those to `/undo`, are made of the calls' results already.
     pub(super) async fn with_receipts(
         &self,
         mut answer: outbox::Message,
     ) -> Result<outbox::Message, StoreError> {
         let is_models = self.dialogue.rounds().last().is_some_and(|round| !is_builtin(&round.model));
-        let is_spawned = self.plan.as_deref().is_some_and(command::is_background);
-        // A plan's report says what its agents say.
-        let is_planned = self.plan.as_deref().is_some_and(|said| command::planned(said).is_some());
-        let is_reported = !is_spawned && !is_planned && (!is_models || self.plan.is_some());
-        if is_reported || self.task_graph.agents.is_empty() {
+        let has_receipts = match self.plan.as_deref() {
+            Some(said) => !said.starts_with(command::UNDO),
+            None => is_models,
+        };
+        if !has_receipts || self.task_graph.agents.is_empty() {
             return Ok(answer);
         }
         let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;

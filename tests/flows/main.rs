@@ -35,6 +35,7 @@ mod prompts;
 mod resilience;
 mod roles;
 mod rooms;
+mod run_receipts;
 mod scheduler;
 mod script;
 mod scripted;
