@@ -238,6 +238,7 @@ impl<'w> Workspace<'w> {
             model: &endpoint.name,
             price: endpoint.price,
             is_free: endpoint.provider == BUILTIN,
+            history: None,
             values: None,
         };
         let plan = plan(&workflow, &inputs, &self.now(), &setting);

@@ -103,7 +103,7 @@ async fn a_changed_rest_is_shown_as_a_difference_asked_about_and_run() {
     **You'll be asked**
     - whether to add the task
 
-    The rest takes 3 to 6 agents, the reviewer at the end among them, 3 to 150 model calls, 0 to 150 skill calls, 2,200 to 4.1 million tokens, unknown cost, because the model's price isn't known.
+    The rest takes 3 to 6 agents, the reviewer at the end among them, 3 to 150 model calls, 0 to 150 skill calls, 2,200 to 4.1 million tokens, unknown cost, because the model's price isn't known. The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
 
     Nothing more runs before you choose. Answer “run”, “cancel” to end the plan here, or for example “change: without the invitation”.
     ");
@@ -251,6 +251,30 @@ async fn a_step_beside_the_failed_one_comes_to_its_end_first() {
     let rest = app.presses("ada", &asked, "Approve").await;
     assert!(rest.text.contains("**Done, and stays**\n- beside"), "{}", rest.text);
     assert_eq!((tasks(&app).await, planned(&app)), (1, 2));
+    app.rests().await;
+    app.says("ada", "cancel").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_agents_of_a_role_took_so_far_bounds_what_the_next_plan_takes() {
+    let planner = |request: &Request| {
+        let ids: &[&str] = match user_text(request).contains("ten things") {
+            true => &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"],
+            false => &["figures"],
+        };
+        plan_of(&ids.iter().map(|id| step(id, "researcher", &["tasks.search"], &[])).collect::<Vec<_>>())
+    };
+    let script = script(planner, |_| text("found"), |_| text("{\"verdict\": \"accept\"}"));
+    let app = scripted_with(script, |config| config.limits.agents_per_turn = 50).await;
+    let first = app.says("ada", "/plan ten things").await;
+    assert!(first.text.contains("The upper ends are the limits of the roles"), "{}", first.text);
+    app.rests().await;
+    app.says("ada", "run").await;
+    app.rests().await;
+    let next = app.says("ada", "/plan one thing").await;
+    // The researchers made one call each. The reviewer, which has worked once, is judged by its limits.
+    insta::assert_snapshot!(next.text.lines().find(|line| line.starts_with("It takes")).unwrap(), @"It takes 2 to 3 agents, the reviewer at the end among them, 2 to 31 model calls, 0 to 30 skill calls, 750 to 123,000 tokens, unknown cost, because the model's price isn't known. Roles whose agents have worked often count with what those usually took, the others with their limits.");
     app.rests().await;
     app.says("ada", "cancel").await;
     app.ends_well().await;

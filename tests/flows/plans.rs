@@ -105,7 +105,7 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     **You'll be asked**
     - whether to add the task
 
-    It takes 3 to 6 agents, the reviewer at the end among them, 3 to 120 model calls, 0 to 120 skill calls, 2,200 to 2.7 million tokens, unknown cost, because the model's price isn't known.
+    It takes 3 to 6 agents, the reviewer at the end among them, 3 to 120 model calls, 0 to 120 skill calls, 2,200 to 2.7 million tokens, unknown cost, because the model's price isn't known. The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
 
     Nothing runs before you choose. Answer “run”, “cancel”, or for example “change: without the invitation”.
     ");

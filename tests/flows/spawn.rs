@@ -5,7 +5,7 @@ use adjutant::domain::TurnStatus;
 use serde_json::json;
 
 use crate::app::{TestApp, scripted, scripted_with, skill, user_text, without_receipts};
-use crate::scripted::{Gate, Scripted, Who, has_results, text};
+use crate::scripted::{Gate, Scripted, has_results, text};
 
 fn id_in(ack: &str) -> String {
     ack.split("/stop ").nth(1).unwrap().split('`').next().unwrap().to_owned()

@@ -1,15 +1,19 @@
 //! Plans and what their agents took.
 
-use adjutant::domain::{Answer, ExecutionKind, QuestionKind, QuestionState};
+use adjutant::domain::{Answer, ExecutionKind, QuestionKind, QuestionState, RunStatus};
 use adjutant::store::calls;
+use adjutant::store::executions::ExecutionRow;
 use adjutant::store::questions::{self, QuestionRow};
-use adjutant::store::runs::{self, PlanRow};
+use adjutant::store::role_history::{self, Took};
+use adjutant::store::runs::{self, PlanRow, RunRow};
 
 use crate::calls::call;
 use crate::world::{World, execution};
 
 on_both!(
     the_newest_version_of_a_plan_counts,
+    a_run_goes_on_with_another_version_of_its_plan,
+    what_an_agent_took_counts_those_below_it,
     costs_are_added_up_by_agent,
     an_answer_about_a_plan_reads_back_as_it_was_given,
 );
@@ -41,6 +45,66 @@ async fn the_newest_version_of_a_plan_counts(world: World) {
     assert_eq!(begins("Aac", 10).await, ["Aac:1"]);
     assert_eq!(begins("", 1).await, ["Aab:2"]);
     assert_eq!(begins("%", 10).await, [""; 0]);
+}
+
+async fn a_run_goes_on_with_another_version_of_its_plan(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for version in [1, 2] {
+        plan(&world, "R", version).await;
+    }
+    let new = RunRow {
+        id: "R".into(),
+        turn_id: "t1".into(),
+        workflow: "board".into(),
+        file: "board.yaml".into(),
+        text: "first".into(),
+        inputs: "{}".into(),
+        rerun_of: None,
+        seed: None,
+        status: RunStatus::Running,
+        report: None,
+        outputs: None,
+        started_at: 1,
+        ended_at: None,
+        plan_version: Some(1),
+    };
+    world.write(|batch| runs::insert(batch, &new)).await.unwrap();
+    let version = async |run: &RunRow| runs::plan_of(&world.store, run).await.unwrap().unwrap().version;
+    // A version that is only proposed isn't the run's.
+    assert_eq!(version(&new).await, 1);
+    world.write(|batch| runs::change(batch, &new.id, "second", 2)).await.unwrap();
+    let changed = runs::by_id(&world.store, &new.id).await.unwrap().unwrap();
+    assert_eq!(
+        (version(&changed).await, changed.text.as_str(), changed.plan_version),
+        (2, "second", Some(2))
+    );
+    // One from before versions were kept.
+    assert_eq!(version(&RunRow { plan_version: None, ..changed }).await, 2);
+}
+
+async fn what_an_agent_took_counts_those_below_it(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for (id, parent, kind, role, status) in [
+        ("top", None, "agent", Some("executor"), "completed"),
+        ("below", Some("top"), "agent", Some("reviewer"), "completed"),
+        ("mail", Some("top"), "skill", None, "failed"),
+        ("look", Some("below"), "skill", None, "completed"),
+        ("other", None, "agent", Some("executor"), "partial"),
+        ("broken", None, "agent", Some("executor"), "failed"),
+    ] {
+        let row = execution("t1", id, kind);
+        let (role, status) = (role.map(str::to_owned), status.parse().unwrap());
+        let parent_id = parent.map(Into::into);
+        world.execution(ExecutionRow { role, status, parent_id, ended_at: Some(2), ..row }).await;
+    }
+    for row in [call("top", 0, 1), call("top", 1, 1), call("below", 0, 1), call("broken", 0, 1)] {
+        world.write(|batch| calls::insert(batch, &row)).await.unwrap();
+    }
+    let mut took = role_history::of_role(&world.store, "executor").await.unwrap();
+    took.sort_by_key(|took| took.model_calls);
+    let whole = Took { agents: 2, skill_calls: 2, model_calls: 3, prompt: 300, completion: 21 };
+    assert_eq!(took, [Took { agents: 1, ..Took::default() }, whole]);
+    assert_eq!(role_history::of_role(&world.store, "tester").await.unwrap(), []);
 }
 
 async fn costs_are_added_up_by_agent(world: World) {

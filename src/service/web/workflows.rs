@@ -91,6 +91,7 @@ impl Pages {
             model: &endpoint.name,
             price: endpoint.price,
             is_free: endpoint.provider == BUILTIN,
+            history: None,
             values: None,
         };
         let zone = self.zone(viewer).await?;

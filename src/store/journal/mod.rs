@@ -11,6 +11,7 @@ pub mod leases;
 pub mod outbox;
 pub mod questions;
 pub mod queues;
+pub mod role_history;
 pub mod runs;
 pub mod spending;
 pub mod timeline;

@@ -62,6 +62,6 @@ pub fn difference(before: &Plan, after: &Plan, goal: &str, workflow: &Workflow) 
     };
     section("As planned", as_planned.map(and_after).collect());
     text.push_str(&STYLE.notes(after));
-    let _ = write!(text, "\n\nThe rest takes {}.", takes(&after.forecast));
+    let _ = write!(text, "\n\nThe rest takes {}", takes(&after.forecast));
     text
 }

@@ -119,6 +119,22 @@ pub struct Forecast {
     pub tokens: (u64, u64),
     /// US dollars; none where a price is unknown.
     pub cost_usd: Option<(f64, f64)>,
+    /// What it goes by.
+    #[serde(default)]
+    pub basis: Basis,
+}
+
+/// What a forecast goes by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The limits of the roles.
+    #[default]
+    Limits,
+    /// What agents of some of the roles took so far, and the limits of the others.
+    Mixed,
+    /// What agents of the roles took so far.
+    Past,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A plan as a person reads it before saying yes.
 
-use super::{Forecast, Plan, PlanStep};
+use super::{Basis, Forecast, Plan, PlanStep};
 use crate::trace::text::{count, cut, one_line};
 use crate::workflows::Workflow;
 use crate::workflows::view::draw;
@@ -46,7 +46,7 @@ fn text(title: &str, plan: &Plan, goal: &str, workflow: &Workflow, style: &Style
         text.push_str(&format!("\n{number}. {}", style.step(step)));
     }
     text.push_str(&style.notes(plan));
-    text.push_str(&format!("\n\nIt takes {}.", takes(&plan.forecast)));
+    text.push_str(&format!("\n\nIt takes {}", takes(&plan.forecast)));
     text
 }
 
@@ -81,7 +81,7 @@ impl Style {
     }
 }
 
-/// What it takes, as the end of a sentence.
+/// What it takes, as the end of a sentence, and what that goes by.
 pub(super) fn takes(forecast: &Forecast) -> String {
     let range = |(least, most): (u64, u64)| match least == most {
         true => rounded(least),
@@ -93,11 +93,19 @@ pub(super) fn takes(forecast: &Forecast) -> String {
         Some((least, most)) => format!("${least:.2} to ${most:.2}"),
     };
     format!(
-        "{} agents, the reviewer at the end among them, {} model calls, {} skill calls, {} tokens, {cost}",
+        "{} agents, the reviewer at the end among them, {} model calls, {} skill calls, {} tokens, {cost}. {}",
         range(forecast.agents),
         range(forecast.model_calls),
         range(forecast.skill_calls),
         range(forecast.tokens),
+        match forecast.basis {
+            Basis::Limits =>
+                "The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked \
+                 so far to go by.",
+            Basis::Mixed =>
+                "Roles whose agents have worked often count with what those usually took, the others with their limits.",
+            Basis::Past => "That's what earlier agents of these roles usually took.",
+        }
     )
 }
 

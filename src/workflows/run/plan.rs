@@ -4,6 +4,7 @@
 //! stored in the commit that asks about it, and the answers are those of the questions. So after a crash nothing is
 //! planned or asked twice.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::questions::{ask, of_run, question};
@@ -13,14 +14,15 @@ use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
 use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{Question, Scope, fail_point, untrusted};
 use crate::skills::Registry;
-use crate::store::StoreError;
 use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::questions::QuestionRow;
 use crate::store::runs::{self, PlanRow};
+use crate::store::{StoreError, role_history};
 use crate::wording::{self, plans as words};
 use crate::workflows::draft::{self, MAX_TRIES};
-use crate::workflows::plans::{self, Forecast, PLANNER, Plan, PlanContext};
+use crate::workflows::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
 use crate::workflows::view::estimate::Range;
+use crate::workflows::view::history::{History, Past};
 use crate::workflows::{CheckContext, Workflow};
 
 /// How much of an answer that can't be used is repeated to the planner.
@@ -117,12 +119,12 @@ impl Runner {
         let workflow = plans::workflow(&plan, goal).map_err(|_| words::GONE.to_owned())?;
         let text = match rest {
             None => {
-                plan.forecast = self.forecast(scope, registry, &workflow);
+                plan.forecast = self.forecast(scope, registry, &workflow).await?;
                 format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), words::ASK)
             }
             Some(rest) => {
                 rest.take_over(&mut plan)?;
-                plan.forecast = self.forecast(scope, registry, &rest.only(&workflow));
+                plan.forecast = self.forecast(scope, registry, &rest.only(&workflow)).await?;
                 format!("{}\n\n{}", plans::difference(&rest.plan, &plan, goal, &workflow), words::ASK_REST)
             }
         };
@@ -189,11 +191,31 @@ impl Runner {
         Err(words::no_plan(&errors).into())
     }
 
-    fn forecast(&self, scope: &Scope, registry: &Registry, workflow: &Workflow) -> Forecast {
-        let (estimate, cost_usd) = self.estimate(scope, registry, workflow);
+    /// What a workflow of roles takes, by what their agents took so far.
+    async fn forecast(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        workflow: &Workflow,
+    ) -> Result<Forecast, StoreError> {
+        let agents = workflow.steps.iter().flat_map(|step| step.kind.agents());
+        let roles =
+            agents.filter_map(|id| workflow.agent(id)?.as_role.as_deref()).chain(workflow.review.as_deref());
+        let roles: BTreeSet<&str> = roles.collect();
+        let mut history = History::new();
+        for role in &roles {
+            let took = role_history::of_role(&scope.store, role).await?;
+            history.extend(Past::of(&took).map(|past| ((*role).to_owned(), past)));
+        }
+        let basis = match history.len() {
+            0 => Basis::Limits,
+            known if known < roles.len() => Basis::Mixed,
+            _ => Basis::Past,
+        };
+        let (estimate, cost_usd) = self.estimate(scope, registry, workflow, Some(&history));
         let pair = |range: Range| (range.0, range.1);
         let tokens = |prompt: u64, completion: u64| prompt.saturating_add(completion);
-        Forecast {
+        Ok(Forecast {
             agents: pair(estimate.agents),
             model_calls: pair(estimate.model_calls),
             skill_calls: pair(estimate.skill_calls),
@@ -202,7 +224,8 @@ impl Runner {
                 tokens(estimate.prompt_tokens.1, estimate.completion_tokens.1),
             ),
             cost_usd,
-        }
+            basis,
+        })
     }
 }
 

@@ -24,6 +24,7 @@ use crate::workflows::language::inputs::{Inputs, resolve};
 use crate::workflows::plans::Plan;
 use crate::workflows::view::diagram::Diagram;
 use crate::workflows::view::estimate::{self, Estimate};
+use crate::workflows::view::history::History;
 use crate::workflows::view::plan::EstimateContext;
 use crate::workflows::{ancestors, date_values, missing_roles, parse};
 
@@ -83,17 +84,19 @@ impl Runner {
 
     /// Lets the turn have what the workflow takes at most, so many times, and each time an agent for the run or its plan.
     fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow, times: u64) {
-        let (most, _) = self.estimate(scope, registry, workflow);
+        let (most, _) = self.estimate(scope, registry, workflow, None);
         let agents = most.agents.1.saturating_add(1).saturating_mul(times);
         scope.budget.allow(agents, most.skill_calls.1.saturating_mul(times));
     }
 
-    /// What a run of the workflow takes, and its cost in US dollars if all prices are known.
+    /// What a run of the workflow takes, by what agents took so far or else by their limits, and its cost in US dollars if
+    /// all prices are known.
     pub(super) fn estimate(
         &self,
         scope: &Scope,
         registry: &Registry,
         workflow: &Workflow,
+        history: Option<&History>,
     ) -> (Estimate, Option<(f64, f64)>) {
         let (all, roles) = (self.workflows.current(), self.agents.roles.current());
         let workflows: Vec<&Workflow> = all.workflows.iter().collect();
@@ -112,6 +115,7 @@ impl Runner {
                 output: price.output,
             }),
             is_free: false,
+            history,
             values: None,
         };
         let estimate = estimate::workflow(workflow, &context);

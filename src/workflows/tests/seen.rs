@@ -223,6 +223,7 @@ fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -
         model: "m",
         price,
         is_free: price.is_none(),
+        history: None,
         values: None,
     };
     let given: BTreeMap<String, Value> =

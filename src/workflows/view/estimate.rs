@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::history::Past;
 use super::plan::EstimateContext;
 use crate::workflows::language::definition::{
     Agent, Choice, OnFailure, Retry, Step, StepKind, Target, Workflow,
@@ -44,6 +45,13 @@ pub struct Estimate {
     pub completion_tokens: Range,
     /// Whether the price of some agent's model is unknown.
     pub is_unpriced: bool,
+}
+
+impl EstimateContext<'_> {
+    /// What agents of a role took so far, if enough of them have worked.
+    fn past(&self, role: &str) -> Option<&Past> {
+        self.history.and_then(|history| history.get(role))
+    }
 }
 
 /// Tokens of a request in addition to the mission: the agent's own prompt, the tools.
@@ -113,7 +121,9 @@ fn at_depth(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) ->
     // At most one branch of a choice runs.
     let mut chosen: BTreeMap<&str, Estimate> = BTreeMap::new();
     for step in &workflow.steps {
-        let one = self::step(workflow, step, context, depth);
+        // What agents took so far has what was done again in it.
+        let is_again = workflow.review.is_some() && !is_past(workflow, step, context);
+        let one = self::step(workflow, step, context, depth).times(1, if is_again { 2 } else { 1 });
         match &step.chosen_by {
             None => all = all.and(one),
             Some(chooser) => {
@@ -124,14 +134,20 @@ fn at_depth(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) ->
     }
     let all = chosen.into_values().fold(all, Estimate::and);
     match &workflow.review {
-        Some(role) => all.times(1, 2).and(review(workflow, role, context)),
+        Some(role) => all.and(review(workflow, role, context)),
         None => all,
     }
 }
 
 /// The agents that judge a run: one, and another one of what was done again.
 fn review(workflow: &Workflow, role: &str, context: &EstimateContext<'_>) -> Estimate {
+    let past = context.past(role);
     let role = context.roles.and_then(|roles| roles.get(role));
+    let is_unpriced =
+        role.is_some_and(|role| role.model.as_deref().is_some_and(|model| model != context.model));
+    if let Some(past) = past {
+        return past.estimate(is_unpriced).times(1, 2);
+    }
     let skills = role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
     let most = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
     let calls = Range(1, u64::from(skills).saturating_add(1).min(most));
@@ -143,8 +159,7 @@ fn review(workflow: &Workflow, role: &str, context: &EstimateContext<'_>) -> Est
         skill_calls: Range(0, u64::from(skills)),
         prompt_tokens: mission.times(calls.0, calls.1),
         completion_tokens: ANSWER.times(calls.0, calls.1),
-        is_unpriced: role
-            .is_some_and(|role| role.model.as_deref().is_some_and(|model| model != context.model)),
+        is_unpriced,
     };
     one.times(1, 2)
 }
@@ -212,8 +227,19 @@ fn agent(workflow: &Workflow, agent: &Agent, context: &EstimateContext<'_>) -> E
     attempts(agent, context, agent.retry.max_attempts).and(fallback(workflow, &agent.retry, context))
 }
 
+/// Whether what agents took so far says what a step takes.
+fn is_past(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>) -> bool {
+    let StepKind::Agent(id) = &step.kind else { return false };
+    workflow.agent(id).and_then(|agent| context.past(agent.as_role.as_deref()?)).is_some()
+}
+
 fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate {
     let role = agent.as_role.as_deref().and_then(|name| context.roles?.get(name));
+    let model = agent.model.as_deref().or(role.and_then(|role| role.model.as_deref()));
+    let own = model.is_some_and(|model| model != context.model);
+    if let Some(past) = agent.as_role.as_deref().and_then(|role| context.past(role)) {
+        return past.estimate(own);
+    }
     let is_without = agent.skills.is_empty() && (role.is_none() || agent.names_skills);
     let most_skills =
         role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
@@ -228,8 +254,6 @@ fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate
     // Each call carries what the skills brought before it.
     let brought = RESULT.times(0, skills * (skills + 1) / 2);
     let prompt = Range(mission, mission).and(outputs).times(calls.0, calls.1).and(brought);
-    let model = agent.model.as_deref().or(role.and_then(|role| role.model.as_deref()));
-    let own = model.is_some_and(|model| model != context.model);
     let one = Estimate {
         agents: Range(1, 1),
         model_calls: calls,

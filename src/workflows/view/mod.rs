@@ -5,6 +5,7 @@ pub(crate) mod diagram;
 pub(crate) mod draw;
 pub(crate) mod estimate;
 pub(crate) mod explain;
+pub mod history;
 pub(crate) mod layout;
 pub(crate) mod mermaid;
 pub mod plan;

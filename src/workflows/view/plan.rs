@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::diagram::{Diagram, branches};
 use super::estimate::{self, Estimate, Range};
+use super::history::History;
 use crate::config::{Limits, Policy, Price};
 use crate::roles::RoleSet;
 use crate::skills::risk::policy;
@@ -31,6 +32,8 @@ pub struct EstimateContext<'s> {
     pub price: Option<Price>,
     /// Whether it's the built-in planner, which is free.
     pub is_free: bool,
+    /// What agents of these roles took so far; a role that isn't there is judged by its limits.
+    pub history: Option<&'s History>,
     /// The known values of templates; set by the plan itself.
     pub values: Option<&'s Values>,
 }
