@@ -126,16 +126,33 @@ fn plain(text: &str) -> String {
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
 
+/// How a press begins that brings words along, behind its question: those from the field beside a question's buttons,
+/// where a channel shows one.
+const WORDS: &str = "words:";
+
+/// A press that answers a question with words.
+pub fn with_words(question: &QuestionId, words: &str) -> String {
+    format!("{question}:{WORDS}{words}")
+}
+
 /// A button's question, and which of its buttons it is.
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
     let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject")
-        || ALL.iter().any(|(name, _)| *name == which);
+        || ALL.iter().any(|(name, _)| *name == which)
+        || which.strip_prefix(WORDS).is_some_and(|words| !words.trim().is_empty());
     (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
 
 /// The answer that a button of a question stands for.
 fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
+    if let Some(words) = which.strip_prefix(WORDS).map(str::trim) {
+        return match kind {
+            QuestionKind::Plan { .. } => Some(Answer::change(words)),
+            QuestionKind::Input { .. } => Some(Answer::Text(words.to_owned())),
+            _ => None,
+        };
+    }
     match kind {
         QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
         QuestionKind::Choice { options, .. } => {
@@ -226,6 +243,9 @@ mod tests {
         assert_eq!(pressed("change", &plan).and_then(|it| it.wish().map(str::to_owned)), Some(String::new()));
         assert_eq!(pressed("approve", &plan), Some(Answer::Approve));
         assert_eq!(pressed("0", &plan), None);
+        let words = with_words(&"q".into(), "run");
+        let wish = button(&words).and_then(|(_, which)| pressed(which, &plan));
+        assert_eq!(wish.as_ref().and_then(Answer::wish), Some("run"), "a wish, whatever its words");
     }
 
     #[test]
@@ -237,8 +257,16 @@ mod tests {
         }
         assert_eq!(pressed("approve", &go_on()), None);
         assert_eq!(pressed("0", &QuestionKind::Input { name: "company".into() }), None);
+        assert_eq!(
+            pressed("words: Acme: a=b ", &QuestionKind::Input { name: "company".into() }),
+            Some(Answer::Text("Acme: a=b".into()))
+        );
+        let approval = QuestionKind::Approval { preview: String::new(), arguments: String::new() };
+        for kind in [&go_on(), &approval, &choice(&["approve"])] {
+            assert_eq!(pressed("words:approve", kind), None, "only what asks for words takes them");
+        }
         assert_eq!(button("p:0"), Some(("p".into(), "0")));
-        for id in ["p", "p:", "p:dance", "p:-1"] {
+        for id in ["p", "p:", "p:dance", "p:-1", "p:words: "] {
             assert_eq!(button(id), None, "{id}");
         }
     }

@@ -13,8 +13,8 @@
 use std::time::Duration;
 
 use super::Conversations;
-pub use super::answers::button;
 use super::answers::{Typed, is_bare, press, read};
+pub use super::answers::{button, with_words};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
 };

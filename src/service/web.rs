@@ -4,6 +4,7 @@ mod backend;
 mod details;
 mod now;
 mod origins;
+mod plans;
 mod repeat;
 mod runs;
 mod system;
@@ -14,7 +15,9 @@ mod workflows;
 
 use std::sync::Arc;
 
-use adjutant_chat::{Address, ChannelIntake, Inbound, IntakeOutcome, SenderId};
+use adjutant_chat::{
+    Address, ButtonPress, ChannelIntake, EventId, Inbound, IncomingMessage, IntakeOutcome, SenderId,
+};
 use adjutant_web::views::{Entry, Timeline, Viewer};
 use adjutant_web::{Backend, Unavailable, Web};
 use chrono_tz::Tz;
@@ -192,6 +195,43 @@ impl Pages {
         let address = Address { channel: self.channel.clone(), place: viewer.person.clone() };
         let inbound = inbound(address, SenderId(viewer.person.clone()), person.name);
         self.receiver(&self.channel).ok_or(Unavailable)?.accept(inbound).await.map_err(|_| Unavailable)
+    }
+
+    /// Takes a message; the same `once` again is the same message.
+    async fn hear(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
+        let event = EventId(format!("{}-{once}", viewer.person));
+        let message = |address, sender, sender_name| {
+            Inbound::Message(IncomingMessage {
+                event,
+                address,
+                sender,
+                sender_name,
+                direct: true,
+                text: text.to_owned(),
+                forwarded_from: None,
+                reply_to: None,
+                attachments: Vec::new(),
+            })
+        };
+        self.take(viewer, message).await.map(drop)
+    }
+
+    /// Takes a press; the same `once` again is the same press. Returns what to tell the viewer, if it wasn't accepted.
+    async fn pressed(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        button: &str,
+    ) -> Result<Option<String>, Unavailable> {
+        let event = EventId(format!("{}-{once}", viewer.person));
+        let press = |address, sender, sender_name| {
+            let button = button.to_owned();
+            Inbound::ButtonPress(ButtonPress { event, address, sender, sender_name, direct: true, button })
+        };
+        Ok(match self.take(viewer, press).await? {
+            IntakeOutcome::Accepted => None,
+            IntakeOutcome::Notice(text) => Some(text),
+        })
     }
 
     fn receiver(&self, channel: &str) -> Option<&ChannelReceiver> {

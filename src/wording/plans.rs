@@ -5,8 +5,10 @@ use adjutant_chat::Choice;
 use super::choices;
 use crate::domain::{Answer, QuestionId};
 
+/// The button that asks what should change.
+pub const CHANGE_BUTTON: &str = "change";
 /// The buttons of a plan.
-const BUTTONS: [(&str, &str); 3] = [("approve", "Run"), ("change", "Change"), ("reject", "Cancel")];
+const BUTTONS: [(&str, &str); 3] = [("approve", "Run"), (CHANGE_BUTTON, "Change"), ("reject", "Cancel")];
 
 /// The buttons of a question about a plan.
 pub fn plan_choices(question: &QuestionId) -> Vec<Choice> {
@@ -53,6 +55,9 @@ pub const NOBODY_ANSWERED: &str = "nobody answered the plan in time, so nothing 
 
 /// The end of a plan whose text was deleted in the meantime.
 pub const GONE: &str = "the plan is no longer stored";
+
+/// Instead of a goal that was deleted in the meantime.
+pub const EMPTIED: &str = "(deleted)";
 
 /// To `/plan` without a goal.
 pub const USAGE: &str = "Say what to plan, such as: /plan prepare the board meeting on Friday: find the figures, draft the invitation";

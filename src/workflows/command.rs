@@ -19,7 +19,7 @@ const DRAFT: &str = "/draft";
 /// Starts one agent of a role in the background.
 const SPAWN: &str = "/spawn";
 /// Plans for a goal, and asks before it runs.
-const PLAN: &str = "/plan";
+pub const PLAN: &str = "/plan";
 /// Takes back what was done last.
 pub const UNDO: &str = "/undo";
 

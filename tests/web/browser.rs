@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::chromium::Chromium;
 use crate::client::Site;
 use crate::gateway::{eventually, wait_until};
-use crate::workflows;
+use crate::{plans, workflows};
 
 /// A model whose researchers wait until the gate opens. The visit is planned by two of them side by side, whose work a
 /// reviewer reads.
@@ -229,6 +229,48 @@ fn a_workflow_runs_on_its_drawing_and_times_are_the_browsers() {
 }
 
 #[test]
+fn a_plan_is_changed_in_words_and_runs_on_its_drawing() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let gate = Arc::new(AtomicBool::new(false));
+    let (site, _model) = plans::site(&gate);
+    let ada = site.telegram.person("Ada");
+    sign_in(&mut chromium, &site, ada);
+    chromium.run("await page.click('nav >> text=Plans');");
+    chromium.shows("text=There is no plan yet.");
+    chromium.run("await page.fill('#goal', 'prepare the board meeting on Friday: find the three figures, draft the invitation'); \
+                  await page.click('button:text-is(\"Make a plan\")');");
+    chromium.shows("text=Shall it run?");
+    chromium.shows("text=Work on invitation");
+    look_at_all(&mut chromium, "plan-asks");
+    // What is being typed stays while the page changes under it.
+    chromium.run("await page.locator('.words textarea').pressSequentially('only the fig');");
+    site.telegram.say(ada, ada, "add a task to buy milk");
+    chromium.shows("[id^=turn-]");
+    chromium.run("await page.evaluate(() => refreshAll());");
+    chromium.run("await page.keyboard.type('ures');");
+    assert_eq!(chromium.run("return page.inputValue('.words textarea');"), "only the figures");
+    chromium.run(
+        "await page.fill('.words textarea', 'without the invitation'); await page.click('text=\"Change\"');",
+    );
+    chromium.shows("text=version 2");
+    chromium.hides("ol.plan >> text=Work on invitation");
+    chromium.run("await page.click('.choices button >> text=Run');");
+    chromium.shows("g.running >> text=figures");
+    chromium.hides(".choices");
+    look_at_all(&mut chromium, "plan-live");
+    gate.store(true, Ordering::SeqCst);
+    chromium.shows("text=Review: done as planned");
+    chromium.shows("g.done >> text=figures");
+    look_at_all(&mut chromium, "plan-done");
+    chromium.run("await page.click('text=All plans');");
+    chromium.shows(".badge.done");
+    look_at_all(&mut chromium, "plans");
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
 fn without_a_script_it_can_be_read_and_written() {
     let Some(mut chromium) = Chromium::start() else { return };
     let site = Site::start("");
@@ -248,6 +290,48 @@ fn without_a_script_it_can_be_read_and_written() {
     wait_until("it is answered", || site.home.count(asked) == 2);
     chromium.run("await page.reload();");
     chromium.shows("text=No overdue tasks");
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
+fn a_request_alone_and_one_that_waits_for_its_turn_read_well() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let gate = Arc::new(AtomicBool::new(false));
+    let (site, _model) = workflows::site(&gate);
+    let ada = site.telegram.person("Ada");
+    // axe is a script itself, so only the page's own is kept away.
+    chromium.run("await context.route('**/page.js*', (route) => route.abort());");
+    let link = site.link_for(ada);
+    let (page, code) = link.split_once('#').unwrap();
+    chromium.run(&format!("await page.goto({}); ", json!(page)));
+    chromium.run(&format!("await page.fill('#code', {}); await page.click('button'); ", json!(code)));
+    let visit = |chromium: &mut Chromium| {
+        chromium.run(&format!("await page.goto('http://{}/workflows/visit');", site.address));
+        chromium.run(
+            "await page.fill('[name=\"in.customer\"]', 'Acme'); await page.click('button:text-is(\"Run\")');",
+        );
+    };
+    // The first one is at work, so the second one waits.
+    visit(&mut chromium);
+    let running = "SELECT count(*) FROM runs WHERE ended_at IS NULL";
+    wait_until("the first one runs", || site.home.count(running) == 1);
+    visit(&mut chromium);
+    chromium.shows("text=It begins in a moment.");
+    look_at_all(&mut chromium, "waiting");
+    let address = chromium.run("return page.url();");
+    gate.store(true, Ordering::SeqCst);
+    wait_until("both ask", || site.home.count("SELECT count(*) FROM questions") >= 1);
+    let turn = site.home.ask(async |store| {
+        let row: Option<(String,)> =
+            store.first("SELECT id FROM turns ORDER BY seq LIMIT 1", &[]).await.unwrap();
+        row.unwrap().0
+    });
+    chromium.run(&format!("await page.goto('http://{}/turn/{turn}');", site.address));
+    chromium.shows("text=One request");
+    look_at_all(&mut chromium, "turn");
+    chromium.run(&format!("await page.goto({address});"));
+    chromium.shows("h1");
     drop(chromium);
     site.stop();
 }

@@ -11,6 +11,7 @@ mod gateway;
 mod instances;
 mod live;
 mod login;
+mod plans;
 #[path = "../binary/process.rs"]
 #[expect(dead_code, reason = "other suites use more of it")]
 mod process;

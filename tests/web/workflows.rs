@@ -24,11 +24,29 @@ pub(crate) const VISIT: &str = r#"workflow:
     - { id: sure, approval: { text: "Shall it go out?", choices: [Send it, Leave it] } }
 "#;
 
-/// A site with that workflow, and a model that finds something once the gate is open.
+/// A workflow whose output is too long for a message.
+const LONG: &str = r#"workflow:
+  name: long
+  description: Write a lot
+  agents:
+    writer: { name: Writer, prompt: "Write at length." }
+  steps:
+    - { id: write, agent: writer }
+"#;
+
+/// What it writes.
+fn long_text() -> String {
+    "All is **well** & <b>bold</b>, ünd “so on”.\n".repeat(300).trim_end().to_owned()
+}
+
+/// A site with these workflows, and a model that finds something once the gate is open.
 pub(crate) fn site(gate: &Arc<AtomicBool>) -> (Site, FakeModel) {
     let gate = gate.clone();
     let model = FakeModel::start(move |request| {
         let text = request["messages"].to_string();
+        if text.contains("Write at length") {
+            return Reply::text(&long_text());
+        }
         if text.contains("Report on what was found") {
             return Reply::text("# Acme\n\nAll is **well**.");
         }
@@ -42,7 +60,13 @@ pub(crate) fn site(gate: &Arc<AtomicBool>) -> (Site, FakeModel) {
          [skills]\npaths = [\"mine\"]\n",
         model.base_url()
     );
-    (Site::start_with(&config, &[("mine/workflows/visit.yaml", VISIT)]), model)
+    (
+        Site::start_with(
+            &config,
+            &[("mine/workflows/visit.yaml", VISIT), ("mine/workflows/long.yaml", LONG)],
+        ),
+        model,
+    )
 }
 
 #[test]
@@ -118,6 +142,36 @@ fn a_run_is_asked_for_once_answered_and_run_again_from_a_step() {
         site.home.count("SELECT count(*) FROM runs WHERE rerun_of IS NOT NULL") == 1
     });
     site.stop();
+}
+
+#[test]
+fn a_runs_file_is_downloaded_by_those_who_may_see_it() {
+    let (site, _model) = site(&Arc::new(AtomicBool::new(true)));
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let (mut owner, mut browser) = (site.browser(ada), site.browser(eve));
+    let once = browser.get("/workflows/long").field("once");
+    assert_eq!(browser.submit("/workflows/long/run", &[("once", &once)]).status, 303);
+    let page = browser.sees("/talk", "href=\"/file/");
+    let address = format!("/file/{}", page.split("href=\"/file/").nth(1).unwrap().split('"').next().unwrap());
+    let file = browser.get(&address);
+    assert_eq!((file.status, file.body.as_str()), (200, long_text().as_str()));
+    for (name, value) in [
+        ("content-disposition", "attachment; filename=\"long.md\""),
+        ("content-type", "text/plain; charset=utf-8"),
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(file.header(name), Some(value), "{}", file.head);
+    }
+    assert_eq!(owner.get(&address).body, long_text(), "owners may see everything");
+    let mut mallory = site.browser(site.telegram.person("Mallory"));
+    for (name, answer, status) in
+        [("another person", mallory.get(&address), 404), ("a stranger", site.stranger().get(&address), 401)]
+    {
+        assert!(answer.status == status && !answer.body.contains("bold"), "{name}: {}", answer.status);
+    }
+    let log = site.stop();
+    assert!(log.contains("an owner looks at somebody else's conversation"), "{log}");
 }
 
 #[test]

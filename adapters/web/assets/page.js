@@ -57,17 +57,24 @@ function swap(old, fresh) {
     }
   }
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
-  const mark = focused && (focused.closest("details[id]") || focused.closest("[id]"));
+  const mark = focused && ((focused.id && focused) || focused.closest("details[id]") || focused.closest("[id]"));
+  const typed = [...old.querySelectorAll("textarea[id]")].filter((field) => field.value !== field.defaultValue);
+  const caret = focused && focused.tagName === "TEXTAREA" ? [focused.selectionStart, focused.selectionEnd] : null;
   const places = [...old.querySelectorAll(".wide[id]")].map((box) => [box.id, box.scrollLeft]);
   old.replaceWith(fresh);
   for (const [id, left] of places) {
     const box = document.getElementById(id);
     if (box) box.scrollLeft = left;
   }
+  for (const { id, value } of typed) {
+    const field = document.getElementById(id);
+    if (field) field.value = value;
+  }
   if (mark && mark !== old) {
     const again = document.getElementById(mark.id);
     const target = again && (again.tagName === "DETAILS" ? again.querySelector("summary") : again);
     if (target) target.focus({ preventScroll: true });
+    if (target && caret && target.tagName === "TEXTAREA") target.setSelectionRange(...caret);
   }
 }
 
@@ -153,7 +160,7 @@ if (live && after !== undefined) {
 // Forms are sent without leaving the page; where that fails, the browser sends them itself.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
-  if (!live || !["/say", "/press", "/stop", "/repeat"].includes(form.getAttribute("action"))) return;
+  if (!live || !["/say", "/press", "/answer", "/stop", "/repeat"].includes(form.getAttribute("action"))) return;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter));
   const buttons = form.querySelectorAll("button");

@@ -8,8 +8,8 @@ use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
 
 use crate::views::{
-    Act, Details, LogLine, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
-    WorkflowPage, Workflows,
+    Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
+    Usage, Viewer, WorkflowPage, Workflows,
 };
 
 /// The inputs of a run by name, as they were typed; what was left empty isn't there.
@@ -94,6 +94,15 @@ pub trait Backend: Send + Sync + 'static {
     async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable>;
     /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable>;
+    /// Takes words as the answer to a question; the same `once` again is the same answer. Returns what to tell the viewer, if
+    /// it wasn't accepted.
+    async fn answer(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        question: &str,
+        words: &str,
+    ) -> Result<Option<String>, Unavailable>;
     /// Stops a turn. False if it isn't the viewer's, or has ended.
     async fn stop(&self, viewer: &Viewer, turn: &str) -> Result<bool, Unavailable>;
     /// Says once more what began a turn. False if it isn't the viewer's, hasn't ended, or was repeated before.
@@ -120,7 +129,16 @@ pub trait Backend: Send + Sync + 'static {
     ) -> Result<Option<Planned>, Unavailable>;
     /// Asks for another run that takes what it can from this one, and does the rest from this step on.
     async fn rerun(&self, viewer: &Viewer, once: &str, run: &str, from: &str) -> Result<bool, Unavailable>;
-    /// A run, by its own name or by the `once` of the request for it.
+    /// The viewer's plans; for an owner, everybody's.
+    async fn plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>, Unavailable>;
+    /// Asks for a plan; the same `once` again is the same request. Returns what is wrong with the goal, if it wasn't taken.
+    async fn begin_plan(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        goal: &str,
+    ) -> Result<Option<String>, Unavailable>;
+    /// A run or a plan, by its own name or by the `once` of the request for it.
     async fn started(&self, viewer: &Viewer, key: &str) -> Result<Option<Started>, Unavailable>;
     /// The file behind a message.
     async fn file(&self, viewer: &Viewer, message: &str) -> Result<Option<OutgoingFile>, Unavailable>;

@@ -1,5 +1,6 @@
 //! The paths, and what each of them takes and gives.
 
+mod plans;
 mod reading;
 mod tables;
 mod turns;
@@ -77,6 +78,8 @@ pub fn router(
         .route("/workflows/{name}", get(workflows::one))
         .route("/workflows/{name}/plan", post(workflows::plan))
         .route("/workflows/{name}/run", post(workflows::run))
+        .route("/plans", get(plans::all).post(plans::begin))
+        .route("/plans/{key}", get(workflows::started))
         .route("/runs/{key}", get(workflows::started))
         .route("/runs/{key}/again", post(workflows::again))
         .route("/file/{message}", get(workflows::file))
@@ -89,6 +92,7 @@ pub fn router(
         .route("/logout", post(writing::sign_out))
         .route("/say", post(writing::say))
         .route("/press", post(writing::press))
+        .route("/answer", post(plans::words))
         .route("/stop", post(writing::stop))
         .route("/repeat", post(writing::repeat))
         .route("/assets/page.css", get(|| asset("text/css; charset=utf-8", assets::CSS)))

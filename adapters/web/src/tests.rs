@@ -11,9 +11,10 @@ pub(crate) use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    Act, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine, Moment,
-    Now, PersonLine, Planned, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow,
-    Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
+    Act, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine,
+    Moment, Now, PersonLine, Plan, PlanLine, PlanStep, Planned, Row, RowKind, Run, RunLine, RunStep, Said,
+    Session, Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine,
+    WorkflowPage, Workflows,
 };
 use crate::{Settings, Web};
 
@@ -52,6 +53,7 @@ fn said(outbound: &Outbound) -> Said {
         text: outbound.text.clone(),
         file: None,
         choices: outbound.choices.clone(),
+        asks: None,
         undelivered: None,
     }
 }
@@ -116,6 +118,7 @@ fn message(text: &str, by: Option<&str>) -> Said {
         text: text.into(),
         file: Some(file),
         choices: vec![choice],
+        asks: Some(Asks { question: "q".into(), plan: None }),
         undelivered: None,
     }
 }
@@ -203,6 +206,44 @@ fn workflow_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
     ]
 }
 
+/// The pages about plans with this text everywhere.
+fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
+    let (by, at) = (Some(text.to_owned()), Moment::default());
+    let line = PlanLine { key: "p".into(), goal: text.into(), by, badge: Badge::Waiting, at: at.clone() };
+    let step = PlanStep {
+        name: text.into(),
+        role: text.into(),
+        task: text.into(),
+        criteria: text.into(),
+        badge: Some(Badge::Done),
+        notes: vec![text.into()],
+        verdict: Some(text.into()),
+    };
+    let asks = Some(Asks { question: "q".into(), plan: Some("p".into()) });
+    let plan = Plan {
+        key: "p".into(),
+        goal: text.into(),
+        version: 2,
+        badge: Badge::Waiting,
+        at,
+        note: "",
+        questions: vec![Said { asks, ..message(text, None) }, message(text, None)],
+        drawing: a_drawing(text),
+        steps: vec![step],
+        uncertain: vec![text.into()],
+        will_ask: vec![text.into()],
+        forecast: text.into(),
+        spent: vec![text.into()],
+        warnings: vec![text.into()],
+        output: text.into(),
+        turn: a_turn(text),
+    };
+    vec![
+        pages::plans(frame, &[line], Some((text, text))),
+        pages::started(frame, "/plans/p", &Started::Plan(Box::new(plan))),
+    ]
+}
+
 /// Everything on a page with this text wherever a person, a mail or a model can put one.
 fn everything(text: &str) -> Vec<String> {
     let viewer =
@@ -244,6 +285,7 @@ fn everything(text: &str) -> Vec<String> {
         pages::message(&frame(), "Title", text),
     ];
     all.extend(workflow_pages(&frame(), text));
+    all.extend(plan_pages(&frame(), text));
     all
 }
 

@@ -1,8 +1,11 @@
 //! What the pages show, as plain data. All texts may be hostile.
 
+mod plans;
+mod said;
 mod workflows;
 
-use adjutant_chat::{Choice, OutgoingFile};
+pub use plans::{Plan, PlanLine, PlanStep};
+pub use said::{Asks, Said};
 pub use workflows::{
     Drawing, DrawnArrow, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Started, WorkflowLine,
     WorkflowPage, Workflows,
@@ -67,27 +70,6 @@ impl Badge {
             Self::Unknown => ("unclear", "?", "unclear"),
         }
     }
-}
-
-/// A message of somebody or of the assistant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// Names it on the page.
-    pub key: String,
-    /// The writer's name; none for the assistant.
-    pub by: Option<String>,
-    /// The channel it was written on.
-    pub channel: String,
-    /// When.
-    pub at: Moment,
-    /// Markdown of the assistant; of a person, plain text.
-    pub text: String,
-    /// A file behind the text.
-    pub file: Option<OutgoingFile>,
-    /// The buttons that can still be pressed.
-    pub choices: Vec<Choice>,
-    /// Why it hasn't arrived, if it hasn't.
-    pub undelivered: Option<&'static str>,
 }
 
 /// What stands in a row of a turn's tree.

@@ -1,9 +1,9 @@
 //! The page's questions and requests, each passed to the part that knows.
 
-use adjutant_chat::{ButtonPress, EventId, Inbound, IncomingMessage, IntakeOutcome, OutgoingFile};
+use adjutant_chat::OutgoingFile;
 use adjutant_web::views::{
-    Act, Details, LogLine, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
-    WorkflowPage, Workflows,
+    Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
+    Usage, Viewer, WorkflowPage, Workflows,
 };
 use adjutant_web::{Backend, Change, Cursor, Given, Unavailable};
 use async_trait::async_trait;
@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use super::view::moment;
 use super::workflows::request;
 use super::{PEOPLE, Pages, ROWS, log_look, unavailable};
+use crate::conversation::questions::with_words;
 use crate::domain::{OutboxId, PersonId};
 use crate::metrics;
 use crate::store::{changes, people, timeline, web};
@@ -89,34 +90,22 @@ impl Backend for Pages {
     }
 
     async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
-        let event = EventId(format!("{}-{once}", viewer.person));
-        let message = |address, sender, sender_name| {
-            Inbound::Message(IncomingMessage {
-                event,
-                address,
-                sender,
-                sender_name,
-                direct: true,
-                text: text.to_owned(),
-                forwarded_from: None,
-                reply_to: None,
-                attachments: Vec::new(),
-            })
-        };
-        self.take(viewer, message).await.map(drop)
+        self.hear(viewer, once, text).await
     }
 
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable> {
         // The same person pressing the same button again says nothing new.
-        let event = EventId(format!("{}-{button}", viewer.person));
-        let press = |address, sender, sender_name| {
-            let button = button.to_owned();
-            Inbound::ButtonPress(ButtonPress { event, address, sender, sender_name, direct: true, button })
-        };
-        Ok(match self.take(viewer, press).await? {
-            IntakeOutcome::Accepted => None,
-            IntakeOutcome::Notice(text) => Some(text),
-        })
+        self.pressed(viewer, button, button).await
+    }
+
+    async fn answer(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        key: &str,
+        words: &str,
+    ) -> Result<Option<String>, Unavailable> {
+        self.pressed(viewer, once, &with_words(&key.into(), words)).await
     }
 
     async fn stop(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
@@ -153,7 +142,7 @@ impl Backend for Pages {
     ) -> Result<Option<Planned>, Unavailable> {
         match self.dry_run(viewer, name, given).await.map_err(unavailable)? {
             Some(Planned::Plan(_)) => {
-                self.say(viewer, once, &request(name, given)).await?;
+                self.hear(viewer, once, &request(name, given)).await?;
                 Ok(Some(Planned::Asked))
             }
             other => Ok(other),
@@ -162,9 +151,22 @@ impl Backend for Pages {
 
     async fn rerun(&self, viewer: &Viewer, once: &str, key: &str, from: &str) -> Result<bool, Unavailable> {
         match self.rerun_request(viewer, key, from).await.map_err(unavailable)? {
-            Some(text) => self.say(viewer, once, &text).await.map(|()| true),
+            Some(text) => self.hear(viewer, once, &text).await.map(|()| true),
             None => Ok(false),
         }
+    }
+
+    async fn plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>, Unavailable> {
+        self.all_plans(viewer).await.map_err(unavailable)
+    }
+
+    async fn begin_plan(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        goal: &str,
+    ) -> Result<Option<String>, Unavailable> {
+        self.ask_for_plan(viewer, once, goal).await
     }
 
     async fn started(&self, viewer: &Viewer, key: &str) -> Result<Option<Started>, Unavailable> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::workflows::{drawing, run_badge};
 use super::{Pages, ROWS};
-use crate::domain::{OutboxId, RunStatus};
+use crate::domain::{ExecutionId, OutboxId, RunStatus};
 use crate::store::runs::{self, RunRow};
 use crate::store::{StoreError, retention, timeline};
 use crate::trace::text::several;
@@ -15,14 +15,14 @@ use crate::workflows::view::report::{Report, StepReport, StepStatus};
 use crate::workflows::{Workflow, parse, status};
 
 impl Pages {
-    /// What is known by this name: a run, or the request for one.
+    /// What is known by this name: a plan, a run, or the request for one.
     pub(super) async fn find_started(
         &self,
         viewer: &Viewer,
         key: &str,
     ) -> Result<Option<Started>, StoreError> {
-        if let Some(row) = runs::by_id(&self.store, &key.into()).await? {
-            return Ok(self.run_of(viewer, row).await?.map(|run| Started::Run(Box::new(run))));
+        if let Some(found) = self.by_execution(viewer, &key.into()).await? {
+            return Ok(Some(found));
         }
         let event = format!("{} {}-{key}", self.channel, viewer.person);
         let turn = match timeline::turn_of_event(&self.store, &event).await? {
@@ -30,12 +30,22 @@ impl Pages {
             Some(None) => return Ok(Some(Started::Waiting)),
             Some(Some(turn)) => turn,
         };
-        if let Some(row) = runs::of_turn(&self.store, &turn).await?.into_iter().next() {
-            return Ok(self.run_of(viewer, row).await?.map(|run| Started::Run(Box::new(run))));
+        let run = runs::of_turn(&self.store, &turn).await?.into_iter().next().map(|row| row.id);
+        let made = timeline::plan_of_turn(&self.store, &turn).await?.or(run);
+        if let Some(id) = made {
+            return self.by_execution(viewer, &id).await;
         }
         let Some(row) = self.visible(viewer, &turn).await? else { return Ok(None) };
         let turn = self.sight(viewer).await?.turn(&row, 0, ROWS).await?;
         Ok(Some(Started::Turn(Box::new(turn))))
+    }
+
+    async fn by_execution(&self, viewer: &Viewer, id: &ExecutionId) -> Result<Option<Started>, StoreError> {
+        if let Some(row) = runs::plan(&self.store, id).await? {
+            return Ok(self.plan_of(viewer, row).await?.map(|plan| Started::Plan(Box::new(plan))));
+        }
+        let Some(row) = runs::by_id(&self.store, id).await? else { return Ok(None) };
+        Ok(self.run_of(viewer, row).await?.map(|run| Started::Run(Box::new(run))))
     }
 
     async fn run_of(&self, viewer: &Viewer, row: RunRow) -> Result<Option<Run>, StoreError> {
@@ -76,7 +86,7 @@ impl Pages {
     }
 
     /// The report, or the progress so far; none once it was emptied.
-    async fn report_of(&self, row: &RunRow, waits: bool) -> Result<Option<Report>, StoreError> {
+    pub(super) async fn report_of(&self, row: &RunRow, waits: bool) -> Result<Option<Report>, StoreError> {
         if let Some(report) = &row.report {
             return Ok(serde_json::from_str(report).ok());
         }
@@ -124,7 +134,7 @@ fn inputs(json: &str) -> Vec<(String, String)> {
     all.filter(|(_, value)| !value.is_empty() && value != "null").collect()
 }
 
-fn step_badge(status: StepStatus) -> Badge {
+pub(super) fn step_badge(status: StepStatus) -> Badge {
     match status {
         StepStatus::Pending => Badge::Pending,
         StepStatus::Running => Badge::Running,

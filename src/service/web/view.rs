@@ -1,6 +1,7 @@
 //! Rows of the journal as the page shows them.
 
-use adjutant_web::views::{Badge, Bar, Moment, Row, RowKind, Said, Turn};
+use adjutant_chat::Choice;
+use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
 use chrono::{Datelike, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::Value;
@@ -12,6 +13,7 @@ use crate::store::timeline::{self, ReplyRow, SaidRow};
 use crate::store::turns::TurnRow;
 use crate::store::{Store, StoreError};
 use crate::trace::{self, Execution, cost, count, duration, one_line};
+use crate::wording::plans::CHANGE_BUTTON as CHANGE;
 
 /// The longest mission or result in a row, in characters.
 const ABOUT: usize = 160;
@@ -55,6 +57,7 @@ impl Sight<'_> {
             },
             file: None,
             choices: Vec::new(),
+            asks: None,
             undelivered: None,
         }
     }
@@ -62,6 +65,13 @@ impl Sight<'_> {
     /// What the assistant wrote.
     pub(super) fn reply(&self, row: ReplyRow) -> Said {
         let choices = (row.is_open != 0).then(|| serde_json::from_str(&row.choices).unwrap_or_default());
+        let mut choices: Vec<Choice> = choices.unwrap_or_default();
+        let asks = row.asks.map(|question| {
+            // The field says what should change, so there is no button that asks for it.
+            choices.retain(|choice| choice.id != format!("{question}:{CHANGE}"));
+            let plan = row.plan.map(|plan| plan.to_string());
+            Asks { question: question.to_string(), plan }
+        });
         Said {
             key: row.id.to_string(),
             by: None,
@@ -69,7 +79,8 @@ impl Sight<'_> {
             at: self.moment(row.created_at),
             text: without_code(&row.text),
             file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
-            choices: choices.unwrap_or_default(),
+            choices,
+            asks,
             undelivered: match row.state {
                 OutboxState::Dead => Some("couldn't be delivered"),
                 OutboxState::Unknown => Some("delivery unclear"),
@@ -119,7 +130,7 @@ fn figures(ms: i64, tokens: Usage, dollars: f64) -> Vec<String> {
     [(ms > 0).then(|| duration(ms)), tokens, cost].into_iter().flatten().collect()
 }
 
-fn turn_badge(status: TurnStatus) -> Badge {
+pub(super) fn turn_badge(status: TurnStatus) -> Badge {
     match status {
         TurnStatus::Queued => Badge::Pending,
         TurnStatus::Running => Badge::Running,

@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 
 use crate::domain::{
-    ConversationId, ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, TurnId,
+    ConversationId, ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, QuestionId, TurnId,
 };
 use crate::store::{Store, StoreError};
 
@@ -43,6 +43,10 @@ pub struct ReplyRow {
     pub created_at: i64,
     /// 1 while its question is open, or it has none.
     pub is_open: i64,
+    /// Its open question that takes words, if it asks one.
+    pub asks: Option<QuestionId>,
+    /// The plan that this question is about; none if it asks for something else.
+    pub plan: Option<ExecutionId>,
 }
 
 /// Whose turns these are: a person's own, and those in their own conversations, also from before two accounts of theirs
@@ -151,8 +155,11 @@ macro_rules! reply {
             "SELECT o.id, o.text, o.choices, o.file, o.state, c.channel, o.created_at, CAST(CASE WHEN EXISTS \
              (SELECT 1 FROM questions q WHERE q.turn_id = o.turn_id AND q.outbox_id = o.id) \
              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = o.turn_id AND q.outbox_id = o.id \
-             AND q.state = 'pending') THEN 0 ELSE 1 END AS BIGINT) AS is_open \
-             FROM outbox o JOIN conversations c ON c.id = o.conversation_id ",
+             AND q.state = 'pending') THEN 0 ELSE 1 END AS BIGINT) AS is_open, \
+             f.id AS asks, CASE WHEN f.kind = 'choose' THEN f.execution_id END AS plan \
+             FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+             LEFT JOIN questions f ON f.seq = (SELECT min(q.seq) FROM questions q WHERE q.turn_id = o.turn_id \
+             AND q.outbox_id = o.id AND q.state = 'pending' AND (q.kind = 'input' OR q.detail = 'plan')) ",
             $rest
         )
     };
@@ -215,6 +222,24 @@ pub async fn people(store: &Store, limit: i64) -> Result<Vec<(PersonId, String, 
             &[limit.into()],
         )
         .await
+}
+
+/// The newest plans of a person, or of everybody, each with whose it is.
+pub async fn plans(
+    store: &Store,
+    whose: Option<&PersonId>,
+    limit: i64,
+) -> Result<Vec<(ExecutionId, PersonId)>, StoreError> {
+    let sql = "SELECT p.id, t.person_id FROM plans p JOIN turns t ON t.id = p.turn_id \
+               WHERE p.version = 1 AND ($1 = '' OR t.person_id = $1) ORDER BY p.seq DESC LIMIT $2 + 0";
+    store.all(sql, &[whose.map_or("", |whose| whose.as_str()).into(), limit.into()]).await
+}
+
+/// The first plan that was made in a turn.
+pub async fn plan_of_turn(store: &Store, turn: &TurnId) -> Result<Option<ExecutionId>, StoreError> {
+    let sql = "SELECT id FROM plans WHERE turn_id = $1 ORDER BY seq LIMIT 1";
+    let row: Option<(ExecutionId,)> = store.first(sql, &[turn.into()]).await?;
+    Ok(row.map(|(id,)| id))
 }
 
 /// Whether a message is in the outbox.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use difference::difference;
 pub use file::workflow;
 pub use reading::{Kept, PlanContext, read};
-pub use shown::{for_chat, for_terminal};
+pub use shown::{for_chat, for_terminal, takes};
 
 /// More steps are refused: nobody reads them before saying yes.
 pub const MAX_STEPS: usize = 20;

@@ -82,7 +82,7 @@ impl Style {
 }
 
 /// What it takes, as the end of a sentence, and what that goes by.
-pub(super) fn takes(forecast: &Forecast) -> String {
+pub fn takes(forecast: &Forecast) -> String {
     let range = |(least, most): (u64, u64)| match least == most {
         true => rounded(least),
         false => format!("{} to {}", rounded(least), rounded(most)),

@@ -62,7 +62,7 @@ fn changed(change: &Change) -> String {
 }
 
 /// What became of a step, compared with the plan.
-fn deed(step: &StepReport, is_added: bool) -> String {
+pub(crate) fn deed(step: &StepReport, is_added: bool) -> String {
     match step.status {
         StepStatus::Completed => {}
         StepStatus::Skipped => return "not reached".to_owned(),
@@ -85,7 +85,8 @@ fn deed(step: &StepReport, is_added: bool) -> String {
     }
 }
 
-fn took(spent: &Spent) -> String {
+/// What it took, in words.
+pub(crate) fn took(spent: &Spent) -> String {
     let mut text = several(spent.model_calls, "model call");
     if spent.tokens > 0 {
         text.push_str(&format!(", {} tokens", count(u64::try_from(spent.tokens).unwrap_or(0))));

@@ -1,6 +1,6 @@
 //! What people see of a workflow and of its runs: explanation, drawings, dry run, report.
 
-mod comparison;
+pub(crate) mod comparison;
 pub(crate) mod diagram;
 pub(crate) mod draw;
 pub(crate) mod estimate;

@@ -42,6 +42,7 @@ impl Frame<'_> {
         let own = [
             ("/", "Now"),
             ("/talk", "Conversation"),
+            ("/plans", "Plans"),
             ("/workflows", "Workflows"),
             ("/things", "Yours"),
             ("/usage", "Usage"),

@@ -5,6 +5,7 @@ mod layout;
 mod login;
 mod now;
 mod people;
+mod plans;
 mod tables;
 mod talk;
 mod tree;
@@ -16,6 +17,7 @@ pub(crate) use layout::{Frame, message};
 pub(crate) use login::{bounce, login};
 pub(crate) use now::now;
 pub(crate) use people::{people, sessions};
+pub(crate) use plans::plans;
 pub(crate) use tables::{log, tables};
 #[cfg(test)]
 pub(crate) use talk::message_part;

@@ -7,7 +7,7 @@ use super::layout::{badge, moment, token};
 use super::tree::tree;
 use crate::markdown::{markdown, plain};
 use crate::session::once;
-use crate::views::{Badge, Entry, Said, Timeline, Turn};
+use crate::views::{Asks, Badge, Entry, Said, Timeline, Turn};
 
 /// The page of a conversation.
 pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> String {
@@ -124,14 +124,44 @@ pub(super) fn said(said: &Said, form_token: &str) -> Markup {
                     @if file.is_json() { pre tabindex="0" { (plain(&file.text)) } } @else { (markdown(&file.text)) }
                 }
             }
-            @if !said.choices.is_empty() {
-                form.choices method="post" action="/press" {
-                    (token(form_token))
-                    @for choice in &said.choices {
-                        button type="submit" name="button" value=(choice.id) { (plain(&choice.label)) }
+            @if let Some(plan) = said.plan() { p.ways { a href={ "/plans/" (plan) } { "The plan on its own page" } } }
+            (answers(said, form_token))
+        }
+    }
+}
+
+/// The buttons of a question, and the field for words.
+pub(super) fn answers(said: &Said, form_token: &str) -> Markup {
+    html! {
+        @if said.is_question() {
+            div.choices {
+                @if !said.choices.is_empty() {
+                    form.buttons method="post" action="/press" {
+                        (token(form_token))
+                        @for choice in &said.choices {
+                            button type="submit" name="button" value=(choice.id) { (plain(&choice.label)) }
+                        }
                     }
                 }
+                @if let Some(asks) = &said.asks { (words(asks, form_token)) }
             }
+        }
+    }
+}
+
+/// The field for an answer in words.
+fn words(asks: &Asks, form_token: &str) -> Markup {
+    let id = format!("words-{}", asks.question);
+    let (label, button) =
+        if asks.plan.is_some() { ("What should change?", "Change") } else { ("Your answer", "Answer") };
+    html! {
+        form.words method="post" action="/answer" {
+            (token(form_token))
+            input type="hidden" name="once" value=(once());
+            input type="hidden" name="question" value=(asks.question);
+            label for=(id) { (label) }
+            textarea id=(id) name="words" rows="1" required maxlength="4000" {}
+            button.quiet type="submit" { (button) }
         }
     }
 }

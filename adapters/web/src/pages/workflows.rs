@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{badge, figures, moment, token};
+use super::plans::plan;
 use super::talk::{said, turn};
 use crate::markdown::{markdown, plain};
 use crate::session::once;
@@ -90,7 +91,7 @@ fn field(number: usize, field: &Field) -> Markup {
 }
 
 /// A graph, with how its steps stand.
-fn drawn(drawing: &Drawing) -> Markup {
+pub(super) fn drawn(drawing: &Drawing) -> Markup {
     let (width, height) = drawing.size;
     html! {
         div.wide.graph #drawing tabindex="0" role="region" aria-label="Drawing" {
@@ -131,18 +132,20 @@ fn boxed(step: &DrawnStep, line: usize) -> Markup {
     }
 }
 
-/// A run, or what its request has led to so far.
-pub(crate) fn started(frame: &Frame<'_>, key: &str, it: &Started) -> String {
+/// A run or a plan, or what the request for it has led to so far.
+pub(crate) fn started(frame: &Frame<'_>, here: &str, it: &Started) -> String {
+    let all = if frame.path == "/plans" { "All plans" } else { "All workflows" };
     frame.page(&html! {
-        p { a href="/workflows" { "All workflows" } }
+        p { a href=(frame.path) { (all) } }
         div #live data-whole="yes" {
             @match it {
                 Started::Waiting => {
                     h1.small { "Starting" }
-                    p { "It begins in a moment. " a href={ "/runs/" (key) } { "Look again" } }
+                    p { "It begins in a moment. " a href=(sanitized(here)) { "Look again" } }
                 },
                 Started::Turn(it) => { h1.small { "Request" } (turn(it, frame.token)) },
                 Started::Run(run) => (a_run(frame, run)),
+                Started::Plan(it) => (plan(frame, it)),
             }
         }
     })
@@ -155,7 +158,7 @@ fn a_run(frame: &Frame<'_>, run: &Run) -> Markup {
         @for one in &run.warnings { p.error { (plain(one)) } }
         // What waits stands first, and not once more in the request.
         @let (open, settled): (Vec<Said>, Vec<Said>) =
-            run.turn.replies.iter().cloned().partition(|reply| !reply.choices.is_empty());
+            run.turn.replies.iter().cloned().partition(Said::is_question);
         @for question in &open { (said(question, frame.token)) }
         @if !run.inputs.is_empty() {
             dl.inputs { @for (name, value) in &run.inputs { dt { (plain(name)) } dd { (plain(value)) } } }

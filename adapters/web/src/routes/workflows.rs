@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::{SignedIn, Site, answer, either, missing, see};
@@ -104,7 +104,13 @@ pub(super) async fn again(
     )
 }
 
-pub(super) async fn started(State(site): Shared, Path(key): Path<String>, headers: HeaderMap) -> Response {
+/// A run or a plan, by its own name or by the name of the request for it.
+pub(super) async fn started(
+    State(site): Shared,
+    Path(key): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     either(
         async {
             let signed_in = site.signed_in(&headers).await?;
@@ -114,13 +120,23 @@ pub(super) async fn started(State(site): Shared, Path(key): Path<String>, header
             let person = match &it {
                 Started::Waiting => signed_in.viewer.person.clone(),
                 Started::Turn(turn) => turn.person.clone(),
-                // Later, the run is known by its own name only.
-                Started::Run(run) if run.key != key => return Ok(see(&format!("/runs/{}", run.key))),
                 Started::Run(run) => run.turn.person.clone(),
+                Started::Plan(plan) => plan.turn.person.clone(),
             };
-            let mut frame = signed_in.frame("Run", "/workflows");
+            // Later, it is known by its own name only.
+            let address = match &it {
+                Started::Run(run) => format!("/runs/{}", run.key),
+                Started::Plan(plan) => format!("/plans/{}", plan.key),
+                Started::Waiting | Started::Turn(_) => uri.path().to_owned(),
+            };
+            if address != uri.path() {
+                return Ok(see(&address));
+            }
+            let is_plan = address.starts_with("/plans/");
+            let (title, path) = if is_plan { ("Plan", "/plans") } else { ("Run", "/workflows") };
+            let mut frame = signed_in.frame(title, path);
             frame.live = Some((after.to_string(), person));
-            Ok(Html(pages::started(&frame, &key, &it)).into_response())
+            Ok(Html(pages::started(&frame, &address, &it)).into_response())
         }
         .await,
     )
@@ -143,11 +159,11 @@ pub(super) async fn file(State(site): Shared, Path(message): Path<String>, heade
 }
 
 /// What makes a request one request, if the form has it.
-fn once_of(fields: &Fields) -> Option<String> {
+pub(super) fn once_of(fields: &Fields) -> Option<String> {
     fields.get("once").filter(|once| is_once(once)).map(str::to_owned)
 }
 
-fn out_of_date(signed_in: &SignedIn) -> Response {
+pub(super) fn out_of_date(signed_in: &SignedIn) -> Response {
     let text = "This form is out of date. Go back, reload the page and try again.";
     answer(signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", text)
 }

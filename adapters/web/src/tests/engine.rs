@@ -6,8 +6,8 @@ use adjutant_chat::{Outbound, OutgoingFile};
 use async_trait::async_trait;
 
 use crate::views::{
-    Act, Details, LogLine, Now, PersonLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer,
-    WorkflowPage, Workflows,
+    Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
+    Usage, Viewer, WorkflowPage, Workflows,
 };
 use crate::{Backend, Change, Cursor, Given, Unavailable};
 
@@ -50,6 +50,15 @@ impl Backend for Engine {
         Ok(())
     }
     async fn press(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn answer(&self, _: &Viewer, _: &str, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn plans(&self, _: &Viewer) -> Result<Vec<PlanLine>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn begin_plan(&self, _: &Viewer, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
     }
     async fn stop(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {

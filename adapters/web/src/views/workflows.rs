@@ -1,6 +1,6 @@
 //! Workflows and their runs, as plain data.
 
-use super::{Badge, Moment, Turn};
+use super::{Badge, Moment, Plan, Turn};
 
 /// A workflow, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,13 +172,15 @@ pub struct Run {
     pub turn: Turn,
 }
 
-/// What a request to run a workflow has led to.
+/// What a request to run a workflow, or for a plan, has led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
     /// It waits.
     Waiting,
-    /// A turn that has started no run, because it asks for something or has failed.
+    /// A turn that has started no run or plan, because it is at work, asks for something or has failed.
     Turn(Box<Turn>),
     /// A run.
     Run(Box<Run>),
+    /// A plan, whether it runs or not.
+    Plan(Box<Plan>),
 }

@@ -1,0 +1,67 @@
+//! Plans, and answers in words.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+
+use super::workflows::{once_of, out_of_date};
+use super::{Site, answer, either, see};
+use crate::pages;
+
+type Shared = State<Arc<Site>>;
+
+/// The longest answer in words, in characters.
+const LONGEST: usize = 4_000;
+
+pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let all = site.backend.plans(&signed_in.viewer).await?;
+            Ok(Html(pages::plans(&signed_in.frame("Plans", "/plans"), &all, None)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn begin(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+            let goal = fields.get("goal").unwrap_or_default().replace("\r\n", "\n");
+            let Some(problem) = site.backend.begin_plan(&signed_in.viewer, &once, &goal).await? else {
+                return Ok(see(&format!("/plans/{once}")));
+            };
+            let all = site.backend.plans(&signed_in.viewer).await?;
+            let html =
+                pages::plans(&signed_in.frame("Plans", "/plans"), &all, Some((goal.as_str(), &problem)));
+            Err((StatusCode::UNPROCESSABLE_ENTITY, Html(html)).into_response())
+        }
+        .await,
+    )
+}
+
+/// What was typed into the field of a question.
+pub(super) async fn words(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+            let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
+            let question = fields.get("question").unwrap_or_default();
+            if words.is_empty() || words.chars().count() > LONGEST {
+                let text = format!("Write something, at most {LONGEST} characters.");
+                return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
+            }
+            match site.backend.answer(&signed_in.viewer, &once, question, &words).await? {
+                None => Ok(see("/talk")),
+                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, "Not accepted", &why)),
+            }
+        }
+        .await,
+    )
+}

@@ -1,0 +1,74 @@
+//! Plans, as plain data.
+
+use super::{Badge, Drawing, Moment, Said, Turn};
+
+/// A plan, in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanLine {
+    /// Names it.
+    pub key: String,
+    /// What it is for.
+    pub goal: String,
+    /// Whose it is, if it isn't the viewer's.
+    pub by: Option<String>,
+    /// How it stands.
+    pub badge: Badge,
+    /// When it was made.
+    pub at: Moment,
+}
+
+/// A step of a plan, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanStep {
+    /// Its name.
+    pub name: String,
+    /// Its agent's role.
+    pub role: String,
+    /// What the agent does.
+    pub task: String,
+    /// How its work is judged.
+    pub criteria: String,
+    /// How it stands, once the plan runs.
+    pub badge: Option<Badge>,
+    /// How often it was tried, how long it took, what it cost, and why it failed.
+    pub notes: Vec<String>,
+    /// What the review says of it.
+    pub verdict: Option<String>,
+}
+
+/// A plan, from its question to its report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Names it.
+    pub key: String,
+    /// What it is for, in its person's words.
+    pub goal: String,
+    /// From 1; each change makes another.
+    pub version: i64,
+    /// How it stands.
+    pub badge: Badge,
+    /// When this version was made.
+    pub at: Moment,
+    /// What somebody should know first, such as that it was dropped.
+    pub note: &'static str,
+    /// Its open questions; the plan itself is in the first one's text.
+    pub questions: Vec<Said>,
+    /// Its graph.
+    pub drawing: Drawing,
+    /// Its steps.
+    pub steps: Vec<PlanStep>,
+    /// What the planner isn't sure of.
+    pub uncertain: Vec<String>,
+    /// What the person will be asked while it runs.
+    pub will_ask: Vec<String>,
+    /// What it may take.
+    pub forecast: String,
+    /// What it took, or has taken so far, the planning included.
+    pub spent: Vec<String>,
+    /// What somebody should know of its run.
+    pub warnings: Vec<String>,
+    /// Markdown: what came out.
+    pub output: String,
+    /// Its turn.
+    pub turn: Turn,
+}

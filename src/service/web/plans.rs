@@ -1,0 +1,170 @@
+//! Plans on the page. A plan is begun by a `/plan`, like in any chat; what is shown is what the journal has of it.
+
+use std::collections::HashMap;
+
+use adjutant_web::Unavailable;
+use adjutant_web::views::{Badge, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer};
+
+use super::runs::step_badge;
+use super::view::{Sight, turn_badge};
+use super::workflows::{drawing, run_badge};
+use super::{Pages, ROWS};
+use crate::domain::{PersonId, RunStatus};
+use crate::store::runs::{self, PlanRow, RunRow};
+use crate::store::turns::TurnRow;
+use crate::store::{StoreError, people, timeline, turns};
+use crate::trace::text::several;
+use crate::trace::{duration, one_line};
+use crate::wording::plans::EMPTIED;
+use crate::workflows::command::{PLAN, planned};
+use crate::workflows::plans::{self, Plan, PlanStep};
+use crate::workflows::view::comparison::{deed, took};
+use crate::workflows::view::report::{Report, Spent, StepReport};
+
+/// How many plans the list has.
+const PLANS: i64 = 50;
+/// The longest goal in the list, in characters.
+const GOAL: usize = 160;
+
+impl Pages {
+    pub(super) async fn all_plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>, StoreError> {
+        let person: PersonId = viewer.person.as_str().into();
+        let sight = self.sight(viewer).await?;
+        let whose = (!viewer.is_owner).then_some(&person);
+        let mut lines = Vec::new();
+        for (id, by) in timeline::plans(&self.store, whose, PLANS).await? {
+            let Some(row) = runs::plan(&self.store, &id).await? else { continue };
+            let Some(turn) = turns::by_id(&self.store, &row.turn_id).await? else { continue };
+            let run = runs::by_id(&self.store, &id).await?;
+            let by =
+                if by == person { None } else { Some(people::person_by_id(&self.store, &by).await?.name) };
+            let goal: String = one_line(&row.goal).chars().take(GOAL).collect();
+            lines.push(PlanLine {
+                key: id.to_string(),
+                goal: if goal.is_empty() { EMPTIED.to_owned() } else { goal },
+                by,
+                badge: sight.plan_badge(&turn, run.as_ref()).await?,
+                at: sight.moment(row.created_at),
+            });
+        }
+        Ok(lines)
+    }
+
+    /// What is wrong with a goal; nothing if a plan was asked for.
+    pub(super) async fn ask_for_plan(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        goal: &str,
+    ) -> Result<Option<String>, Unavailable> {
+        let text = format!("{PLAN} {}", goal.trim());
+        match planned(&text) {
+            Some(Ok(_)) => self.hear(viewer, once, &text).await.map(|()| None),
+            Some(Err(problem)) => Ok(Some(problem)),
+            None => Ok(Some(crate::wording::plans::USAGE.to_owned())),
+        }
+    }
+
+    pub(super) async fn plan_of(&self, viewer: &Viewer, row: PlanRow) -> Result<Option<Shown>, StoreError> {
+        let Some(turn_row) = self.visible(viewer, &row.turn_id).await? else { return Ok(None) };
+        let sight = self.sight(viewer).await?;
+        let run = runs::by_id(&self.store, &row.id).await?;
+        let report = match &run {
+            Some(run) => self.report_of(run, sight.waits(run).await?).await?,
+            None => None,
+        };
+        let turn = sight.turn(&turn_row, 0, ROWS).await?;
+        let plan: Option<Plan> = serde_json::from_str(&row.body).ok();
+        let workflow = plan.as_ref().and_then(|plan| plans::workflow(plan, &row.goal).ok());
+        let steps: HashMap<&str, &StepReport> =
+            report.iter().flat_map(|report| &report.steps).map(|step| (step.id.as_str(), step)).collect();
+        let state = |name: &str| {
+            let step = steps.get(name)?;
+            let lasted = if step.duration_ms > 0 { duration(step.duration_ms) } else { String::new() };
+            Some((step_badge(step.status), lasted))
+        };
+        let changes = plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default();
+        let is_added = |step: &PlanStep| changes.iter().any(|change| change.added.contains(&step.id));
+        let line = |step: &PlanStep| step_line(step, steps.get(step.id.as_str()).copied(), is_added(step));
+        let spent = took(&self.spent(&row, report.as_ref()).await?);
+        Ok(Some(Shown {
+            key: row.id.to_string(),
+            version: row.version,
+            badge: sight.plan_badge(&turn_row, run.as_ref()).await?,
+            at: sight.moment(row.created_at),
+            note: note(&turn, run.as_ref(), plan.as_ref()),
+            questions: turn
+                .replies
+                .iter()
+                .filter(|reply| reply.is_question())
+                .cloned()
+                .collect::<Vec<Said>>(),
+            drawing: workflow.map(|workflow| drawing(&workflow, state)).unwrap_or_default(),
+            steps: plan.iter().flat_map(|plan| &plan.steps).map(line).collect(),
+            forecast: plan
+                .as_ref()
+                .map(|plan| format!("It takes {}", plans::takes(&plan.forecast)))
+                .unwrap_or_default(),
+            uncertain: plan.as_ref().map(|plan| plan.uncertain.clone()).unwrap_or_default(),
+            will_ask: plan.map(|plan| plan.will_ask).unwrap_or_default(),
+            spent: vec![spent],
+            warnings: report.as_ref().map(|report| report.run.warnings.clone()).unwrap_or_default(),
+            output: report.map(|report| report.run.output).unwrap_or_default(),
+            goal: row.goal,
+            turn,
+        }))
+    }
+
+    /// What the plan's model calls took: those of the report, or of its turn so far.
+    async fn spent(&self, row: &PlanRow, report: Option<&Report>) -> Result<Spent, StoreError> {
+        if let Some(spent) = report.and_then(|report| report.run.spent) {
+            return Ok(spent);
+        }
+        let mut all = Spent::default();
+        for one in runs::costs(&self.store, &row.turn_id).await? {
+            all.model_calls += one.calls;
+            all.tokens += one.tokens;
+            all.cost_usd += one.cost_usd;
+        }
+        Ok(all)
+    }
+}
+
+impl Sight<'_> {
+    /// How a plan stands: as its run, and without one as its turn; one that was never run has nothing done.
+    async fn plan_badge(&self, turn: &TurnRow, run: Option<&RunRow>) -> Result<Badge, StoreError> {
+        Ok(match run {
+            Some(run) if self.waits(run).await? => run_badge(RunStatus::Waiting),
+            Some(run) => run_badge(run.status),
+            None if turn.ended_at.is_some() => Badge::Stopped,
+            None => turn_badge(turn.status),
+        })
+    }
+}
+
+fn note(turn: &Turn, run: Option<&RunRow>, plan: Option<&Plan>) -> &'static str {
+    match (plan, run) {
+        (None, _) => "Its steps were deleted, as [retention] says.",
+        (Some(_), None) if !turn.is_open => "It was dropped. Nothing was done.",
+        _ => "",
+    }
+}
+
+fn step_line(step: &PlanStep, report: Option<&StepReport>, is_added: bool) -> ShownStep {
+    let mut notes = Vec::new();
+    if let Some(report) = report {
+        notes.extend((report.duration_ms > 0).then(|| duration(report.duration_ms)));
+        notes.extend((report.attempts > 1).then(|| several(report.attempts, "attempt")));
+        notes.extend(report.spent.filter(|spent| spent.model_calls > 0).map(|spent| took(&spent)));
+        notes.extend(report.error.as_deref().map(one_line));
+    }
+    ShownStep {
+        name: step.id.clone(),
+        role: step.role.clone(),
+        task: step.task.clone(),
+        criteria: step.success_criteria.clone(),
+        badge: report.map(|report| step_badge(report.status)),
+        notes,
+        verdict: report.filter(|report| report.review.is_some()).map(|report| deed(report, is_added)),
+    }
+}
