@@ -7,6 +7,7 @@ pub mod config;
 pub mod conversation;
 pub mod document;
 pub mod domain;
+pub mod files;
 pub mod gateway;
 pub mod graph;
 pub mod heap;

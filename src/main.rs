@@ -4,10 +4,14 @@ use std::process::ExitCode;
 
 use adjutant::cli::{self, Cli, CliError};
 use adjutant::config::Env;
+use adjutant::files::pdf;
 use adjutant::{heap, logging};
 use clap::Parser;
 
 fn main() -> ExitCode {
+    if std::env::args_os().skip(1).eq([pdf::COMMAND]) {
+        return pdf::run();
+    }
     heap::use_one_arena();
     run(Cli::parse()).unwrap_or_else(|error| error.report())
 }

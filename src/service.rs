@@ -4,6 +4,7 @@ mod accounts;
 mod channels;
 mod delivery;
 mod events;
+mod files;
 mod live;
 mod metrics;
 mod models;
@@ -192,6 +193,7 @@ impl Service {
             pace: Pace::default(),
             starting: tokio::sync::Mutex::default(),
             listening: voice::listening(config, &delivering.ports, store.clock())?,
+            fetching: files::fetching(config, &delivering.ports, &services.reader, store.clock()),
             draining: tasks.stop.child_token(),
         });
         let intake = Arc::new(Intake {

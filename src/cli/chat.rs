@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use adjutant_chat::{ChatPort, EventId, Inbound};
 use adjutant_console::input::{self, Event, Source};
-use adjutant_console::json::{CONVERSATION, Entry, LONGEST};
+use adjutant_console::json::{CONVERSATION, Entry, LONGEST, Line, parse_text};
 use adjutant_console::render::{self, Theme};
 use adjutant_console::{ConsolePort, Settings, Style};
 use tokio::sync::mpsc::Receiver;
@@ -62,7 +62,12 @@ async fn once(
             "the message has {length} characters, and {LONGEST} is the limit; shorten it or split it"
         )));
     }
-    let inbound = source.inbound(Entry { conversation: place.clone(), ..Entry::text(text) });
+    let entry = match parse_text(text.as_bytes()) {
+        Ok(Line::Entry(entry)) => entry,
+        Ok(Line::Blank) => Entry::text(text),
+        Err(message) => return Err(CliError::Usage(message)),
+    };
+    let inbound = source.inbound(Entry { conversation: place.clone(), ..entry });
     let event = inbound.event().clone();
     let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
     session.service.accept(inbound, async || {}).await?;

@@ -6,10 +6,12 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{CliError, DbCommand};
 use crate::clock::{SystemClock, rfc3339};
 use crate::config::Config;
+use crate::gateway::retention::remove_unknown_files;
 use crate::service::open_store;
 use crate::store::check::{self, Finding};
 use crate::store::instances::{self, LivingInstance};
@@ -22,7 +24,12 @@ const LISTED: usize = 10;
 /// Runs `adjutant db`.
 pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let result = run_on(&store, &command).await;
+    let mut result = run_on(&store, &command).await;
+    if matches!((&command, &result), (DbCommand::Erase { .. }, Ok((_, true)))) {
+        // Nobody else is at work, so nothing is being fetched.
+        let removed = remove_unknown_files(&store, &config.files_dir(), Duration::ZERO).await;
+        result = removed.map_err(CliError::from).and(result);
+    }
     store.close().await;
     let (text, is_ok) = result?;
     super::out(&text)?;

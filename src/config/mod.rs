@@ -115,6 +115,8 @@ pub struct Config {
     pub otlp: Option<Otlp>,
     /// `[voice]`.
     pub voice: VoiceConfig,
+    /// Our own program, which reads PDFs in a process of its own.
+    pub program: PathBuf,
     /// A digest of each setting of the file that instances on one store should have in common, by its key.
     pub shared: BTreeMap<String, String>,
 }
@@ -149,9 +151,15 @@ impl Config {
             listen: Some(LISTEN),
             otlp: None,
             voice: VoiceConfig::default(),
+            program: PathBuf::from("/proc/self/exe"),
             shared: BTreeMap::new(),
             data_dir,
         }
+    }
+
+    /// The folder of the files that people sent.
+    pub fn files_dir(&self) -> PathBuf {
+        self.data_dir.join("files")
     }
 
     /// Reads the file at `path`, or else the first of the usual files that exists; without one, the defaults.

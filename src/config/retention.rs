@@ -13,12 +13,19 @@ pub struct Retention {
     pub traces: Option<Duration>,
     /// What the assistant was asked to remember.
     pub memories: Option<Duration>,
+    /// Files that people sent.
+    pub files: Option<Duration>,
 }
 
 impl Default for Retention {
     fn default() -> Self {
         // Traces are by far the largest part of a store, and nobody misses last season's.
-        Self { bodies: None, traces: Some(Duration::from_hours(90 * 24)), memories: None }
+        Self {
+            bodies: None,
+            traces: Some(Duration::from_hours(90 * 24)),
+            memories: None,
+            files: Some(Duration::from_hours(30 * 24)),
+        }
     }
 }
 
@@ -28,6 +35,7 @@ impl Retention {
         section.set("bodies", &mut it.bodies, kept);
         section.set("traces", &mut it.traces, kept);
         section.set("memories", &mut it.memories, kept);
+        section.set("files", &mut it.files, kept);
         it
     }
 }

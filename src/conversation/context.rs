@@ -1,6 +1,8 @@
 //! The first messages that the orchestrator's model sees in a turn, after the stable prefix: one about the person and
 //! their tasks and memories, then the recent history, then the person's message.
 
+mod files;
+
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -47,13 +49,14 @@ pub async fn opening(
     let said = turn.text.as_str();
     let asker =
         Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
-    let (mut text, mut tasks, mut schedules, found, past, outside) = futures::try_join!(
+    let (mut text, mut tasks, mut schedules, found, past, outside, sent) = futures::try_join!(
         head(scope),
         tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS + 1),
         schedules::of_person(&scope.store, &scope.person.id),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
         history::window(&scope.store, &scope.conversation),
         taints::of_person(&scope.store, &scope.person.id),
+        files::of_turn(&scope.store, &turn.id),
     )?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
@@ -97,10 +100,13 @@ pub async fn opening(
         let text = if said.taint.is_clean() { said.text } else { marked(scope, &said.taint, &said.text) };
         messages.push(Message::new(said.role, text));
     }
+    let sent = files::shown(scope, &sent);
+    messages.extend(sent.iter().map(|sent| Message::new(Role::User, sent.text.as_str())));
     let is_own = turn.text_taint.is_clean();
     let said = if is_own { said.to_owned() } else { marked(scope, &turn.text_taint, said) };
     messages.push(Message::new(Role::User, said));
-    let taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
+    let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
+    sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(FirstMessages { messages, taint, needs_compacting: past.needs_compacting })
 }
 

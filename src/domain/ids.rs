@@ -90,6 +90,8 @@ ids! {
     OutboxId,
     /// A task of the to-do list.
     TaskId,
+    /// A file that somebody sent.
+    FileId,
     /// A memory.
     MemoryId,
     /// A schedule: a message that arrives regularly.

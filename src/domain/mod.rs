@@ -1,5 +1,6 @@
 //! The types that every module shares: ids and states. No I/O.
 
+mod files;
 mod ids;
 mod pins;
 mod questions;
@@ -8,9 +9,10 @@ mod states;
 mod taint;
 mod tasks;
 
+pub use files::{FileKind, FileProblem};
 pub use ids::{
-    ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId,
-    TurnId,
+    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId,
+    TaskId, TurnId,
 };
 pub use pins::PinKind;
 pub use questions::{Answer, QuestionKind};
@@ -21,6 +23,9 @@ pub use states::{
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};
+
+/// What stands for the text of a message that is only files.
+pub const FILES_ALONE: &str = "📎";
 
 /// How spoken words begin, where people and models read them.
 pub const SPOKEN: &str = "🎤 ";

@@ -1,7 +1,10 @@
-//! What comes with a message: texts become part of it, a voice note gets its words later.
+//! What comes with a message: a voice note gets its words later, files are fetched later.
 
-use adjutant_chat::{Attachment, IncomingMessage, one_line};
+use adjutant_chat::{IncomingMessage, one_line};
 
+use crate::domain::FILES_ALONE;
+use crate::files::file_name;
+use crate::store::files::SentFile;
 use crate::store::inbox::UnheardNote;
 
 /// The voice note of a message. Of several, the first; a person says one thing at a time.
@@ -11,30 +14,32 @@ pub(super) fn voice_note(message: &IncomingMessage) -> Option<UnheardNote> {
     Some(UnheardNote { name: one_line(name), note: note.clone(), reply_to: message.reply_to.clone() })
 }
 
-/// A message's text with its attachments: text files in full, other files by name. The voice note gets its words later.
-pub(super) fn with_attachments(message: &IncomingMessage, voice: Option<&UnheardNote>) -> String {
-    let mut text = message.text.clone();
-    let is_heard =
-        |file: &&Attachment| file.voice.is_some() && file.voice.as_ref() == voice.map(|voice| &voice.note);
-    for file in message.attachments.iter().filter(|file| !is_heard(file)) {
-        let name = file.name.replace(['\n', '\r'], " ");
-        match &file.text {
-            Some(content) => text.push_str(&format!("{ATTACHED}{name}]\n{content}")),
-            None => text.push_str(&format!("{ATTACHED}{name}, which I can't read]")),
+/// The files of a message; further sounds are files like others.
+pub(super) fn files(message: &IncomingMessage, voice: Option<&UnheardNote>) -> Vec<SentFile> {
+    let mut is_heard = voice.is_none();
+    let mut files = Vec::new();
+    for one in &message.attachments {
+        if !is_heard && one.voice.is_some() {
+            is_heard = true;
+            continue;
         }
+        let sound = one.voice.as_ref().map(|voice| adjutant_chat::RemoteFile {
+            file: voice.file.clone(),
+            mime_type: voice.mime_type.clone(),
+            bytes: voice.bytes,
+        });
+        let source =
+            format!("the file “{}” that {} sent", file_name(&one.name), one_line(&message.sender_name));
+        let name = one_line(&one.name);
+        files.push(SentFile { name, source, text: one.text.clone(), remote: one.file.clone().or(sound) });
     }
-    text.trim().to_owned()
+    files
 }
 
-/// How each attachment begins in a journalled text.
-const ATTACHED: &str = "\n\n[file ";
-
-/// The attachments in a journalled text.
-pub(super) fn attached(text: &str) -> String {
-    match text.find(ATTACHED) {
-        Some(begins) => text[begins..].to_owned(),
-        // Attachments without any text.
-        None if text.starts_with(ATTACHED.trim_start()) => format!("\n\n{text}"),
-        None => String::new(),
+/// A message's text; a sign for one that is nothing but files.
+pub(super) fn text(message: &IncomingMessage, is_files: bool) -> String {
+    match message.text.trim() {
+        "" if is_files => FILES_ALONE.to_owned(),
+        text => text.to_owned(),
     }
 }

@@ -8,20 +8,22 @@
 //! - The kind of a message is decided before it is journalled and never changes: recovery follows the journal. A voice
 //!   note's is decided in the commit that gives it its words.
 
+mod strangers;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
 
-use super::attached::{attached, voice_note, with_attachments};
+use super::attached;
 use super::lanes::Lanes;
-use crate::clock::utc;
 use crate::conversation::access::Access;
 use crate::conversation::questions::Answered;
 use crate::conversation::{Conversations, commands, questions, remembered};
-use crate::domain::{InboxKind, QuestionId, QuestionState, Taint};
+use crate::domain::{ConversationId, InboxKind, QuestionId, QuestionState, Taint};
 use crate::journal::TurnEvent;
-use crate::store::access::{self, Pairing, code_in, new_code};
+use crate::store::access::{self, code_in};
+use crate::store::files::SentFile;
 use crate::store::inbox::{self, InboxRow, NewRow, UnheardNote};
 use crate::store::people::{self, Conversation, Person};
 use crate::store::{self, Batch, StoreError, outbox};
@@ -46,11 +48,6 @@ pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversatio
 pub fn known_places() -> KnownPlaces {
     moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
 }
-
-/// How many pairing codes may be open at once, over all channels.
-const MOST_CODES: usize = 50;
-/// How many messages of one stranger are kept.
-const MOST_MESSAGES: i64 = 10;
 
 /// A row that is journalled: acknowledge it, then pass it to [`Intake::dispatch`]. None if its turn runs already.
 #[derive(Debug)]
@@ -82,15 +79,16 @@ impl Intake {
     async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
-        let voice = voice_note(&message);
-        let mut text = with_attachments(&message, voice.as_ref());
+        let voice = attached::voice_note(&message);
+        let files = attached::files(&message, voice.as_ref());
+        let mut text = attached::text(&message, !files.is_empty() && voice.is_none());
         if !self.access.may_speak(store, channel, user).await? {
             // Others read along in a room, so no code is offered there.
             if !message.direct {
                 return Ok(None);
             }
             if !self.brings_invitation(&message).await? {
-                return self.stranger(&message, &text, voice).await;
+                return self.stranger(&message, &text, voice, files).await;
             }
             "/start".clone_into(&mut text);
         }
@@ -102,13 +100,20 @@ impl Intake {
         if let Some(writer) = &message.forwarded_from {
             let taint = Taint::by(&format!("a forwarded message from {writer}"));
             return self
-                .insert(event, (&conversation, &person), InboxKind::Message, (&text, taint), None, voice)
+                .insert(
+                    event,
+                    (&conversation, &person),
+                    InboxKind::Message,
+                    (&text, taint),
+                    None,
+                    (voice, files),
+                )
                 .await;
         }
         // What a voice note is turns out when it is heard.
         if voice.is_some() {
             let (kind, said) = (InboxKind::Message, (text.as_str(), Taint::default()));
-            return self.insert(event, (&conversation, &person), kind, said, None, voice).await;
+            return self.insert(event, (&conversation, &person), kind, said, None, (voice, files)).await;
         }
         let answered = self
             .conversations
@@ -131,7 +136,35 @@ impl Intake {
                 (InboxKind::Message, None)
             }
         };
-        self.insert(event, (&conversation, &person), kind, (&text, Taint::default()), question_id, None).await
+        let mut attached = (None, files);
+        if kind != InboxKind::Message && !attached.1.is_empty() {
+            attached.1.clear();
+            let notice =
+                outbox::Message { text: wording::files::NOT_HERE.into(), ..outbox::Message::default() };
+            self.say_once(&format!("files {event}"), &conversation.id, notice).await?;
+        }
+        let said = (text.as_str(), Taint::default());
+        self.insert(event, (&conversation, &person), kind, said, question_id, attached).await
+    }
+
+    /// Says something once, whatever comes again.
+    async fn say_once(
+        &self,
+        topic: &str,
+        conversation: &ConversationId,
+        message: outbox::Message,
+    ) -> Result<(), StoreError> {
+        let store = &self.conversations.store;
+        let mut batch = Batch::new();
+        outbox::announce_once(&mut batch, topic, store.now());
+        outbox::say(store, &mut batch, conversation, &self.conversations.instance.id, &message);
+        match store.write(batch).await {
+            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.clone())),
+            // They were told before.
+            Err(StoreError::Stale(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     async fn brings_invitation(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
@@ -145,96 +178,6 @@ impl Intake {
             &message.sender_name,
         )
         .await
-    }
-
-    /// Keeps a stranger's message and gives them a code for an owner to approve: one an hour, and a limited number in
-    /// total, so that nobody can flood the assistant.
-    async fn stranger(
-        &self,
-        message: &IncomingMessage,
-        text: &str,
-        voice: Option<UnheardNote>,
-    ) -> Result<Option<Journalled>, StoreError> {
-        let store = &self.conversations.store;
-        let (channel, user) = (&message.address.channel, &message.sender.0);
-        // Invitations don't count: they are an owner's.
-        let mut codes = access::open_codes(store).await?;
-        codes.retain(|code| code.user_id.is_some());
-        let is_theirs =
-            |code: &Pairing| code.channel.as_ref() == Some(channel) && code.user_id.as_ref() == Some(user);
-        let has_code = codes.iter().any(is_theirs);
-        if !has_code && codes.len() >= MOST_CODES {
-            self.tell_of_flood().await?;
-            return Ok(None);
-        }
-        let (person, conversation) =
-            self.person_and_conversation(&message.address, user, &message.sender_name, true).await?;
-        if inbox::held(store, &person.id).await? >= MOST_MESSAGES {
-            return Ok(None);
-        }
-        let instance = &self.conversations.instance.id;
-        let row = NewRow {
-            event: format!("{channel} {}", message.event.0),
-            conversation_id: &conversation.id,
-            person_id: &person.id,
-            kind: InboxKind::Message,
-            text,
-            taint: Taint::default(),
-            question_id: None,
-            instance,
-            voice,
-        };
-        let now = store.now();
-        let mut batch = Batch::new();
-        inbox::hold(&mut batch, &row, now);
-        if !has_code {
-            let pairing = Pairing {
-                code: new_code(store.clock().random()),
-                channel: Some(channel.clone()),
-                user_id: Some(user.clone()),
-                name: Some(message.sender_name.clone()),
-                expires_at: now + access::CODE_MS,
-            };
-            access::add_code(&mut batch, &pairing, now);
-            let text = wording::stranger(&pairing.code);
-            let answers = vec![message.event.0.clone()];
-            let reply = outbox::Message { text, answers, ..outbox::Message::default() };
-            outbox::say(store, &mut batch, &conversation.id, instance, &reply);
-        }
-        match store.write(batch).await {
-            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.id)),
-            // It was journalled before.
-            Err(StoreError::Stale(_)) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(None)
-    }
-
-    /// Tells the owners once a day that there are too many strangers to answer.
-    async fn tell_of_flood(&self) -> Result<(), StoreError> {
-        let Conversations { store, instance, settings, events, .. } = &*self.conversations;
-        let now = store.now();
-        let mut batch = Batch::new();
-        outbox::announce_once(&mut batch, &format!("pairing flood {}", utc(now).date_naive()), now);
-        let owners = self.conversations.reachable_owners(&settings.now()).await?;
-        let text = wording::pairing_flood(MOST_CODES);
-        for (conversation, _) in &owners {
-            let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
-            outbox::say(store, &mut batch, conversation, &instance.id, &message);
-        }
-        match store.write(batch).await {
-            Ok(_) => {
-                tracing::warn!(
-                    owners = owners.len(),
-                    "too many strangers ask for access; new ones are ignored"
-                );
-                owners.into_iter().for_each(|(conversation, _)| events.send(TurnEvent::Said(conversation)));
-                Ok(())
-            }
-            // They were told today.
-            Err(StoreError::Stale(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must
@@ -280,22 +223,13 @@ impl Intake {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
         let Some((conversation, before)) = inbox::said(store, &event).await? else { return Ok(()) };
-        let text = format!("{}{}", edited.text, attached(&before));
-        if text.trim() == before || inbox::edit(store, &event, text.trim()).await? {
+        let text = edited.text.trim();
+        if text == before || inbox::edit(store, &event, text).await? {
             return Ok(());
         }
-        let mut batch = Batch::new();
-        outbox::announce_once(&mut batch, &format!("edited {event}"), store.now());
         let answers = vec![edited.event.0.clone()];
         let message = outbox::Message { text: wording::EDITED.into(), answers, ..outbox::Message::default() };
-        outbox::say(store, &mut batch, &conversation, &self.conversations.instance.id, &message);
-        match store.write(batch).await {
-            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation)),
-            // They were told before.
-            Err(StoreError::Stale(_)) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        self.say_once(&format!("edited {event}"), &conversation, message).await
     }
 
     async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
@@ -315,10 +249,20 @@ impl Intake {
         let event = format!("{channel} {}", pressed.event.0);
         if let Some(command) = remembered::command_of(&pressed.button) {
             let said = (command.as_str(), Taint::default());
-            return self.insert(event, (&conversation, &person), InboxKind::Command, said, None, None).await;
+            return self
+                .insert(event, (&conversation, &person), InboxKind::Command, said, None, Default::default())
+                .await;
         }
         let button = (pressed.button.as_str(), Taint::default());
-        self.insert(event, (&conversation, &person), InboxKind::Press, button, question_id, None).await
+        self.insert(
+            event,
+            (&conversation, &person),
+            InboxKind::Press,
+            button,
+            question_id,
+            Default::default(),
+        )
+        .await
     }
 
     async fn person_and_conversation(
@@ -348,7 +292,7 @@ impl Intake {
         kind: InboxKind,
         (text, taint): (&str, Taint),
         question_id: Option<QuestionId>,
-        voice: Option<UnheardNote>,
+        (voice, files): (Option<UnheardNote>, Vec<SentFile>),
     ) -> Result<Option<Journalled>, StoreError> {
         let row = NewRow {
             event,
@@ -360,8 +304,9 @@ impl Intake {
             question_id,
             instance: &self.conversations.instance.id,
             voice,
+            files,
         };
-        if kind == InboxKind::Message && row.voice.is_none() && !commands::is_background(text) {
+        if kind == InboxKind::Message && row.is_whole() && !commands::is_background(text) {
             let now = self.conversations.store.now();
             let begun = self.lanes.begin_on_arrival(row.as_stored(0, now)).await?;
             if let Some(is_new) = begun {
@@ -374,8 +319,8 @@ impl Intake {
     /// Gets a journalled row processed: a message waits in its lane, everything else is handled at once.
     pub fn dispatch(&self, Journalled(row): Journalled) {
         let Some(row) = row else { return };
-        if row.voice.is_some() {
-            self.lanes.listen_soon(row);
+        if !row.is_whole() {
+            self.lanes.complete_soon(row);
         } else if row.kind == InboxKind::Message {
             self.lanes.wake_for(&row.conversation_id, &row.text);
         } else {

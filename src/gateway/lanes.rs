@@ -6,7 +6,8 @@
 //! - Consecutive messages of one person become one turn; the next person's messages become the next.
 //! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
-//! - A voice note holds its place until it is heard; see `gateway::voice`.
+//! - A voice note holds its place until it is heard, and a message with files until they are fetched; see
+//!   `gateway::voice` and `gateway::files`.
 //! - What a person started with `/spawn` runs in one of three lanes beside it: its turns don't wait for the
 //!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
 //! - If another process works on the conversation, the lane tries again later.
@@ -17,6 +18,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use tracing::Instrument;
 
+use super::files::Fetching;
 use super::pace::Pace;
 use super::voice::Listening;
 use super::{SharedWakers, Worker, turn_span};
@@ -50,6 +52,8 @@ pub struct Lanes {
     pub starting: tokio::sync::Mutex<()>,
     /// Listens to voice notes.
     pub listening: Listening,
+    /// Fetches files.
+    pub fetching: Fetching,
     /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }
@@ -98,9 +102,17 @@ impl Lanes {
         was_idle
     }
 
-    /// Starts the conversation's own lane, whose waker was handed over.
-    pub(super) fn start_own(self: &Arc<Self>, conversation: ConversationId) {
-        self.start(Lane { conversation, background: 0 });
+    /// Ends a worker that has made a message whole, and wakes the message's lane. In one step, so that the process doesn't
+    /// count as idle in between.
+    pub(super) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
+        let is_background = commands::is_background(&row.text);
+        let lane = Lane { conversation: row.conversation_id.clone(), background: i64::from(is_background) };
+        if self.wakers.hand_over(worker, lane.worker()) {
+            self.start(lane);
+        }
+        if is_background {
+            self.wake_for(&row.conversation_id, &row.text);
+        }
     }
 
     fn start(self: &Arc<Self>, lane: Lane) {
@@ -206,11 +218,11 @@ impl Lanes {
             row.kind == InboxKind::Message && commands::is_background(&row.text) == is_background
         };
         let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
-        for row in ours.iter().filter(|row| row.voice.is_some()) {
-            self.listen_soon((**row).clone());
+        for row in ours.iter().filter(|row| !row.is_whole()) {
+            self.complete_soon((**row).clone());
         }
-        // What was written after a voice note waits until that is heard.
-        let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.voice.is_none()).collect();
+        // What was written after a voice note or a file waits for it.
+        let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
         let said = ready.len();
         let next = messages_for_one_turn(ready.into_iter());
         let last = next.len() == said && retry_at.is_none();
@@ -235,6 +247,11 @@ impl Lanes {
                 Ok(false)
             }
         }
+    }
+
+    /// Listens to a message's voice note, or fetches its files.
+    pub(super) fn complete_soon(self: &Arc<Self>, row: InboxRow) {
+        if row.voice.is_some() { self.listen_soon(row) } else { self.fetch_soon(row) }
     }
 
     /// Wakes the lane when a turn may be retried or started.

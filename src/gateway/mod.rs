@@ -6,7 +6,9 @@
 
 mod attached;
 pub mod backups;
+pub mod download;
 pub mod extraction;
+pub mod files;
 pub mod governor;
 pub mod intake;
 pub mod lanes;
@@ -41,6 +43,8 @@ enum Worker {
     Row(i64),
     /// Listens to the voice note of one row of the inbox.
     Voice(i64),
+    /// Fetches the files of one row of the inbox.
+    Files(i64),
 }
 
 /// Runs at most one worker per job, and only while there is something to do.

@@ -129,6 +129,7 @@ impl Scheduler {
             question_id: None,
             instance: &self.conversations.instance.id,
             voice: None,
+            files: Vec::new(),
         };
         inbox::arrive(batch, &arrived, now);
         new.running = Some(event);

@@ -11,17 +11,17 @@
 
 mod download;
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Address, ChatPort};
+use adjutant_chat::Address;
 use futures::FutureExt;
 use tokio::sync::Semaphore;
 
 use super::Worker;
+use super::download::{MOST_BYTES, Ports};
 use super::lanes::Lanes;
 use crate::conversation::spoken::SpokenAs;
 use crate::domain::{InboxKind, QuestionId, SPOKEN, TurnId};
@@ -37,8 +37,6 @@ use crate::voice::{Sound, Spoken, Transcript, Voice};
 use crate::wording;
 use crate::wording::voice::Unheard;
 
-/// The biggest file that is downloaded: what Telegram gives to a bot, and services take.
-pub const MOST_BYTES: u64 = 20 << 20;
 /// Notes that are listened to at the same time.
 pub const AT_ONCE: usize = 4;
 
@@ -54,7 +52,7 @@ pub struct Listening {
     /// The services.
     pub voice: Voice,
     /// The channels by name.
-    pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
+    pub ports: Ports,
     /// Limits the notes that are listened to at the same time.
     pub slots: Semaphore,
     /// Where files lie while they are downloaded and sent.
@@ -113,10 +111,7 @@ impl Lanes {
             if let Some(answer) = lanes.listen_to(&row).await {
                 lanes.handle_soon(answer);
             }
-            // In one step, so that the process doesn't count as idle in between.
-            if lanes.wakers.hand_over(&worker, Worker::Conversation(row.conversation_id.clone())) {
-                lanes.start_own(row.conversation_id);
-            }
+            lanes.hand_over(&worker, &row);
         });
     }
 
@@ -229,7 +224,7 @@ impl Lanes {
     }
 
     /// Shows that something happens; best effort.
-    fn show_typing(&self, row: &InboxRow) {
+    pub(super) fn show_typing(&self, row: &InboxRow) {
         let Some(port) = self.listening.ports.get(row.channel()).cloned() else { return };
         let (store, conversation) = (self.conversations.store.clone(), row.conversation_id.clone());
         tokio::spawn(async move {
@@ -354,18 +349,20 @@ impl Lanes {
             bill.settle(&mut batch);
         }
         let sentence = wording::voice::unheard(why);
-        if row.text.is_empty() {
+        if row.text.is_empty() && row.files.is_none() {
             inbox::dismiss(&mut batch, row.id, InboxKind::Message, "");
             return self.end(row, batch, sentence, "failed").await;
         }
         let name = row.unheard().map_or_else(|| "voice note".to_owned(), |unheard| unheard.name);
         let text = format!("{}\n\n[file {name}, which I can't read]", row.text);
-        self.keep(row, batch, &text, None, sentence).await?;
+        let text = text.trim();
+        self.keep(row, batch, text, None, sentence).await?;
         metrics::voice_note("failed");
         Ok(())
     }
 
-    async fn say(
+    /// Says something to the writer of a message, in the same commit.
+    pub(super) async fn say(
         &self,
         row: &InboxRow,
         mut batch: Batch,

@@ -12,7 +12,7 @@ use crate::store::{Backend, backups};
 
 /// Our folders in the data folder, and how the names of our files there begin. Nothing else there is touched, because the
 /// folder may be shared.
-const FOLDERS: [&str; 6] = ["mail", "work", "backups", "mcp", "instructions", "oauth"];
+const FOLDERS: [&str; 7] = ["mail", "work", "backups", "mcp", "instructions", "oauth", "files"];
 const FILES: [&str; 2] = ["adjutant.db", "console-"];
 
 /// The rights of other users.

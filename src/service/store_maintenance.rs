@@ -12,8 +12,14 @@ impl Service {
     pub fn start_store_maintenance(&mut self, config: &Config) {
         let (store, instance, stop) = (&self.store, &self.instance, self.tasks.stop.clone());
         let retention = &config.retention;
-        let ages = Ages { bodies: retention.bodies, traces: retention.traces, memories: retention.memories };
-        let retention = Retention { store: store.clone(), instance: instance.clone(), ages };
+        let ages = Ages {
+            bodies: retention.bodies,
+            traces: retention.traces,
+            memories: retention.memories,
+            files: retention.files,
+        };
+        let folder = config.files_dir();
+        let retention = Retention { store: store.clone(), instance: instance.clone(), ages, folder };
         self.tasks.spawn("retention", None, retention.work(stop.clone()));
         if config.memory.extract {
             let conversations = self.conversations.clone();

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::definition::{Domain, Skill};
+use super::builtin;
+use super::definition::{Domain, Handler, Skill};
 use super::files::{Layer, Print, find, gather, print};
 use crate::document::Problem;
 use crate::suggest::nearest;
@@ -75,11 +76,14 @@ impl Registry {
 fn catalogue(domains: &[Domain]) -> String {
     let mut text = String::new();
     for domain in domains {
+        let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill)).collect();
+        if skills.is_empty() {
+            continue;
+        }
         text.push_str(&format!("{}: {}\n", domain.name, domain.summary));
         if domain.is_folded() {
             continue;
         }
-        let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().collect();
         skills.sort_by(|a, b| a.name.cmp(&b.name));
         let mut known = HashSet::new();
         for skill in skills {
@@ -87,6 +91,11 @@ fn catalogue(domains: &[Domain]) -> String {
         }
     }
     text
+}
+
+/// Whether the catalogue shows a skill.
+fn is_listed(skill: &Skill) -> bool {
+    !matches!(&skill.handler, Handler::Builtin(name) if builtin::is_unlisted(name))
 }
 
 /// The skills, shared and reloadable.
@@ -204,7 +213,6 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::skills::builtin;
 
     fn domain(name: &str, summary: &str) -> String {
         format!(
@@ -240,6 +248,7 @@ mod tests {
                 "chat",
                 "contacts",
                 "email",
+                "files",
                 "memory",
                 "notes",
                 "schedule",

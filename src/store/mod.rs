@@ -19,8 +19,8 @@ pub use journal::{
     role_history, runs, spending, timeline, turns, usage,
 };
 pub use records::{
-    access, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints, tasks,
-    vectors, web,
+    access, files, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints,
+    tasks, vectors, web,
 };
 
 use crate::clock::SharedClock;

@@ -8,6 +8,7 @@ mod chaos;
 mod commands;
 mod doctor;
 mod drafted;
+mod files;
 mod gateway;
 mod groupware;
 mod home;

@@ -39,6 +39,8 @@ pub(crate) trait Platform {
     fn say(&self, person: usize, text: &str);
     /// A person sends a voice note.
     fn speak(&self, person: usize, sound: &[u8], seconds: u64);
+    /// A person sends a text file, with these words beside it.
+    fn send_file(&self, person: usize, words: &str, name: &str, content: &str);
     /// How many voice notes the assistant has sent.
     fn voices(&self) -> usize;
     /// The next downloads of voice notes go wrong.
@@ -82,6 +84,10 @@ impl Platform for Telegram {
     }
     fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
         self.fake.speak(self.people[person], self.people[person], sound, seconds);
+    }
+    fn send_file(&self, person: usize, words: &str, name: &str, content: &str) {
+        let file = (name, "text/plain");
+        self.fake.attach(self.people[person], self.people[person], file, content.as_bytes(), words);
     }
     fn voices(&self) -> usize {
         self.people.iter().map(|person| self.fake.voices(*person).len()).sum()
@@ -148,6 +154,10 @@ impl Platform for Discord {
     fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
         self.fake.speak(&format!("p{person}"), &self.places[person], sound, seconds);
     }
+    fn send_file(&self, person: usize, words: &str, name: &str, content: &str) {
+        let file = (name, "text/plain", content);
+        self.fake.attach(&format!("p{person}"), &self.places[person], words, file);
+    }
     fn voices(&self) -> usize {
         let seen = self.places.iter().flat_map(|place| self.fake.seen(place));
         seen.filter(|seen| seen.file.as_ref().is_some_and(|file| file.0.starts_with("voice-message"))).count()
@@ -211,6 +221,10 @@ impl Platform for Slack {
     }
     fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
         self.fake.speak(&format!("p{person}"), &self.places[person], sound, seconds);
+    }
+    fn send_file(&self, person: usize, words: &str, name: &str, content: &str) {
+        let file = (name, "text/plain", content);
+        self.fake.attach(&format!("p{person}"), &self.places[person], words, file);
     }
     fn voices(&self) -> usize {
         let seen = self.places.iter().flat_map(|place| self.fake.seen(place));

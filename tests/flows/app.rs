@@ -177,6 +177,7 @@ async fn build(
 ) -> TestApp {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::in_dir(folder.path().to_owned());
+    config.program = env!("CARGO_BIN_EXE_adjutant").into();
     change(&mut config);
     if rooms.is_some() {
         config.channels.insert("console".into(), platform());

@@ -1,12 +1,13 @@
 //! Mail on a server: reading in bulk, forwarding, and what the server refuses.
 
 use adjutant::config::{Config, MailConfig};
-use adjutant_fakes::mail_server;
+use adjutant_fakes::{mail_server, pdf};
+use adjutant_mail::Attachment;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, results, scripted_with, user_text, without_receipts};
 use crate::groupware::{call, skill_caller};
-use crate::prompts::{account, deliver};
+use crate::prompts::{account, deliver, deliver_with};
 use crate::scripted::{Scripted, text};
 
 async fn app(server: &mail_server::Server) -> TestApp {
@@ -64,6 +65,67 @@ async fn a_mail_is_forwarded() {
     let (_, found) = call(&app, "email.search", sent).await;
     let text = found["items"][0]["text"].as_str().unwrap();
     assert!(text.contains("See below.") && text.contains("> The plan is ready."), "{text}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_attachment_is_read_kept_and_sent_on_with_its_name_in_the_question() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let file = |name: &str, media_type: &str, bytes: Vec<u8>| Attachment {
+        name: name.into(),
+        media_type: media_type.into(),
+        bytes,
+    };
+    let contract = pdf::of_pages(&["Clause 7. Three months."]);
+    let files = vec![
+        file("Contract.pdf", "application/pdf", contract.clone()),
+        file("all.zip", "application/zip", b"PK\x03\x04\0".to_vec()),
+    ];
+    deliver_with(server, "Bob Brown <bob@example.test>", ("Signed copy", "See below."), files).await;
+    let app = app(server).await;
+    let mail = |number: u32| json!({"message_id": "<signed-copy@example.test>", "number": number});
+    let (said, _) = call(&app, "email.read", json!({"message_id": "<signed-copy@example.test>"})).await;
+    let listed =
+        format!("Attachments: 1: Contract.pdf (application/pdf, {} bytes), 2: all.zip", contract.len());
+    assert!(said.contains(&listed), "{said}");
+    let (said, read) = call(&app, "email.attachment", mail(1)).await;
+    assert!(
+        said.contains("“Contract.pdf” (PDF, 1 page") && said.contains("Clause 7. Three months."),
+        "{said}"
+    );
+    let (said, other) = call(&app, "email.attachment", mail(2)).await;
+    assert!(said.contains("its text can't be read"), "{said}");
+    let (said, _) = call(&app, "email.attachment", mail(3)).await;
+    assert!(said.starts_with("not_found: the message has no attachment 3"), "{said}");
+    let (said, again) = call(&app, "files.read", json!({"id": read["id"]})).await;
+    assert!(said.contains("Clause 7. Three months.") && again["sources"] == read["sources"], "{said}");
+    let send = |to: &str| {
+        json!({"to": [to], "subject": "Passed on", "body": "Here.",
+            "attachments": [{"file": read["id"]}, {"file": other["id"]}]})
+    };
+    let asked = app.says("ada", &format!("email.send {}", send("mallory@elsewhere.test"))).await;
+    assert!(
+        asked.text.contains("- attachments: Contract.pdf (") && asked.text.contains("all.zip (5 bytes)"),
+        "{}",
+        asked.text
+    );
+    assert!(
+        asked.text.contains("mallory@elsewhere.test") && !asked.text.contains("Clause 7"),
+        "{}",
+        asked.text
+    );
+    app.presses("ada", &asked, "Reject").await;
+    let (said, _) = call(&app, "email.send", send("alice@example.test")).await;
+    assert_eq!(said, "Sent “Passed on” to alice@example.test");
+    let sent = json!({"subject": "Passed on", "folder": "Sent", "with_text": true});
+    let (_, found) = call(&app, "email.search", sent).await;
+    assert_eq!(
+        found["items"][0]["attachments"][0],
+        format!("1: Contract.pdf (application/pdf, {} bytes)", contract.len())
+    );
+    let theirs = json!({"to": ["alice@example.test"], "subject": "x", "body": "y", "attachments": [{"file": "2222222222"}]});
+    let (said, _) = call(&app, "email.send", theirs).await;
+    assert!(said.starts_with("not_found: there is no file 2222222222"), "{said}");
     app.ends_well().await;
 }
 

@@ -15,6 +15,7 @@ mod days;
 mod delegation;
 mod delegation_limits;
 mod executor;
+mod files;
 #[path = "../store/former/mod.rs"]
 mod former;
 mod groupware;

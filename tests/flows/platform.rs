@@ -593,7 +593,7 @@ async fn a_message_that_waits_can_be_changed() {
     town.writes("ada", "first");
     // A message that arrives before the turn starts is answered together with it.
     gate.arrived(1).await;
-    let list = Attachment { name: "list.txt".into(), text: Some("milk".into()), voice: None };
+    let list = Attachment { name: "list.txt".into(), text: Some("milk".into()), ..Attachment::default() };
     let event = town.sends("ada", "ada", "secnod", vec![list]);
     for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
         let event = EventId(event.to_owned());

@@ -5,7 +5,7 @@
 use adjutant::config::{Config, MailConfig, MailServer, Secret, Tls};
 use adjutant::model::{Request, Role};
 use adjutant_fakes::mail_server;
-use adjutant_mail::{Address, Draft, Password, Server, Smtp};
+use adjutant_mail::{Address, Attachment, Draft, Password, Server, Smtp};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -301,6 +301,16 @@ async fn app(server: &mail_server::Server) -> TestApp {
 
 /// Puts a mail into Carol's inbox.
 pub(crate) async fn deliver(server: &mail_server::Server, from: &str, subject: &str, body: &str) {
+    deliver_with(server, from, (subject, body), Vec::new()).await;
+}
+
+/// Puts a mail with files into Carol's inbox.
+pub(crate) async fn deliver_with(
+    server: &mail_server::Server,
+    from: &str,
+    (subject, body): (&str, &str),
+    attachments: Vec<Attachment>,
+) {
     let address = |text: &str| text.parse::<Address>().unwrap();
     let draft = Draft {
         message_id: format!("<{}@example.test>", subject.to_lowercase().replace(' ', "-")),
@@ -310,7 +320,7 @@ pub(crate) async fn deliver(server: &mail_server::Server, from: &str, subject: &
         bcc: Vec::new(),
         subject: subject.into(),
         body: body.into(),
-        attachments: Vec::new(),
+        attachments,
         invitation: None,
         in_reply_to: None,
         references: Vec::new(),

@@ -25,7 +25,7 @@ fn listens(speech: &FakeSpeech) -> impl FnOnce(&mut Config) {
 
 fn attachment(file: &str, seconds: Option<u64>, bytes: Option<u64>) -> Attachment {
     let voice = VoiceNote { file: file.into(), mime_type: "audio/ogg".into(), seconds, bytes };
-    Attachment { name: "voice.ogg".into(), text: None, voice: Some(voice) }
+    Attachment { name: "voice.ogg".into(), voice: Some(voice), ..Attachment::default() }
 }
 
 impl TestApp {

@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "journal",
             "model",
             "voice",
+            "files",
             "wording",
             "store",
             "metrics",
@@ -28,11 +29,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("voice", &["model", "clock", "adjutant_chat"]),
+    ("files", &[]),
     (
         "conversation",
         &[
             "orchestrator",
             "memory",
+            "files",
             "workflows",
             "model",
             "journal",
@@ -82,6 +85,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "skills",
         &[
             "memory",
+            "files",
             "journal",
             "trust",
             "wording",

@@ -66,6 +66,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     3832489bd8af migrations/postgres/0020_vectors.sql
     d366c7d064e0 migrations/postgres/0021_statements.sql
     012c604c6330 migrations/postgres/0023_plan_rest.sql
+    230a280c1d61 migrations/postgres/0025_attachments.sql
     eed53083056c migrations/postgres/0026_forgetting.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
@@ -87,6 +88,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     3970c3c8f525 migrations/sqlite/0020_vectors.sql
     169e57e4eb3a migrations/sqlite/0021_statements.sql
     012c604c6330 migrations/sqlite/0023_plan_rest.sql
+    485eb684114e migrations/sqlite/0025_attachments.sql
     f6a4e7158756 migrations/sqlite/0026_forgetting.sql
     ");
 }

@@ -54,6 +54,7 @@ async fn writes(world: &World, event: &str) -> bool {
         question_id: None,
         instance: &"a".into(),
         voice: None,
+        files: Vec::new(),
     };
     let now = world.store.now();
     let written = world.write(|batch| inbox::hold(batch, &row, now)).await;

@@ -28,7 +28,7 @@ on_both!(
 
 const DAY: Duration = Duration::from_hours(24);
 
-const ALL: Ages = Ages { bodies: Some(DAY), traces: Some(DAY), memories: Some(DAY) };
+const ALL: Ages = Ages { bodies: Some(DAY), traces: Some(DAY), memories: Some(DAY), files: Some(DAY) };
 
 /// A completely finished turn that ended now, in its own conversation; its texts contain `xyzzy`.
 async fn turn(world: &World, id: &str) -> Conversation {
@@ -78,6 +78,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
         question_id: None,
         instance: &"i".into(),
         voice: None,
+        files: Vec::new(),
     };
     let row = inbox::insert(&world.store, &arrived).await.unwrap().unwrap();
     let new = world.new_turn(id, "i").await;

@@ -123,6 +123,7 @@ impl World {
             question_id: None,
             instance: &instance.into(),
             voice: None,
+            files: Vec::new(),
         };
         inbox::insert(&self.store, &row).await.unwrap()
     }

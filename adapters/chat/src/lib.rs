@@ -17,7 +17,7 @@ mod voice;
 mod webhook;
 
 pub use address::{Address, EventId, SenderId};
-pub use attachment::{Attachment, TextDownload};
+pub use attachment::{Attachment, RemoteFile};
 pub use backoff::Backoff;
 pub use check::{CheckStatus, Finding};
 pub use inbound::{ButtonPress, Inbound, IncomingMessage, MessageEdit, Update};

@@ -40,7 +40,7 @@ pub trait ChatPort: Send + Sync {
     async fn progress(&self, progress: &Progress) {
         let _ = progress;
     }
-    /// Downloads the file of a [`crate::VoiceNote`] that arrived on this channel.
+    /// Downloads the file of a [`crate::VoiceNote`] or a [`crate::RemoteFile`] that arrived on this channel.
     async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
         let _ = (file, into);
         Err(DownloadError::Gone("this channel has no files".into()))

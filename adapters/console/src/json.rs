@@ -10,6 +10,11 @@ use adjutant_chat::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+mod file;
+
+pub use file::LocalFile;
+pub(crate) use file::copy;
+
 /// The conversation of a line that names none.
 pub const CONVERSATION: &str = "main";
 /// The sender of a line that names none.
@@ -18,7 +23,9 @@ pub const USER: &str = "local";
 pub const LONGEST: usize = 100_000;
 /// The longest conversation, user, id or button, in bytes.
 const LONGEST_NAME: usize = 200;
-const KEYS: [&str; 7] = ["text", "conversation", "user", "id", "press", "room", "reply_to"];
+/// The most files of one message.
+const MOST_FILES: usize = 10;
+const KEYS: [&str; 8] = ["text", "conversation", "user", "id", "press", "room", "reply_to", "files"];
 
 /// A line of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +60,8 @@ pub enum Content {
         text: String,
         /// The receipt (the outbox row's id) of the reply it refers to.
         reply_to: Option<String>,
+        /// The files that come with it.
+        files: Vec<LocalFile>,
     },
     /// A press of the button with this id.
     Press(String),
@@ -61,7 +70,7 @@ pub enum Content {
 impl Entry {
     /// A message of the person at this terminal.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::of(Content::Text { text: text.into(), reply_to: None })
+        Self::of(Content::Text { text: text.into(), reply_to: None, files: Vec::new() })
     }
 
     /// A press by the person at this terminal.
@@ -79,8 +88,8 @@ impl Entry {
         let address = Address { channel: channel.to_owned(), place: self.conversation };
         let (sender, sender_name, direct) = (SenderId(self.user.clone()), self.user, !self.room);
         match self.content {
-            Content::Text { text, reply_to } => {
-                let attachments = Vec::new();
+            Content::Text { text, reply_to, files } => {
+                let attachments = files.into_iter().map(LocalFile::into_attachment).collect();
                 Inbound::Message(IncomingMessage {
                     event,
                     address,
@@ -151,8 +160,13 @@ fn plain(text: &str) -> Result<Line, String> {
         return Ok(Line::Blank);
     }
     let text = text.trim_end_matches(['\n', '\r']);
+    let (text, files) = match file::attached(text)? {
+        Some((file, text)) => (text, vec![file]),
+        None => (text, Vec::new()),
+    };
     check_length(text)?;
-    Ok(Line::Entry(Entry::text(text)))
+    let content = Content::Text { text: text.to_owned(), reply_to: None, files };
+    Ok(Line::Entry(Entry::of(content)))
 }
 
 fn check_length(text: &str) -> Result<(), String> {
@@ -179,11 +193,20 @@ fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
     };
     let reply_to = name(&mut object, "reply_to")?;
     let press = name(&mut object, "press")?;
+    let files = files(&mut object)?;
     let content = match (string(&mut object, "text")?, press) {
         (Some(_), Some(_)) => {
             return Err("\"text\" and \"press\" can't be in one line. Send two lines.".to_owned());
         }
+        (text, None) if !files.is_empty() => {
+            let text = text.unwrap_or_default();
+            check_length(&text)?;
+            Content::Text { text, reply_to, files }
+        }
         (None, None) => return Err("There is neither \"text\" nor \"press\". Add one of them.".to_owned()),
+        (None, Some(_)) if !files.is_empty() => {
+            return Err("\"files\" belongs to \"text\". Leave it out beside \"press\".".to_owned());
+        }
         (None, Some(_)) if reply_to.is_some() => {
             return Err("\"reply_to\" belongs to \"text\". Leave it out beside \"press\".".to_owned());
         }
@@ -193,10 +216,25 @@ fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
         }
         (Some(text), None) => {
             check_length(&text)?;
-            Content::Text { text, reply_to }
+            Content::Text { text, reply_to, files }
         }
     };
     Ok(Entry { conversation, user, room, id, content })
+}
+
+/// The files of a message, by their paths.
+fn files(object: &mut Map<String, Value>) -> Result<Vec<LocalFile>, String> {
+    let paths = match object.remove("files") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(paths)) if paths.len() <= MOST_FILES => paths,
+        Some(Value::Array(_)) => return Err(format!("At most {MOST_FILES} files fit into one message.")),
+        Some(_) => return Err("\"files\" must be a list of paths.".to_owned()),
+    };
+    let found = |path: &Value| {
+        let path = path.as_str().ok_or("\"files\" must be a list of paths.")?;
+        LocalFile::find(path)
+    };
+    paths.iter().map(found).collect()
 }
 
 fn string(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use adjutant_chat::{
-    ChatPort, Delivery, EventId, Inbound, LengthUnit, Limits, Markup, Outbound, Progress, Reconciliation,
+    ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, LengthUnit, Limits, Markup, Outbound,
+    Progress, Reconciliation,
 };
 use async_trait::async_trait;
 use tokio::sync::Notify;
@@ -205,6 +206,10 @@ impl ChatPort for ConsolePort {
             Ok(false) => Reconciliation::NotSent,
             Err(_) => Reconciliation::Unavailable,
         }
+    }
+
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        json::copy(file, into).await
     }
 
     async fn progress(&self, progress: &Progress) {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::{Attachment, DownloadError, FileDownload, IncomingMessage, TextDownload};
-use futures::future::join_all;
+use adjutant_chat::{DownloadError, FileDownload};
 use reqwest::header::RETRY_AFTER;
 use reqwest::redirect::Policy;
 use reqwest::{Response, Url};
@@ -11,38 +10,13 @@ use serenity::http::{LightMethod, Route};
 use serenity::model::id::{ChannelId, MessageId};
 
 use crate::Discord;
-use crate::receive::File;
 use crate::rest::{self, ApiError};
 
-/// All files of a message are read at the same time, and it waits no longer for them.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The longest silence of a longer download.
+/// The longest silence of a download.
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// Where Discord keeps files.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
-
-pub(crate) async fn read_all(
-    discord: &Discord,
-    message: &IncomingMessage,
-    files: Vec<File>,
-) -> Vec<Attachment> {
-    join_all(files.into_iter().map(|file| read(discord, message, file))).await
-}
-
-async fn read(discord: &Discord, message: &IncomingMessage, file: File) -> Attachment {
-    let voice = file.voice_note(&message.address.place, &message.event.0);
-    let url = Url::parse(&file.url).ok().filter(|url| is_trusted(url, &discord.api_url));
-    let is_text = Attachment::is_text(&file.filename, file.content_type.as_deref());
-    let text = match url {
-        Some(url) if is_text && file.size <= Attachment::MAX_BYTES => {
-            tokio::time::timeout(TIMEOUT, fetch(discord, url)).await.ok().flatten()
-        }
-        _ => None,
-    };
-    Attachment { name: file.filename, text, voice }
-}
 
 /// Files come only from Discord's own hosts, or from the proxy in its place: an address in a message must not lead us
 /// into our own network.
@@ -58,7 +32,7 @@ async fn open(discord: &Discord, url: Url) -> reqwest::Result<Response> {
     client.get(url).send().await
 }
 
-/// Downloads a voice note, as [`File::voice_note`] names it.
+/// Downloads a file, as [`crate::receive`] names it.
 pub(crate) async fn download(
     discord: &Discord,
     file: &str,
@@ -115,15 +89,6 @@ async fn new_address(discord: &Discord, names: &str) -> Result<Option<String>, D
         file.is_none_or(|file| one["id"].as_str() == Some(file.to_string().as_str()))
     };
     Ok(files.filter(is_it).find_map(|one| one["url"].as_str().map(str::to_owned)))
-}
-
-async fn fetch(discord: &Discord, url: Url) -> Option<String> {
-    let mut response = open(discord, url).await.ok()?.error_for_status().ok()?;
-    let mut text = TextDownload::default();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        text.add(&chunk)?;
-    }
-    text.finish()
 }
 
 #[cfg(test)]

@@ -28,12 +28,12 @@ use tokio::time::{Instant, sleep};
 
 use self::gateway::{Data, Disconnect, GatewayEvent, Session};
 pub(crate) use self::roles::Roles;
+use crate::Discord;
 use crate::receive::{
     self, BotIdentity, Interaction, InteractionEvent, InteractionToken, MessageObject, MessageUpdate,
     Received,
 };
 use crate::rest::{self, ApiError};
-use crate::{Discord, attachments};
 
 /// The gateway's close codes for an unknown token and for an intent that is off.
 /// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes>
@@ -253,10 +253,7 @@ impl Discord {
     /// Journals it, however long that takes.
     async fn journal(&self, received: Received, intake: &dyn ChannelIntake) {
         let update = match received {
-            Received::Message(mut message, files) => {
-                message.attachments = attachments::read_all(self, &message, files).await;
-                Update::New(Inbound::Message(message))
-            }
+            Received::Message(message) => Update::New(Inbound::Message(message)),
             Received::Edit(edit) => Update::Edit(edit),
             Received::Own => return,
             Received::Ignored => return intake.report(ConnectionEvent::Ignored),

@@ -3,7 +3,8 @@
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
 use adjutant_chat::{
-    Address, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, VoiceNote, is_audio,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId, VoiceNote,
+    is_audio, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,8 +13,8 @@ use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, 
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
-    /// A message to us, its files not yet read.
-    Message(IncomingMessage, Vec<File>),
+    /// A message to us.
+    Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
     /// A message of our own.
@@ -111,30 +112,33 @@ struct Member {
 
 /// An attached file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct File {
+struct File {
     #[serde(default)]
     id: Value,
-    pub(crate) filename: String,
-    pub(crate) url: String,
+    filename: String,
+    url: String,
     /// In bytes.
-    pub(crate) size: usize,
-    pub(crate) content_type: Option<String>,
+    size: usize,
+    content_type: Option<String>,
     /// Only voice messages have it.
     #[serde(default)]
     duration_secs: Value,
 }
 
 impl File {
-    /// The note, if it is sound. Its address is good for a day; the message has a new one.
-    pub(crate) fn voice_note(&self, channel: &str, message: &str) -> Option<VoiceNote> {
+    /// The file as an attachment. Its address is good for a day; the message has a new one.
+    fn attachment(&self, channel: ChannelId, message: MessageId) -> Attachment {
+        let name = one_line(&self.filename);
         let mime_type = self.content_type.clone().unwrap_or_default();
-        let seconds = self.duration_secs.as_f64();
-        (is_audio(&mime_type) || seconds.is_some()).then(|| VoiceNote {
-            file: format!("{channel}/{message}/{} {}", self.id.as_str().unwrap_or_default(), self.url),
-            mime_type,
-            seconds: seconds.map(|seconds| seconds.max(0.0).round() as u64),
-            bytes: u64::try_from(self.size).ok(),
-        })
+        let file = format!("{channel}/{message}/{} {}", self.id.as_str().unwrap_or_default(), self.url);
+        let (seconds, bytes) = (self.duration_secs.as_f64(), u64::try_from(self.size).ok());
+        if is_audio(&mime_type) || seconds.is_some() {
+            let seconds = seconds.map(|seconds| seconds.max(0.0).round() as u64);
+            let voice = Some(VoiceNote { file, mime_type, seconds, bytes });
+            return Attachment { name, voice, ..Attachment::default() };
+        }
+        let file = Some(RemoteFile { file, mime_type, bytes });
+        Attachment { name, file, ..Attachment::default() }
     }
 }
 
@@ -200,9 +204,9 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         text,
         forwarded_from,
         reply_to: answered.map(|quoted| quoted.id.to_string()),
-        attachments: Vec::new(),
+        attachments: files.iter().map(|file| file.attachment(message.at.channel_id, message.id)).collect(),
     };
-    Received::Message(incoming, files)
+    Received::Message(incoming)
 }
 
 /// Reads an edit. One without a text only adds previews.

@@ -198,6 +198,21 @@ fn attached(part: &MessagePart<'_>) -> AttachmentInfo {
     }
 }
 
+/// An attachment of a message with its content, by its number from 1.
+pub(crate) fn attachment(bytes: &[u8], number: usize) -> Option<(AttachmentInfo, Vec<u8>)> {
+    let closed = [bytes, &closers(bytes)].concat();
+    let whole = MessageParser::default().parse(&closed)?;
+    let part = whole.attachments().nth(number.checked_sub(1)?)?;
+    Some((attached(part), part.contents().to_vec()))
+}
+
+/// The only part of a message, or a part that was fetched by itself, with its content.
+pub(crate) fn only_part(bytes: &[u8]) -> Option<(AttachmentInfo, Vec<u8>)> {
+    let whole = MessageParser::default().parse(bytes)?;
+    let part = whole.parts.first()?;
+    Some((attached(part), part.contents().to_vec()))
+}
+
 /// An attachment of which only the headers were fetched.
 pub(crate) fn attached_by(headers: &[u8], size: usize) -> Option<AttachmentInfo> {
     let whole = MessageParser::default().parse(headers)?;

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use adjutant_chat::{Attachment, DownloadError, FileDownload, TextDownload};
-use futures::future::join_all;
+use adjutant_chat::{DownloadError, FileDownload};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use tokio::time::timeout;
 
 use crate::Slack;
-use crate::receive::File;
 
 /// The longest silence of a download.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -17,41 +15,12 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// Where Slack keeps files.
 const HOST: &str = "files.slack.com";
 
-/// Reads the files of a message at the same time.
-pub(crate) async fn read_all(slack: &Slack, files: &[File]) -> Vec<Attachment> {
-    join_all(files.iter().map(|file| read(slack, file))).await
-}
-
-/// The files by their names alone.
-pub(crate) fn names_only(files: &[File]) -> Vec<Attachment> {
-    let bare = |file: &File| Attachment { name: name(file), text: None, voice: file.voice_note() };
-    files.iter().map(bare).collect()
-}
-
-async fn read(slack: &Slack, file: &File) -> Attachment {
-    let url = Url::parse(&file.url_private).ok().filter(|url| is_trusted(url, &slack.api_url));
-    let name = name(file);
-    let text = match url {
-        Some(url)
-            if Attachment::is_text(&name, Some(&file.mimetype)) && file.size <= Attachment::MAX_BYTES =>
-        {
-            fetch(slack, url).await
-        }
-        _ => None,
-    };
-    Attachment { name, text, voice: file.voice_note() }
-}
-
-fn name(file: &File) -> String {
-    file.name.clone().unwrap_or_else(|| "a file".to_owned())
-}
-
 /// The request carries the bot's token, so files come only from Slack's own host, or from the proxy in its place.
 fn is_trusted(url: &Url, api_url: &Url) -> bool {
     (url.scheme() == "https" && url.host_str() == Some(HOST)) || url.origin() == api_url.origin()
 }
 
-/// Downloads a voice note from its private address.
+/// Downloads a file from its private address.
 pub(crate) async fn download(
     slack: &Slack,
     address: &str,
@@ -78,22 +47,6 @@ pub(crate) async fn download(
         let Some(chunk) = chunk.map_err(silent)?.map_err(broken)? else { return Ok(()) };
         into.add(&chunk).await?;
     }
-}
-
-async fn fetch(slack: &Slack, url: Url) -> Option<String> {
-    let client = slack.plain_client().await.ok()?;
-    let is_page = url.path().ends_with(".html");
-    let mut response = client.get(url).bearer_auth(slack.bot.token()).send().await.ok()?;
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    // Without the scope files:read Slack sends a login page.
-    if !response.status().is_success() || (kind.starts_with("text/html") && !is_page) {
-        return None;
-    }
-    let mut text = TextDownload::default();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        text.add(&chunk)?;
-    }
-    text.finish()
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Attachment, ChannelIntake, Connection, ConnectionEvent, Finding, Inbound, IntakeOutcome, Update,
-    WebhookRequest, WebhookResponse,
+    ChannelIntake, Connection, ConnectionEvent, Finding, Inbound, IntakeOutcome, Update, WebhookRequest,
+    WebhookResponse,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -31,9 +31,9 @@ use tokio::time::timeout;
 use self::catch_up::Gap;
 use self::connect::BACKOFF;
 pub(crate) use self::connect::Disconnect;
+use crate::Slack;
 use crate::place::Ts;
-use crate::receive::{self, BotIdentity, Command, File, Interaction, MessageEvent, Received, text};
-use crate::{Slack, attachments};
+use crate::receive::{self, BotIdentity, Command, Interaction, MessageEvent, Received, text};
 
 /// The longest wait for a message's files and for the names in it: it has to be acknowledged within 3 s.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -205,14 +205,13 @@ impl Slack {
     /// Journals it, however long that takes.
     async fn journal(&self, received: Received, intake: &dyn ChannelIntake) {
         let update = match received {
-            Received::Message(mut message, files) => {
+            Received::Message(mut message) => {
                 let mut people = text::mentioned(&message.text);
                 people.push(message.sender.0.clone());
-                let (names, attachments) = tokio::join!(self.names(people), self.files(&files));
+                let names = self.names(people).await;
                 let name = names.iter().find(|(id, _)| *id == message.sender.0);
                 message.sender_name = name.map_or(message.sender_name, |(_, name)| name.clone());
                 message.text = text::readable(&message.text, &names);
-                message.attachments.extend(attachments);
                 Update::New(Inbound::Message(message))
             }
             Received::Edit(mut edit) => {
@@ -244,11 +243,6 @@ impl Slack {
         let name = display_name(&answer["user"])?;
         self.cache.add_name(id, name);
         Some(name.to_owned())
-    }
-
-    async fn files(&self, files: &[File]) -> Vec<Attachment> {
-        let read = timeout(TIMEOUT, attachments::read_all(self, files)).await;
-        read.unwrap_or_else(|_| attachments::names_only(files))
     }
 
     /// Never returns while the queue is open.

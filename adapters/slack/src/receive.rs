@@ -5,8 +5,8 @@
 pub(crate) mod text;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, VoiceNote, is_audio,
-    one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId, VoiceNote,
+    is_audio, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,8 +17,8 @@ use crate::respond::CommandId;
 /// Something that arrived. Texts and names are still in Slack's form: see [`text::readable`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
-    /// A message to us, its files not yet read.
-    Message(IncomingMessage, Vec<File>),
+    /// A message to us.
+    Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
     /// A message of our own.
@@ -60,28 +60,31 @@ pub(crate) struct MessageEvent {
 /// An attached file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(crate) struct File {
-    pub(crate) name: Option<String>,
-    pub(crate) url_private: String,
+struct File {
+    name: Option<String>,
+    url_private: String,
     /// In bytes.
-    pub(crate) size: usize,
-    pub(crate) mimetype: String,
+    size: usize,
+    mimetype: String,
     /// `slack_audio` for an audio clip.
-    pub(crate) subtype: Value,
+    subtype: Value,
     duration_ms: Value,
 }
 
 impl File {
-    /// The note, if it is sound.
-    pub(crate) fn voice_note(&self) -> Option<VoiceNote> {
+    /// The file as an attachment.
+    fn attachment(&self) -> Attachment {
+        let name = one_line(self.name.as_deref().unwrap_or("a file"));
+        let (file, mime_type) = (self.url_private.clone(), self.mimetype.clone());
+        let bytes = u64::try_from(self.size).ok();
         // Slack calls a clip that was recorded in a browser a video.
-        let is_clip = self.subtype == "slack_audio";
-        (is_clip || is_audio(&self.mimetype)).then(|| VoiceNote {
-            file: self.url_private.clone(),
-            mime_type: self.mimetype.clone(),
-            seconds: self.duration_ms.as_u64().map(|length| length.div_ceil(1000)),
-            bytes: u64::try_from(self.size).ok(),
-        })
+        if self.subtype == "slack_audio" || is_audio(&self.mimetype) {
+            let seconds = self.duration_ms.as_u64().map(|length| length.div_ceil(1000));
+            let voice = Some(VoiceNote { file, mime_type, seconds, bytes });
+            return Attachment { name, voice, ..Attachment::default() };
+        }
+        let file = Some(RemoteFile { file, mime_type, bytes });
+        Attachment { name, file, ..Attachment::default() }
     }
 }
 
@@ -141,7 +144,7 @@ impl MessageEvent {
         }
         let enclosure = |(author, text): (String, String)| {
             let text = text::readable(&text, &[]);
-            Attachment { name: format!("message from {author}"), text: Some(text), voice: None }
+            Attachment { name: format!("message from {author}"), text: Some(text), ..Attachment::default() }
         };
         let message = IncomingMessage {
             event: event(channel, &self.ts),
@@ -152,9 +155,13 @@ impl MessageEvent {
             direct,
             text,
             forwarded_from,
-            attachments: shared.into_iter().map(enclosure).collect(),
+            attachments: shared
+                .into_iter()
+                .map(enclosure)
+                .chain(files.iter().map(File::attachment))
+                .collect(),
         };
-        Received::Message(message, files)
+        Received::Message(message)
     }
 
     /// Reads an edit. If the text is the same, only a preview or a reply is new.

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use adjutant_chat::{DownloadError, FileDownload, TextDownload};
+use adjutant_chat::{DownloadError, FileDownload};
 use reqwest_of_serenity::RequestBuilder;
 use reqwest_of_serenity::multipart::Form;
 use serde::de::DeserializeOwned;
@@ -138,21 +138,6 @@ impl Api {
             400..=499 => ApiError::Refused { code, text },
             _ => ApiError::Unclear(text),
         }
-    }
-
-    /// The content of a text file that somebody sent, if it is not too long.
-    pub(crate) async fn text_file(&self, id: &FileId) -> Option<String> {
-        let path: FilePath = self.call(&GetFile::new(id.clone())).await.ok()?;
-        let url = self.url("file/", &path.file_path);
-        let mut response = self.bot.client().get(url).timeout(self.timeout).send().await.ok()?;
-        if !response.status().is_success() {
-            return None;
-        }
-        let mut text = TextDownload::default();
-        while let Some(chunk) = response.chunk().await.ok()? {
-            text.add(&chunk)?;
-        }
-        text.finish()
     }
 
     /// Downloads a file. Telegram gives one of up to 20 MB to a bot, by an address that is good for an hour.

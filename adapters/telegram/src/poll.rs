@@ -143,12 +143,7 @@ impl Telegram {
             self.message_ids().add(chat, message);
         }
         match update_of(update, me, &self.channel) {
-            Update::Message { mut message, file } => {
-                if let (Some(file), Some(attachment)) = (file, message.attachments.first_mut()) {
-                    attachment.text = self.api.text_file(&file).await;
-                }
-                intake.accept(Inbound::Message(message)).await.map(drop)
-            }
+            Update::Message(message) => intake.accept(Inbound::Message(message)).await.map(drop),
             Update::Edit(edited) => intake.edit(edited).await,
             Update::ButtonPress { press, query } => {
                 let outcome = intake.accept(Inbound::ButtonPress(press)).await?;

@@ -7,7 +7,7 @@ use adjutant_chat::{
 };
 use serde::Deserialize;
 use serde_json::Value;
-use teloxide::types::{CallbackQueryId, FileId};
+use teloxide::types::CallbackQueryId;
 
 use self::message::{Entity, Message, Press, Sender};
 use crate::place::{TelegramPlace, event_of};
@@ -35,8 +35,8 @@ pub(crate) struct BotUser {
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Update {
-    /// A message to us; the file is the text of its first attachment.
-    Message { message: IncomingMessage, file: Option<FileId> },
+    /// A message to us.
+    Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
     /// A pressed button, with the query to answer.
@@ -69,7 +69,7 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
     // Somebody who writes in the name of a chat can't be identified, so they have no rights here.
     let person = message.from.as_ref().filter(|from| !from.is_bot && message.sender_chat.is_none())?;
-    let (attachments, file) = attachments(&message);
+    let attachments = attachments(&message);
     let text = Text::of(&message, me);
     let reply_to = reply_to_us(&message, me);
     let direct = message.chat.is_private();
@@ -88,7 +88,7 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
         reply_to,
         attachments,
     };
-    Some(Update::Message { message: incoming, file })
+    Some(Update::Message(incoming))
 }
 
 fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
@@ -207,32 +207,23 @@ fn without(text: &str, cut: &[(usize, usize)]) -> String {
     rest.trim().to_owned()
 }
 
-/// The names of attached files, and the file to read if it is a short text.
-fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
+/// The file of a message; Telegram sends one a message.
+fn attachments(message: &Message) -> Vec<Attachment> {
     if let Some((name, note)) = message.voice_note() {
-        return (vec![Attachment { name: one_line(&name), text: None, voice: Some(note) }], None);
+        return vec![Attachment { name: one_line(&name), voice: Some(note), ..Attachment::default() }];
     }
-    let files = [
+    let kinds = [
         (&message.animation, "animation.mp4"),
         (&message.document, "document"),
         (&message.video, "video.mp4"),
+        (&message.video_note, "video.mp4"),
     ];
-    let others = [(&message.photo, "photo.jpg"), (&message.video_note, "video.mp4")];
-    let file = files.iter().find_map(|(file, name)| Some((file.as_ref()?, *name)));
-    let name = match file {
-        Some((file, name)) => file.file_name.clone().unwrap_or_else(|| name.to_owned()),
-        None => match others.iter().find(|(there, _)| there.is_some()) {
-            Some((_, name)) => (*name).to_owned(),
-            None => return (Vec::new(), None),
-        },
-    };
-    let short = |size: u64| usize::try_from(size).is_ok_and(|size| size <= Attachment::MAX_BYTES);
-    let read = message.document.as_ref().filter(|_| message.animation.is_none());
-    let read = read.filter(|file| {
-        Attachment::is_text(&name, file.mime_type.as_deref()) && file.file_size.is_none_or(short)
-    });
-    let read = read.map(|file| FileId(file.file_id.clone()));
-    (vec![Attachment { name: one_line(&name), text: None, voice: None }], read)
+    let found = kinds.iter().find_map(|(file, name)| Some((file.as_ref()?, *name)));
+    // The last size of a photo is the largest; Telegram makes all of them JPEG.
+    let photo = || Some((message.photo.last()?, "photo.jpg"));
+    let Some((file, default)) = found.or_else(photo) else { return Vec::new() };
+    let name = file.file_name.as_deref().unwrap_or(default);
+    vec![Attachment { name: one_line(name), file: Some(file.remote()), ..Attachment::default() }]
 }
 
 #[cfg(test)]

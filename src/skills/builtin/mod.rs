@@ -33,6 +33,7 @@ mod calendar;
 mod chat;
 mod contacts;
 mod email;
+mod files;
 mod memory;
 mod notes;
 mod schedules;
@@ -249,11 +250,12 @@ pub struct BuiltinDomain {
 }
 
 /// All domains that are compiled in.
-pub const DOMAINS: [&BuiltinDomain; 10] = [
+pub const DOMAINS: [&BuiltinDomain; 11] = [
     &tasks::DOMAIN,
     &memory::DOMAIN,
     &notes::DOMAIN,
     &email::DOMAIN,
+    &files::DOMAIN,
     &calendar::DOMAIN,
     &contacts::DOMAIN,
     &schedules::DOMAIN,
@@ -275,6 +277,11 @@ pub fn find(name: &str) -> Option<&'static dyn BuiltinSkill> {
 pub fn names(has_platform: bool) -> Vec<&'static str> {
     let usable = all().filter(|(_, skill)| has_platform || skill.needs() != Resource::ChatPlatform);
     usable.map(|(name, _)| name).collect()
+}
+
+/// Whether the catalogue leaves a skill out. Who has something for it is told of it then, so it costs nobody else a word.
+pub fn is_unlisted(name: &str) -> bool {
+    name.starts_with("files.") || name == "email.attachment"
 }
 
 /// The names of those that work with a configuration.

@@ -10,6 +10,7 @@ use adjutant_chat::{Finding, Rooms};
 
 use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
 use crate::config::SearchConfig;
+use crate::files::Reader;
 use crate::journal::Scope;
 use crate::memory::vectors::Vectors;
 use crate::skills::handlers::HttpClient;
@@ -46,6 +47,10 @@ pub struct Services {
     pub oauth: Arc<OAuth>,
     /// The accepted instructions.
     pub instructions: Arc<Instructions>,
+    /// The folder of the files that people sent.
+    pub files: PathBuf,
+    /// Reads files.
+    pub reader: Arc<Reader>,
     /// What compares the meanings of memories.
     pub vectors: Option<Arc<Vectors>>,
     /// After how long a fact that was never recalled comes behind others.

@@ -5,9 +5,10 @@ use sqlx::error::BoxDynError;
 use sqlx::{Any, Decode, Type};
 
 use crate::domain::{
-    Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, InboxKind, InstanceId,
-    MemoryId, OutboxId, OutboxState, PersonId, PinKind, Priority, QuestionId, QuestionState, RunStatus,
-    ScheduleId, ScheduleState, Taint, TaskId, TaskState, TurnId, TurnStatus,
+    Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
+    FileProblem, InboxKind, InstanceId, MemoryId, OutboxId, OutboxState, PersonId, PinKind, Priority,
+    QuestionId, QuestionState, RunStatus, ScheduleId, ScheduleState, Taint, TaskId, TaskState, TurnId,
+    TurnStatus,
 };
 use crate::store::Value;
 
@@ -57,12 +58,12 @@ macro_rules! text_column {
 }
 
 text_column! { |id| Ok(id.into());
-    ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId, TurnId
+    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId, TurnId
 }
 
 text_column! { |text| Ok(text.parse()?);
     Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
-    ScheduleState, TaskState, PinKind
+    ScheduleState, TaskState, PinKind, FileKind, FileProblem
 }
 
 impl Type<Any> for Taint {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::domain::TurnId;
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Store, StoreError, files};
 
 /// How many ids are read at once.
 const READ: i64 = 1000;
@@ -34,12 +34,14 @@ pub struct Ages {
     pub traces: Option<Duration>,
     /// Memories.
     pub memories: Option<Duration>,
+    /// Files that people sent.
+    pub files: Option<Duration>,
 }
 
 impl Ages {
     /// The shortest of them; none when everything is kept for ever.
     pub fn shortest(&self) -> Option<Duration> {
-        [self.bodies, self.traces, self.memories].into_iter().flatten().min()
+        [self.bodies, self.traces, self.memories, self.files].into_iter().flatten().min()
     }
 }
 
@@ -52,6 +54,8 @@ pub struct Emptied {
     pub traces: usize,
     /// Memories.
     pub memories: usize,
+    /// Files that people sent.
+    pub files: usize,
 }
 
 impl Emptied {
@@ -84,6 +88,9 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
     }
     if let Some(age) = ages.memories {
         emptied.memories = delete_memories(store, before(age)).await?;
+    }
+    if let Some(age) = ages.files {
+        emptied.files = files::delete_before(store, before(age)).await?;
     }
     Ok(emptied)
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
+use crate::store::files::SentFile;
 use crate::store::{Batch, Stale, Store, StoreError, Value};
 
 /// A journalled message or button press.
@@ -30,6 +31,8 @@ pub struct InboxRow {
     pub received_at: i64,
     /// JSON: the voice note that it was spoken in, until that is heard.
     pub voice: Option<String>,
+    /// JSON: its files, until they are fetched.
+    pub files: Option<String>,
 }
 
 /// A voice note that is still to be heard.
@@ -56,7 +59,18 @@ impl InboxRow {
             question_id: self.question_id.clone(),
             instance,
             voice: self.unheard(),
+            files: self.unfetched(),
         }
+    }
+
+    /// The files that are still to be fetched.
+    pub fn unfetched(&self) -> Vec<SentFile> {
+        self.files.as_deref().and_then(|files| serde_json::from_str(files).ok()).unwrap_or_default()
+    }
+
+    /// Whether nothing of it is still to be heard or fetched.
+    pub fn is_whole(&self) -> bool {
+        self.voice.is_none() && self.files.is_none()
     }
 
     /// The voice note, until it is heard.
@@ -96,9 +110,16 @@ pub struct NewRow<'a> {
     pub instance: &'a InstanceId,
     /// The voice note that it was spoken in.
     pub voice: Option<UnheardNote>,
+    /// Its files.
+    pub files: Vec<SentFile>,
 }
 
 impl NewRow<'_> {
+    /// Whether nothing of it is still to be heard or fetched.
+    pub fn is_whole(&self) -> bool {
+        self.voice.is_none() && self.files.is_empty()
+    }
+
     /// The row as it is stored.
     pub fn as_stored(&self, id: i64, now: i64) -> InboxRow {
         InboxRow {
@@ -112,6 +133,7 @@ impl NewRow<'_> {
             question_id: self.question_id.clone(),
             received_at: now,
             voice: voice(self),
+            files: files(self),
         }
     }
 }
@@ -138,14 +160,19 @@ pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
 }
 
 const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
-                      received_at, taint, voice, spoken) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+                      received_at, taint, voice, spoken, files) \
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
 
 fn voice(row: &NewRow<'_>) -> Option<String> {
     row.voice.as_ref().and_then(|voice| serde_json::to_string(voice).ok())
 }
 
-fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 12] {
+fn files(row: &NewRow<'_>) -> Option<String> {
+    (!row.files.is_empty()).then(|| serde_json::to_string(&row.files).ok()).flatten()
+}
+
+fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 13] {
     [
         (&row.event).into(),
         row.conversation_id.into(),
@@ -159,6 +186,7 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 12] {
         (&row.taint).into(),
         voice(row).into(),
         row.voice.is_some().into(),
+        files(row).into(),
     ]
 }
 
@@ -241,7 +269,7 @@ pub async fn waiting(
 ) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice FROM inbox \
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files FROM inbox \
              WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
             &[conversation.into(), instance.into()],

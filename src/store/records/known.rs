@@ -67,7 +67,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 29] = [
+const TABLES: [PersonTable; 30] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -87,6 +87,7 @@ const TABLES: [PersonTable; 29] = [
     table!("plans", unless "SELECT 1 FROM turns f WHERE f.id = plans.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!("runs", unless "SELECT 1 FROM turns f WHERE f.id = runs.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!("executions", unless "SELECT 1 FROM turns f WHERE f.id = executions.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
+    table!("attachments", "person_id = $1"),
     table!("inbox", unless "SELECT 1 FROM turns f WHERE f.id = inbox.turn_id AND f.forgotten_at IS NOT NULL", "person_id = $1"),
     table!("turns", "*", "person_id = $1 AND forgotten_at IS NULL", "person_id = $1"),
     table!("tasks", "person_id = $1"),

@@ -28,8 +28,9 @@ use super::{Event, PROMPT, Source, WAITING};
 use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "/answer",
+    "/attach",
     "/draft",
     "/help",
     "/memories",

@@ -24,7 +24,7 @@ fn plain_text_is_a_message_with_the_defaults() {
 #[test]
 fn an_object_says_who_where_and_what() {
     let line = r#"{"text": "hi\nyou", "conversation": "a", "user": "u1", "id": "m1", "room": true, "reply_to": "r"}"#;
-    let content = Content::Text { text: "hi\nyou".into(), reply_to: Some("r".into()) };
+    let content = Content::Text { text: "hi\nyou".into(), reply_to: Some("r".into()), files: Vec::new() };
     let entry =
         Entry { conversation: "a".into(), user: "u1".into(), room: true, id: Some("m1".into()), content };
     assert_eq!(parsed(line), entry);

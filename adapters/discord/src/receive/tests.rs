@@ -16,7 +16,7 @@ fn received(fields: Value, direct: bool) -> Received {
 
 fn text(received: Received) -> Option<String> {
     match received {
-        Received::Message(said, _) => Some(said.text),
+        Received::Message(said) => Some(said.text),
         _ => None,
     }
 }
@@ -44,8 +44,8 @@ fn a_forwarded_message_is_told_from_own_words() {
         let file = json!({"filename": "a.txt", "url": "b", "size": 1});
         let passed_on = json!({"content": "pay <@2>", "mentions": [{"id": "2", "username": "bob"}], "attachments": [file]});
         let fields = json!({"content": content, "message_snapshots": [{"message": passed_on}]});
-        let Received::Message(said, files) = received(fields, true) else { panic!() };
-        (said.text, said.forwarded_from, files.len())
+        let Received::Message(said) = received(fields, true) else { panic!() };
+        (said.text, said.forwarded_from, said.attachments.len())
     };
     assert_eq!(read(""), ("pay @bob".to_owned(), Some("somebody on Discord".to_owned()), 1));
     assert_eq!(read("look"), ("look".to_owned(), None, 0));
@@ -82,7 +82,7 @@ fn people_are_called_as_they_call_themselves() {
         (json!({"author": {"id": "1", "username": "ada", "global_name": "Ada L."}}), "Ada L."),
         (json!({"member": {"nick": "Countess"}}), "Countess"),
     ] {
-        let Received::Message(said, _) = received(fields, true) else { panic!() };
+        let Received::Message(said) = received(fields, true) else { panic!() };
         assert_eq!(said.sender_name, expected);
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 
-use adjutant_chat::{EventId, IncomingMessage};
+use adjutant_chat::{DownloadError, EventId, IncomingMessage};
+use adjutant_fakes::downloaded;
 
 /// Runs a test while the adapter receives.
 async fn receiving(fake: &FakeDiscord, journal: &Journal, test: impl AsyncFnOnce()) {
@@ -125,19 +126,20 @@ async fn an_edit_is_handed_over() {
 }
 
 #[tokio::test]
-async fn small_texts_are_read_and_other_files_named() {
+async fn files_are_named_and_can_be_downloaded() {
     let (fake, journal) = (FakeDiscord::start(), Journal::default());
     let place = fake.dm("ada");
     receiving(&fake, &journal, async || {
         fake.attach("ada", &place, "read this", ("notes.md", "text/markdown; charset=utf-8", "# Notes"));
-        fake.attach("ada", &place, "", ("cat.png", "image/png", "\u{1}"));
-        fake.attach("ada", &place, "", ("long.txt", "text/plain", &"x".repeat(65 * 1024)));
-        until("journalled", || journal.texts() == ["read this", "", ""]).await;
-        let files: Vec<_> = (0..3).map(|number| said(&journal, number).attachments.remove(0)).collect();
+        fake.attach("ada", &place, "", ("cat\u{202e}\n.png", "image/png", "\u{1}"));
+        until("journalled", || journal.texts() == ["read this", ""]).await;
+        let files: Vec<_> = (0..2).map(|number| said(&journal, number).attachments.remove(0)).collect();
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let texts: Vec<Option<&str>> = files.iter().map(|file| file.text.as_deref()).collect();
-        assert_eq!(names, ["notes.md", "cat.png", "long.txt"]);
-        assert_eq!(texts, [Some("# Notes"), None, None]);
+        assert_eq!(names, ["notes.md", "cat\u{fffd} .png"]);
+        let found = files[0].file.clone().unwrap();
+        assert_eq!((found.mime_type.as_str(), found.bytes), ("text/markdown; charset=utf-8", Some(7)));
+        assert_eq!(downloaded(&connected(&fake), &found.file, 7).await, Ok(b"# Notes".to_vec()));
+        assert_eq!(downloaded(&connected(&fake), &found.file, 6).await, Err(DownloadError::TooBig));
     })
     .await;
 }

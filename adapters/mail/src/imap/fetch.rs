@@ -8,7 +8,7 @@ use chrono::{DateTime, FixedOffset};
 use super::run;
 use super::session::{Command, Session};
 use super::{Imap, Located, MessageRef, location_id};
-use crate::message::{attached_by, truncate};
+use crate::message::{AttachmentInfo, attached_by, attachment, only_part, truncate};
 use crate::{ErrorKind, MailError, Message};
 
 /// Messages up to this size are fetched as a whole.
@@ -65,7 +65,63 @@ impl Imap {
     }
 }
 
+impl Imap {
+    /// Fetches an attachment of a message, by its number from 1 in [`Message::attachments`], if it has at most so many
+    /// bytes.
+    pub async fn attachment(
+        &self,
+        id: &str,
+        number: usize,
+        most: usize,
+    ) -> Result<(AttachmentInfo, Vec<u8>), MailError> {
+        let name: MessageRef = id.parse()?;
+        run!(self, |session| { session.attachment(&name, number, most).await })
+    }
+}
+
 impl Session {
+    async fn attachment(
+        &mut self,
+        name: &MessageRef,
+        number: usize,
+        most: usize,
+    ) -> Result<(AttachmentInfo, Vec<u8>), MailError> {
+        let none = || MailError::not_found(format!("the message has no attachment {number}"));
+        let at = self.locate(name).await?;
+        let about = self.fetch(&[at.uid], "(UID RFC822.SIZE)", 0).await?;
+        if about.into_iter().next().ok_or_else(none)?.size <= SMALL {
+            let whole = self.fetch(&[at.uid], "(UID BODY.PEEK[])", SMALL as usize).await?;
+            return attachment(&whole.into_iter().next().ok_or_else(none)?.whole, number).ok_or_else(none);
+        }
+        let what = format!("(UID BODYSTRUCTURE BODY.PEEK[HEADER]<0.{HEADERS}>)");
+        let shape = self.fetch(&[at.uid], &what, HEADERS).await?.into_iter().next().ok_or_else(none)?;
+        let is_only = shape.leaves.len() == 1;
+        let mut attached = shape.leaves.iter().filter(|leaf| !leaf.is_text || leaf.is_attachment);
+        let leaf = number.checked_sub(1).and_then(|before| attached.nth(before)).ok_or_else(none)?;
+        if leaf.size > most {
+            return Err(MailError::params(format!(
+                "the attachment has {} bytes; {most} are the limit",
+                leaf.size
+            )));
+        }
+        let place = number_of(&leaf.path);
+        let what = match is_only {
+            true => "(UID BODY.PEEK[TEXT])".to_owned(),
+            false => format!("(UID BODY.PEEK[{place}.MIME]<0.{PART_HEADERS}> BODY.PEEK[{place}])"),
+        };
+        let part = self.fetch(&[at.uid], &what, leaf.octets + PART_HEADERS).await?;
+        let part = part.into_iter().next().ok_or_else(none)?;
+        let bytes = match is_only {
+            true => [shape.header, part.text].concat(),
+            false => {
+                let mut sections = part.sections;
+                sections.sort_by_key(|(_, is_head, _)| !is_head);
+                sections.into_iter().map(|(_, _, bytes)| bytes).collect::<Vec<_>>().concat()
+            }
+        };
+        only_part(&bytes).ok_or_else(none)
+    }
+
     async fn read(&mut self, name: &MessageRef, by_structure: bool) -> Result<Message, MailError> {
         let at = self.locate(name).await?;
         let gone = || MailError::not_found(format!("the message is no longer in {}", at.folder));
@@ -110,10 +166,10 @@ impl Session {
         }
         let mut what = String::from("(UID");
         for leaf in leaves.iter().take(MAX_PARTS) {
-            what.push_str(&format!(" BODY.PEEK[{}.MIME]<0.{PART_HEADERS}>", number(&leaf.path)));
+            what.push_str(&format!(" BODY.PEEK[{}.MIME]<0.{PART_HEADERS}>", number_of(&leaf.path)));
         }
         if let Some(body) = &body {
-            what.push_str(&format!(" BODY.PEEK[{}]<0.{PART}>", number(&body.path)));
+            what.push_str(&format!(" BODY.PEEK[{}]<0.{PART}>", number_of(&body.path)));
         }
         let parts = self.fetch(&[uid], &format!("{what})"), PART + MAX_PARTS * PART_HEADERS).await?;
         let parts = parts.into_iter().next().unwrap_or_default().sections;
@@ -171,7 +227,7 @@ impl Session {
     }
 }
 
-fn number(path: &[u32]) -> String {
+fn number_of(path: &[u32]) -> String {
     path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 
-use adjutant_chat::EventId;
+use adjutant_chat::{DownloadError, EventId};
+use adjutant_fakes::downloaded;
 use adjutant_fakes::slack::Fault;
 use serde_json::json;
 
@@ -104,21 +105,23 @@ async fn an_edit_is_handed_over() {
 }
 
 #[tokio::test]
-async fn small_texts_are_read_and_other_files_named() {
+async fn files_are_named_and_can_be_downloaded() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());
     let place = fake.dm("ada");
     receiving(&fake, &journal, async || {
         fake.attach("ada", &place, "read this", ("notes.md", "text/plain", "# Notes"));
-        fake.attach("ada", &place, "", ("cat.png", "image/png", "\u{1}"));
-        fake.attach("ada", &place, "", ("long.txt", "text/plain", &"x".repeat(65 * 1024)));
         let elsewhere = json!({"name": "evil.txt", "mimetype": "text/plain", "size": 1, "url_private": "http://127.0.0.1:1/x"});
         fake.post("ada", &place, &json!({"subtype": "file_share", "files": [elsewhere]}));
-        until("journalled", || journal.texts() == ["read this", "", "", ""]).await;
-        let files: Vec<_> = (0..4).map(|number| journal.said(number).attachments.remove(0)).collect();
+        until("journalled", || journal.texts() == ["read this", ""]).await;
+        let files: Vec<_> = (0..2).map(|number| journal.said(number).attachments.remove(0)).collect();
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let texts: Vec<Option<&str>> = files.iter().map(|file| file.text.as_deref()).collect();
-        assert_eq!(names, ["notes.md", "cat.png", "long.txt", "evil.txt"]);
-        assert_eq!(texts, [Some("# Notes"), None, None, None]);
+        assert_eq!(names, ["notes.md", "evil.txt"]);
+        let found = files[0].file.clone().unwrap();
+        assert_eq!((found.mime_type.as_str(), found.bytes), ("text/plain", Some(7)));
+        assert_eq!(downloaded(&connected(&fake), &found.file, 7).await, Ok(b"# Notes".to_vec()));
+        assert_eq!(downloaded(&connected(&fake), &found.file, 6).await, Err(DownloadError::TooBig));
+        let elsewhere = &files[1].file.as_ref().unwrap().file;
+        assert!(matches!(downloaded(&connected(&fake), elsewhere, 9).await, Err(DownloadError::Gone(_))));
     })
     .await;
 }

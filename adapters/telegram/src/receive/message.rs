@@ -1,7 +1,7 @@
 //! The fields of an update that we read. The library's own types reject a whole message for an unknown entity, an
 //! invalid file type, or a voice message without a type; a message must not be lost for a field that nobody needs.
 
-use adjutant_chat::{VoiceNote, is_audio};
+use adjutant_chat::{RemoteFile, VoiceNote, is_audio};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -28,9 +28,11 @@ pub(super) struct Message {
     #[serde(default)]
     caption_entities: Vec<Entity>,
     pub(super) document: Option<File>,
-    pub(super) photo: Option<IgnoredAny>,
+    /// The same picture in several sizes.
+    #[serde(default)]
+    pub(super) photo: Vec<File>,
     pub(super) voice: Option<Sound>,
-    pub(super) video_note: Option<IgnoredAny>,
+    pub(super) video_note: Option<File>,
     pub(super) audio: Option<Sound>,
     pub(super) video: Option<File>,
     /// Comes with a `document` for the same file.
@@ -111,6 +113,13 @@ pub(super) struct File {
     pub(super) file_size: Option<u64>,
     pub(super) file_name: Option<String>,
     pub(super) mime_type: Option<String>,
+}
+
+impl File {
+    pub(super) fn remote(&self) -> RemoteFile {
+        let (file, bytes) = (self.file_id.clone(), self.file_size);
+        RemoteFile { file, mime_type: self.mime_type.clone().unwrap_or_default(), bytes }
+    }
 }
 
 /// A voice note, or a file of music. Source: <https://core.telegram.org/bots/api#voice>

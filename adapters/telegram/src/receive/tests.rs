@@ -1,3 +1,4 @@
+use adjutant_chat::RemoteFile;
 use insta::assert_debug_snapshot;
 use proptest::prelude::*;
 use serde_json::json;
@@ -38,7 +39,7 @@ fn arrives(message: Value) -> Update {
 /// What was said, if it was for us.
 fn received(message: Value) -> Option<IncomingMessage> {
     match arrives(message) {
-        Update::Message { message, .. } => Some(message),
+        Update::Message(message) => Some(message),
         _ => None,
     }
 }
@@ -180,22 +181,24 @@ fn what_we_do_not_need_keeps_nothing_from_us() {
 }
 
 #[test]
-fn attachments_are_named_and_short_texts_are_to_be_read() {
+fn attachments_are_named_and_can_be_found() {
     let file = |name: &str, kind: &str, size: u32| {
         let document = json!({"file_id": "F", "file_unique_id": "U", "file_size": size, "file_name": name,
             "mime_type": kind});
-        match arrives(in_private(json!({"document": document, "caption": "see"}))) {
-            Update::Message { message, file } => (message.attachments[0].name.clone(), file.is_some()),
-            other => panic!("{other:?}"),
-        }
+        let attached = received(in_private(json!({"document": document, "caption": "see"})))
+            .unwrap()
+            .attachments
+            .remove(0);
+        (attached.name, attached.file.unwrap())
     };
-    assert_eq!(file("a.TOML", "application/octet-stream", 9), ("a.TOML".to_owned(), true));
-    assert_eq!(file("notes", "text/plain", 65_536), ("notes".to_owned(), true));
-    assert_eq!(file("notes", "text/plain", 65_537), ("notes".to_owned(), false));
-    assert_eq!(file("a\nb\u{202e}.pdf", "application/pdf", 9), ("a b\u{fffd}.pdf".to_owned(), false));
-    let size = json!({"file_id": "F", "file_unique_id": "U", "file_size": 9, "width": 1, "height": 1});
-    let photo = received(in_private(json!({"photo": [size]}))).unwrap();
+    let toml = RemoteFile { file: "F".into(), mime_type: "application/toml".into(), bytes: Some(9) };
+    assert_eq!(file("a.TOML", "application/toml", 9), ("a.TOML".to_owned(), toml));
+    assert_eq!(file("a\nb\u{202e}.pdf", "application/pdf", 9).0, "a b\u{fffd}.pdf");
+    let size =
+        |id: &str| json!({"file_id": id, "file_unique_id": "U", "file_size": 9, "width": 1, "height": 1});
+    let photo = received(in_private(json!({"photo": [size("small"), size("large")]}))).unwrap();
     assert_eq!((photo.text.as_str(), photo.attachments[0].name.as_str()), ("", "photo.jpg"));
+    assert_eq!(photo.attachments[0].file.as_ref().unwrap().file, "large");
     let voice = json!({"file_id": "F", "file_unique_id": "U", "file_size": 9, "duration": 1});
     assert_eq!(received(in_private(json!({"voice": voice}))).unwrap().attachments[0].name, "voice.ogg");
 }

@@ -1,5 +1,8 @@
 //! What arrives, and what is confirmed, when Telegram or the store misbehaves.
 
+use adjutant_chat::DownloadError;
+use adjutant_fakes::downloaded;
+
 use super::*;
 
 #[tokio::test]
@@ -93,25 +96,27 @@ async fn presses_are_answered_and_edits_told() {
 }
 
 #[tokio::test]
-async fn short_text_files_are_read_and_others_named() {
+async fn files_are_named_and_can_be_downloaded() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");
     telegram.attach(ada, ada, ("notes.md", "application/octet-stream"), "Grüße".as_bytes(), "read this");
-    telegram.attach(ada, ada, ("long.txt", "text/plain"), &[b'x'; 70_000], "");
-    telegram.attach(ada, ada, ("odd.txt", "text/plain"), b"\xff\xfe", "");
     telegram.attach(ada, ada, ("cat.pdf", "application/pdf"), b"%PDF", "");
     let first = receiving(&telegram);
-    until("all are heard", || first.journal.texts().len() == 4).await;
+    until("all are heard", || first.journal.texts() == ["read this", ""]).await;
     let files = first.journal.rows.lock().unwrap().clone().into_iter().map(|inbound| match inbound {
-        Inbound::Message(said) => (said.attachments[0].name.clone(), said.attachments[0].text.clone()),
+        Inbound::Message(mut said) => said.attachments.remove(0),
         Inbound::ButtonPress(_) => panic!("a press"),
     });
-    let expected = [("notes.md", Some("Grüße")), ("long.txt", None), ("odd.txt", None), ("cat.pdf", None)];
-    assert!(files.eq(expected.map(|(name, text)| (name.to_owned(), text.map(String::from)))));
-    assert_eq!(first.journal.texts()[0], "read this");
+    let files: Vec<_> = files.map(|one| (one.name, one.file.unwrap())).collect();
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["notes.md", "cat.pdf"]);
+    let found = &files[0].1;
+    assert_eq!((found.mime_type.as_str(), found.bytes), ("application/octet-stream", Some(7)));
+    let port = port(&telegram);
+    assert_eq!(downloaded(&*port, &found.file, 7).await, Ok("Grüße".as_bytes().to_vec()));
+    assert_eq!(downloaded(&*port, &found.file, 6).await, Err(DownloadError::TooBig));
     telegram.misbehave("getFile", &Fault::Refusal(400, "Bad Request: file is temporarily unavailable"), 1);
-    telegram.attach(ada, ada, ("more.txt", "text/plain"), b"more", "");
-    until("a failed download is only named", || first.journal.texts().len() == 5).await;
+    assert!(matches!(downloaded(&*port, &found.file, 7).await, Err(DownloadError::Gone(_))));
 }
 
 #[tokio::test]

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use adjutant_mail::{Address, Attachment, Draft, Message, is_inside};
-use serde_json::Value;
+use adjutant_mail::{Address, Draft, Message, is_inside};
 
 use super::sending::message_id;
-use super::{imap, parties};
-use crate::skills::builtin::{CallContext, Preview, contacts, text};
+use super::{attachment, imap, parties};
+use crate::skills::builtin::{CallContext, Preview, contacts};
 use crate::skills::risk::fenced;
 use crate::skills::{Failure, Risk, SkillError};
 
@@ -48,7 +47,7 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<Draft, Failure> {
         bcc: contacts::parties(call, "bcc").await?,
         subject: call.text("subject").unwrap_or_default().to_owned(),
         body: call.text("body").unwrap_or_default().to_owned(),
-        attachments: attachments(call.arguments),
+        attachments: attachment::to_send(call).await?,
         ..blank(call, 0)
     })
 }
@@ -65,7 +64,7 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Fa
         in_reply_to: reply.in_reply_to,
         references: reply.references,
         body: format!("{}\n\n{}", call.text("body").unwrap_or_default(), reply.quote),
-        attachments: attachments(call.arguments),
+        attachments: attachment::to_send(call).await?,
         ..blank
     };
     Ok((letter, draft))
@@ -96,7 +95,7 @@ pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, 
         true => "Send this mail",
         false => "Save this mail as a file (no mail account is configured, so it won't be sent)",
     };
-    let files: Vec<&str> = draft.attachments.iter().map(|file| file.name.as_str()).collect();
+    let files: Vec<String> = draft.attachments.iter().map(attachment::shown).collect();
     let mut text = format!("{verb}:");
     for (name, value) in [
         ("to", parties(&draft.to).join(", ")),
@@ -110,7 +109,9 @@ pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, 
         }
     }
     text.push_str(&format!("\n- text:\n{}", fenced(&draft.body)));
-    for file in &draft.attachments {
+    for (_, file) in
+        draft.attachments.iter().enumerate().filter(|(place, _)| attachment::is_shown_whole(call, *place))
+    {
         text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
     }
     Ok(Preview { risk, text: Some(text) })
@@ -136,22 +137,4 @@ pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result
         SkillError::tool(format!("I couldn't write the mail to {}: {error}", path.display()))
     })?;
     Ok(path)
-}
-
-fn attachments(arguments: &Value) -> Vec<Attachment> {
-    let files = arguments.get("attachments").and_then(Value::as_array).into_iter().flatten();
-    let attachment = |file: &Value| {
-        let name = text(file, "name").unwrap_or("file.txt").to_owned();
-        let media_type = match name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).as_deref() {
-            Some("csv") => "text/csv",
-            Some("json") => "application/json",
-            Some("html") => "text/html",
-            Some("md") => "text/markdown",
-            Some("ics") => "text/calendar",
-            _ => "text/plain",
-        };
-        let bytes = file.get("text").and_then(Value::as_str).unwrap_or_default().as_bytes().to_vec();
-        Attachment { name, media_type: media_type.to_owned(), bytes }
-    };
-    files.map(attachment).collect()
 }

@@ -1,5 +1,6 @@
 //! Mail: searching, reading, sorting, drafting and sending.
 
+mod attachment;
 mod bounces;
 mod compose;
 mod pointed;
@@ -29,6 +30,7 @@ domain! {
         Draft = "email.draft",
         Search = "email.search",
         Read = "email.read",
+        Attachment = "email.attachment",
         Status = "email.status",
         Mark = "email.mark",
         Move = "email.move",
@@ -50,7 +52,7 @@ impl BuiltinSkill for EmailSkill {
 
     fn act(&self) -> Option<Act> {
         match self {
-            Self::Search | Self::Read | Self::Status => None,
+            Self::Search | Self::Read | Self::Attachment | Self::Status => None,
             Self::Send | Self::Reply | Self::Forward => Some(Act::Send),
             Self::Draft => Some(Act::Create),
             Self::Mark | Self::Move => Some(Act::Sort),
@@ -59,7 +61,7 @@ impl BuiltinSkill for EmailSkill {
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         match self {
-            Self::Search | Self::Read | Self::Status => Ok(Vec::new()),
+            Self::Search | Self::Read | Self::Attachment | Self::Status => Ok(Vec::new()),
             Self::Send | Self::Draft => {
                 contacts::recipients(call, &compose::letter(call).await?.recipients()).await
             }
@@ -92,7 +94,7 @@ impl BuiltinSkill for EmailSkill {
         &self,
         call: &CallContext<'_>,
         approved: &Approved,
-        _: &mut Batch,
+        writes: &mut Batch,
     ) -> Result<Output, Failure> {
         match self {
             Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
@@ -108,6 +110,7 @@ impl BuiltinSkill for EmailSkill {
             Self::Draft => draft(call).await,
             Self::Search => reading::search(call).await,
             Self::Read => reading::read(call).await,
+            Self::Attachment => attachment::read(call, writes).await,
             Self::Status => status(call).await,
             Self::Mark => sorting::mark(call).await,
             Self::Move => sorting::move_to(call).await,

@@ -81,10 +81,11 @@ fn shared(text: &str, mails: usize) -> String {
 }
 
 fn names(files: &[AttachmentInfo]) -> Vec<String> {
-    let name = |file: &AttachmentInfo| {
-        format!("{} ({}, {} bytes)", file.name.as_deref().unwrap_or("a file"), file.media_type, file.size)
+    let name = |(number, file): (usize, &AttachmentInfo)| {
+        let name = file.name.as_deref().unwrap_or("a file");
+        format!("{number}: {name} ({}, {} bytes)", file.media_type, file.size)
     };
-    files.iter().map(name).collect()
+    (1..).zip(files).map(name).collect()
 }
 
 pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -105,8 +106,11 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
         head.push_str(&date.with_timezone(&call.zone()).format(", %a %-d %b %Y, %H:%M").to_string());
     }
     let files = names(&letter.attachments);
-    let attached =
-        if files.is_empty() { String::new() } else { format!("\nAttachments: {}", files.join(", ")) };
+    let attached = if files.is_empty() {
+        String::new()
+    } else {
+        format!("\nAttachments: {} (email.attachment reads one by its number)", files.join(", "))
+    };
     let summary = format!("{head}: {}{attached}\n\n{}", letter.subject, letter.text);
     let mut data = item(call, &letter);
     data["text"] = json!(letter.text);

@@ -190,6 +190,13 @@ async fn on_disk<I: Send + 'static, T: Send + 'static>(
     done.unwrap_or_else(|error| Err(SkillError::tool(format!("the work on the notes failed: {error}"))))
 }
 
+/// A note as it is, with its path.
+pub(super) async fn whole(call: &CallContext<'_>, path: &str) -> Result<(String, String), Failure> {
+    let path = NotePath::read(path)?;
+    let note = on_disk(call, path.clone(), |notes, path| notes.get(&path)).await?;
+    Ok((path.to_string(), note.text))
+}
+
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.lowercase("query");
     let folder = call.text("folder").unwrap_or_default().to_owned();

@@ -1,0 +1,70 @@
+//! Files that a person or a program at this machine sends, by their paths.
+
+use std::path::{Path, PathBuf};
+
+use adjutant_chat::{Attachment, DownloadError, FileDownload, RemoteFile, sanitized};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
+
+/// What a person types before the path of a file.
+const ATTACH: &str = "/attach";
+
+/// A file of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalFile {
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl LocalFile {
+    /// The file at this path, which may begin with `~/`.
+    pub(super) fn find(path: &str) -> Result<Self, String> {
+        let home = path.strip_prefix("~/").zip(std::env::var_os("HOME"));
+        let found = home.map_or_else(|| PathBuf::from(path), |(rest, home)| Path::new(&home).join(rest));
+        let shown = sanitized(path);
+        let broken = |error: std::io::Error| format!("{shown} can't be read: {error}. Check the path.");
+        let about = std::fs::metadata(&found).map_err(broken)?;
+        if !about.is_file() {
+            return Err(format!("{shown} isn't a file. Name a file."));
+        }
+        Ok(Self { path: std::path::absolute(&found).map_err(broken)?, bytes: about.len() })
+    }
+
+    pub(super) fn into_attachment(self) -> Attachment {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let file = self.path.to_string_lossy().into_owned();
+        let file = Some(RemoteFile { file, mime_type: String::new(), bytes: Some(self.bytes) });
+        Attachment { name, file, ..Attachment::default() }
+    }
+}
+
+/// The file of `/attach PATH MESSAGE`, and the message; none for another line. A path with spaces stands in quotes.
+pub(super) fn attached(line: &str) -> Result<Option<(LocalFile, &str)>, String> {
+    let Some(rest) = line.trim_start().strip_prefix(ATTACH) else { return Ok(None) };
+    if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+        return Ok(None);
+    }
+    let rest = rest.trim_start();
+    let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    let (path, text) = quoted.or_else(|| rest.split_once(char::is_whitespace)).unwrap_or((rest, ""));
+    if path.is_empty() {
+        return Err("Name a file: /attach PATH, and then, if you like, a message.".to_owned());
+    }
+    Ok(Some((LocalFile::find(path)?, text.trim())))
+}
+
+/// Copies a file of this machine.
+pub(crate) async fn copy(path: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+    let gone = |error: std::io::Error| DownloadError::Gone(error.to_string());
+    let mut file = File::open(path).await.map_err(gone)?;
+    if !file.metadata().await.map_err(gone)?.is_file() {
+        return Err(DownloadError::Gone("it isn't a file any more".to_owned()));
+    }
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut chunk).await.map_err(gone)? {
+            0 => return Ok(()),
+            bytes => into.add(&chunk[..bytes]).await?,
+        }
+    }
+}

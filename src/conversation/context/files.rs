@@ -1,0 +1,68 @@
+//! The files of a turn's messages, as its model sees them.
+
+use crate::domain::{FileKind, Taint, TurnId};
+use crate::files::MOST_MEGABYTES;
+use crate::journal::{Scope, untrusted};
+use crate::store::files::{self, FileRow};
+use crate::store::{Store, StoreError};
+use crate::wording;
+
+/// How many bytes of all texts are shown at once; the rest is read by `files.read`.
+const SHOWN: usize = 16_000;
+
+/// What the model is told of the files.
+pub(super) struct Shown {
+    pub text: String,
+    pub taint: Taint,
+}
+
+/// The files of a turn.
+pub(super) async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, StoreError> {
+    files::of_turn(store, turn).await
+}
+
+/// The files, each in a block of its own, whose names and texts others wrote; none if there are none.
+pub(super) fn shown(scope: &Scope, files: &[FileRow]) -> Option<Shown> {
+    if files.is_empty() {
+        return None;
+    }
+    let readable = files.iter().filter(|file| file.content.is_some()).count();
+    let share = SHOWN / readable.max(1);
+    let mut shown = Shown { text: intro(files), taint: Taint::default() };
+    for file in files {
+        let taint = Taint::by(&file.source);
+        shown.text.push('\n');
+        shown.text.push_str(&untrusted::block(&scope.turn, &taint.label(), &content(file, share)));
+        shown.taint.add(&taint);
+    }
+    Some(shown)
+}
+
+/// What can be done with them, in our own words.
+fn intro(files: &[FileRow]) -> String {
+    let number = match files.len() {
+        1 => "a file".to_owned(),
+        many => format!("{many} files"),
+    };
+    let mut text = format!("The person sent {number}.");
+    if files.iter().any(|file| file.content.as_ref().is_some_and(|text| text.len() > SHOWN / files.len())) {
+        text.push_str(" The skill files.read(id, from) reads on.");
+    }
+    text
+}
+
+fn content(file: &FileRow, share: usize) -> String {
+    let head = format!("{} [file {}]: {}", file.name, file.id, wording::files::about(file));
+    match (&file.content, file.problem) {
+        (Some(text), _) if text.len() > share => {
+            let end = text.floor_char_boundary(share);
+            format!("{head}\n\n{}… [cut: {} more bytes, from = {end}]", &text[..end], text.len() - end)
+        }
+        (Some(text), _) => format!("{head}\n\n{text}"),
+        (None, Some(problem)) => {
+            format!("{head}\nIt can't be read: {}", wording::files::why(problem, MOST_MEGABYTES))
+        }
+        (None, None) if file.kind == FileKind::Picture => format!("{head}\nIt can't be seen by this model."),
+        (None, None) => format!("{head}\nIt can't be read."),
+    }
+}
