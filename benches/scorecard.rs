@@ -55,15 +55,16 @@ impl Options {
 fn main() {
     let options = Options::read();
     let server = postgres::shared().unwrap();
-    let stores = if server.is_some() { 2 } else { 1 };
+    // SQLite; PostgreSQL with two instances, and with four.
+    let stores = if server.is_some() { 3 } else { 1 };
     let runs = PLATFORMS.len() * stores;
     println!("{}", Score::HEAD);
     let mut scores = Vec::new();
     for which in 0..runs {
-        let database = server.filter(|_| which % stores == 1).map(|server| server.database().unwrap());
+        let database = server.filter(|_| which % stores > 0).map(|server| server.database().unwrap());
         let run = Run {
             platform: PLATFORMS[which / stores],
-            instances: if database.is_some() { 2 } else { 1 },
+            instances: [1, 2, 4][which % stores],
             database,
             kills: options.kills.div_ceil(u32::try_from(runs).unwrap()),
             seed: options.seed + which as u64,
@@ -95,7 +96,8 @@ fn document(options: &Options, scores: &[Score]) -> String {
          misbehave meanwhile:\n\
          sendings that arrive while their answer does not, failures after the deed, too many requests, receiving that \
          breaks off, messages\n\
-         told twice. On PostgreSQL two instances serve the same accounts, and one of them or both are killed. Every message \
+         told twice. On PostgreSQL two or four instances serve the same accounts and share the turns; one of them or all are killed, and of the four \
+         one is also suspended or cut off from the database now and then. Every message \
          asks for a task\n\
          of its own, so each answer and each effect can be told apart; one in six runs a workflow for it, and of these every other \
          answers with\n\

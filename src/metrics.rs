@@ -267,6 +267,14 @@ pub async fn turn_began(turn: &TurnId, since: i64) {
     }
 }
 
+/// The same, if nothing is known of the turn: it has run in another process, and this one sends its answer.
+pub async fn turn_began_elsewhere(turn: &TurnId, since: i64) {
+    let Some(metrics) = &*METRICS else { return };
+    if !metrics.waiting.contains_key(turn.as_str()) {
+        turn_began(turn, since).await;
+    }
+}
+
 /// Records the first sign of life of a turn; later ones are ignored.
 pub async fn sign(turn: &TurnId, now: i64) {
     let Some(metrics) = &*METRICS else { return };

@@ -53,6 +53,7 @@ use crate::gateway::outbox::Delivering;
 use crate::gateway::pace::Pace;
 use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::gateway::scheduler::Scheduler;
+use crate::gateway::sharing::Sharing;
 use crate::journal::{TurnEventQueue, TurnEvents};
 use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
@@ -162,6 +163,16 @@ async fn introduce(
     Ok(())
 }
 
+/// Registers this process, which shares the turns of its channels with others. What a terminal's process does is its own.
+async fn register(store: &Store, config: &Config, channels: &[Channel]) -> Result<Arc<Instance>, StoreError> {
+    let is_terminal = channels.iter().any(|channel| channel.connection.is_none());
+    let shares = channels.iter().filter(|_| !is_terminal).map(|channel| channel.port.channel().to_owned());
+    let instance = Arc::new(Instance::register_sharing(store, shares.collect()).await?);
+    instance.tend(store).await?;
+    introduce(store, &instance.id, config).await?;
+    Ok(instance)
+}
+
 impl Service {
     /// Assembles the parts, starts them and takes over what an earlier process left.
     pub async fn start(
@@ -171,9 +182,7 @@ impl Service {
         models: Models,
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
-        let instance = Arc::new(Instance::register(&store).await?);
-        instance.tend(&store).await?;
-        introduce(&store, &instance.id, config).await?;
+        let instance = register(&store, config, &channels).await?;
         let tasks = Tasks::new();
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
@@ -181,7 +190,9 @@ impl Service {
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let speaking = voice::speaking(config, &live)?;
-        let delivering = delivering(&store, &instance, ports, filters, speaking);
+        let health = Arc::new(Health::of(connections.iter().map(|(name, _)| name.clone())));
+        let sharing = Arc::new(Sharing::new(instance.clone(), health.clone()));
+        let delivering = delivering(&store, (&instance, &sharing), ports, filters, speaking);
         let (events, event_queue) = TurnEvents::channel();
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
         let conversations = conversations(config, (&store, &instance, &live), orchestrator, events);
@@ -194,6 +205,7 @@ impl Service {
             starting: tokio::sync::Mutex::default(),
             listening: voice::listening(config, &delivering.ports, store.clock())?,
             fetching: files::fetching(config, &delivering.ports, &services.reader, store.clock()),
+            sharing,
             draining: tasks.stop.child_token(),
         });
         let intake = Arc::new(Intake {
@@ -202,7 +214,6 @@ impl Service {
             lanes: lanes.clone(),
             known: known_places(),
         });
-        let health = Arc::new(Health::of(connections.iter().map(|(name, _)| name.clone())));
         let scheduler = Scheduler { conversations: conversations.clone(), access, catch_up: config.catch_up };
         let maintenance = Arc::new(Maintenance {
             conversations: conversations.clone(),
@@ -259,6 +270,10 @@ impl Service {
             LONGEST_STEP,
             maintenance.clone().listen(stop.clone()),
         );
+        if self.lanes.sharing.is_on() {
+            let share = maintenance.clone().share(stop.clone());
+            tasks.spawn("the sharing of turns", LONGEST_STEP, share);
+        }
         tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.clone().watch(stop.clone()));
         tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.clone().watch(stop.clone()));
         let watch = watch_tools(skill_set, self.store.clone(), stop.clone());

@@ -132,6 +132,7 @@ fn hooks(receivers: Vec<Arc<ChannelReceiver>>) -> Webhooks {
 
 fn readiness(service: &Service) -> ReadinessCheck {
     let (store, health, live) = (service.store().clone(), service.health.clone(), service.live.clone());
+    let is_sharing = service.is_sharing();
     Arc::new(move || {
         let (store, health, live) = (store.clone(), health.clone(), live.clone());
         async move {
@@ -146,9 +147,13 @@ fn readiness(service: &Service) -> ReadinessCheck {
             problems.extend(health.errors().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
             let mut warnings = live.notes();
             let standby = health.words().into_iter().filter(|(_, word)| *word == "standing by");
-            warnings.extend(standby.map(|(channel, _)| {
-                format!("{channel}: another instance receives it; this one stands by and serves its web page")
-            }));
+            let here = match is_sharing {
+                true => "this one runs its share of the turns",
+                false => "this one stands by and serves its web page",
+            };
+            warnings.extend(
+                standby.map(|(channel, _)| format!("{channel}: another instance receives it; {here}")),
+            );
             Readiness { problems, warnings }
         }
         .boxed()

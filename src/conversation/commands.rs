@@ -81,6 +81,12 @@ impl Conversations {
         running.iter().for_each(|handle| handle.cancel.cancel());
         let (mut stopping, mut ended) = (running.len(), 0);
         for turn in theirs {
+            // One that runs elsewhere hears of it at once, also while it goes to sleep.
+            let is_elsewhere = turn.status == TurnStatus::Running && self.running.get(&turn.id).is_none();
+            if is_elsewhere && control::request_stop(&self.store, &turn.id).await? {
+                stopping += 1;
+                continue;
+            }
             // A turn that was just going to sleep may have missed the signal.
             let Some(mut turn) = self.wait_until_asleep(&turn.id).await? else { continue };
             if turn.status == TurnStatus::Running {

@@ -213,7 +213,7 @@ impl Conversations {
         // A press on the web page is journalled in another conversation than the question's; whichever instance serves
         // that one goes on.
         let is_asked_here = row.conversation_id == question.conversation_id;
-        let instance = if is_asked_here { self.instance.id.clone() } else { outbox::anybody() };
+        let instance = if is_asked_here { self.instance.owner().clone() } else { outbox::anybody() };
         let mut batch = Batch::new();
         turns::expect_status(&mut batch, &turn);
         for (question, answer) in chosen {
@@ -264,7 +264,7 @@ impl Conversations {
     ) -> Result<(), StoreError> {
         inbox::settle(&mut batch, row.id, message.turn.as_ref());
         let message = Message { answers: vec![row.event_id().to_owned()], ..message };
-        outbox::say(&self.store, &mut batch, &row.conversation_id, &self.instance.id, &message);
+        outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &message);
         self.store.write(batch).await?;
         self.events.send(TurnEvent::Said(row.conversation_id.clone()));
         Ok(())
@@ -278,7 +278,7 @@ impl Conversations {
             let answer = question.kind.answer_when_expired();
             let mut batch = Batch::new();
             questions::expire(&mut batch, &question.id, answer.as_ref(), now);
-            control::go_on(&mut batch, &question, answer.as_ref(), &self.instance.id, now);
+            control::go_on(&mut batch, &question, answer.as_ref(), self.instance.owner(), now);
             match self.store.write(batch).await {
                 Ok(_) => {
                     self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));

@@ -11,7 +11,7 @@ use crate::store::executions::{self, ExecutionRow};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::leases::lane;
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, outbox};
+use crate::store::{Batch, StoreError, outbox, sharing};
 use crate::wording;
 
 impl Conversations {
@@ -62,6 +62,9 @@ impl Conversations {
         turn.background = background;
         let (name, mut batch) = (lane(&turn.conversation_id, background), Batch::new());
         self.instance.take(&name, &mut batch);
+        if !self.instance.shares().is_empty() {
+            sharing::must_leave_none(&mut batch, &name, &turn);
+        }
         let spawned = self.orchestrator.spawned(&first.text);
         if let Some(Ok((role, _))) = &spawned {
             // The conversation goes on, and the result is a message of its own.
@@ -125,7 +128,7 @@ impl Conversations {
         let answers = turn.answer_ids();
         let message =
             outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
-        outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, &message);
+        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), &message);
     }
 }
 

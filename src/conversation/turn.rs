@@ -256,7 +256,7 @@ impl Conversations {
         executions::close_all(batch, &turn.id, root, now);
         runs::cancel_all(batch, &turn.id, now);
         questions::withdraw(batch, &turn.id, now);
-        outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, last);
+        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), last);
     }
 
     /// A line for each call that nobody approved in time, because the model's answer may not mention it.

@@ -157,7 +157,7 @@ impl Intake {
         let store = &self.conversations.store;
         let mut batch = Batch::new();
         outbox::announce_once(&mut batch, topic, store.now());
-        outbox::say(store, &mut batch, conversation, &self.conversations.instance.id, &message);
+        outbox::say(store, &mut batch, conversation, self.conversations.instance.owner(), &message);
         match store.write(batch).await {
             Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.clone())),
             // They were told before.
@@ -294,6 +294,9 @@ impl Intake {
         question_id: Option<QuestionId>,
         (voice, files): (Option<UnheardNote>, Vec<SentFile>),
     ) -> Result<Option<Journalled>, StoreError> {
+        // What is heard, fetched, answered or carried out at once is ours; a message is its lane's.
+        let Conversations { instance, .. } = &*self.conversations;
+        let is_ours = kind != InboxKind::Message || voice.is_some() || !files.is_empty();
         let row = NewRow {
             event,
             conversation_id: &conversation.id,
@@ -302,7 +305,7 @@ impl Intake {
             text,
             taint,
             question_id,
-            instance: &self.conversations.instance.id,
+            instance: if is_ours { &instance.id } else { instance.owner() },
             voice,
             files,
         };

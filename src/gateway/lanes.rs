@@ -10,7 +10,8 @@
 //!   `gateway::voice` and `gateway::files`.
 //! - What a person started with `/spawn` runs in one of three lanes beside it: its turns don't wait for the
 //!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
-//! - If another process works on the conversation, the lane tries again later.
+//! - If another process works on the conversation, the lane tries again later; where instances share the turns, the
+//!   one that looks first: see `gateway::sharing`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,18 +20,19 @@ use futures::FutureExt;
 use tracing::Instrument;
 
 use super::files::Fetching;
-use super::pace::Pace;
+use super::pace::{Pace, WINDOW_MS};
+use super::sharing::Sharing;
 use super::voice::Listening;
 use super::{SharedWakers, Worker, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
 use crate::conversation::commands;
 use crate::conversation::turn::LeasedTurn;
-use crate::domain::{ConversationId, InboxKind};
+use crate::domain::{ConversationId, InboxKind, PersonId};
 use crate::store::Stale;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::BACKGROUND_LANES;
-use crate::store::{StoreError, turns};
+use crate::store::{StoreError, sharing, turns};
 
 /// The pause before retrying, if another process works on the conversation or the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -54,6 +56,8 @@ pub struct Lanes {
     pub listening: Listening,
     /// Fetches files.
     pub fetching: Fetching,
+    /// The instances that run turns with this one.
+    pub sharing: Arc<Sharing>,
     /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }
@@ -77,6 +81,9 @@ impl Lane {
 impl Lanes {
     /// Starts the lane that a message belongs to, or has it check for work again.
     pub fn wake_for(self: &Arc<Self>, conversation: &ConversationId, message: &str) {
+        if !self.has_room() {
+            return;
+        }
         if !commands::is_background(message) {
             self.wake_lane(Lane { conversation: conversation.clone(), background: 0 });
             return;
@@ -93,6 +100,11 @@ impl Lanes {
         }
     }
 
+    /// Whether a turn that could run elsewhere should start here.
+    fn has_room(&self) -> bool {
+        self.sharing.has_room(self.conversations.running.count())
+    }
+
     /// Returns whether the lane wasn't at work.
     fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
         let was_idle = self.wakers.wake(lane.worker());
@@ -102,13 +114,16 @@ impl Lanes {
         was_idle
     }
 
-    /// Ends a worker that has made a message whole, and wakes the message's lane. In one step, so that the process doesn't
-    /// count as idle in between.
+    /// Ends a worker that has made a message whole, and wakes the message's lane, or leaves it to other instances. In one
+    /// step, so that the process doesn't count as idle in between.
     pub(super) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
         let is_background = commands::is_background(&row.text);
         let lane = Lane { conversation: row.conversation_id.clone(), background: i64::from(is_background) };
         if self.wakers.hand_over(worker, lane.worker()) {
-            self.start(lane);
+            match self.has_room() {
+                true => self.start(lane),
+                false => self.wakers.stop(&lane.worker()),
+            }
         }
         if is_background {
             self.wake_for(&row.conversation_id, &row.text);
@@ -124,7 +139,7 @@ impl Lanes {
     /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
     pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
         let lane = Lane { conversation: row.conversation_id.clone(), background: 0 };
-        if self.draining.is_cancelled() || !self.wakers.wake(lane.worker()) {
+        if self.draining.is_cancelled() || !self.has_room() || !self.wakers.wake(lane.worker()) {
             return Ok(None);
         }
         let lanes = self.clone();
@@ -134,7 +149,7 @@ impl Lanes {
                 Ok(Some(leased)) => (Ok(true), Some(leased)),
                 Ok(None) | Err(StoreError::Stale(Stale::LaneBusy | Stale::LeaseTaken)) => {
                     let Conversations { instance, .. } = &*lanes.conversations;
-                    let journalled = lanes.conversations.journal(&row.as_new(&instance.id)).await;
+                    let journalled = lanes.conversations.journal(&row.as_new(instance.owner())).await;
                     (journalled.map(|row| row.is_some()), None)
                 }
                 Err(StoreError::Stale(Stale::MessageExists)) => (Ok(false), None),
@@ -148,8 +163,7 @@ impl Lanes {
     }
 
     async fn try_begin(&self, row: &InboxRow) -> Result<Option<LeasedTurn>, StoreError> {
-        let most = self.conversations.settings.now().limits.turns_per_minute;
-        if self.pace.begin(&row.person_id, row.received_at, most).await.is_err() {
+        if self.wait_for_pace(&row.person_id, row.received_at).await?.is_some() {
             return Ok(None);
         }
         let begun = self.conversations.begin_on_arrival(Admitted::arriving(row.clone())).await;
@@ -159,13 +173,34 @@ impl Lanes {
         begun.map(Some)
     }
 
+    /// Counts a turn that begins, or returns when it may: also turns that began in other instances count.
+    async fn wait_for_pace(&self, person: &PersonId, now: i64) -> Result<Option<i64>, StoreError> {
+        let most = self.conversations.settings.now().limits.turns_per_minute;
+        if let Err(at) = self.pace.begin(person, now, most).await {
+            return Ok(Some(at));
+        }
+        if most == 0 || !self.sharing.has_peers() {
+            return Ok(None);
+        }
+        // What a clock of another machine puts into the future doesn't count.
+        let (most, period) = (i64::try_from(most).unwrap_or(i64::MAX), (now - WINDOW_MS, now + 1_000));
+        let begun = sharing::begun_by(&self.conversations.store, person, period, most).await?;
+        let is_full = i64::try_from(begun.len()).is_ok_and(|begun| begun >= most);
+        let oldest = begun.last().filter(|_| is_full).map(|oldest| oldest + WINDOW_MS);
+        if oldest.is_some() {
+            self.pace.take_back(person).await;
+        }
+        Ok(oldest)
+    }
+
     /// Works until there is nothing left to do, first on a turn that has begun.
     async fn work(self: Arc<Self>, lane: &Lane, mut begun: Option<LeasedTurn>) {
         let (worker, conversation) = (lane.worker(), &lane.conversation);
         loop {
             let step = match begun.take() {
-                // Nothing was waiting when it began, and what has arrived since has woken the lane.
-                Some(leased) => self.run(leased).await.map(|ended| !ended),
+                // Nothing was waiting when it began, and what has arrived since has woken the lane, unless it was
+                // left to others.
+                Some(leased) => self.run(leased).await.map(|ended| !ended || self.sharing.has_peers()),
                 None if self.draining.is_cancelled() => Ok(false),
                 None => self.step(lane).await,
             };
@@ -173,6 +208,13 @@ impl Lanes {
                 Ok(true) => {}
                 Ok(false) if self.wakers.may_stop(&worker) => return,
                 Ok(false) => {}
+                // Whoever looks first takes what waits here once the lane is free.
+                Err(StoreError::Stale(Stale::LeaseTaken | Stale::LaneBusy)) if self.sharing.has_peers() => {
+                    if self.wakers.may_stop(&worker) {
+                        return;
+                    }
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
                 Err(StoreError::Stale(_)) => tokio::time::sleep(RETRY_PAUSE).await,
                 Err(StoreError::Closed) => {
                     self.wakers.stop(&worker);
@@ -218,17 +260,16 @@ impl Lanes {
             row.kind == InboxKind::Message && commands::is_background(&row.text) == is_background
         };
         let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
-        for row in ours.iter().filter(|row| !row.is_whole()) {
+        for row in ours.iter().filter(|row| !row.is_whole() && self.sharing.sends(row.channel())) {
             self.complete_soon((**row).clone());
         }
         // What was written after a voice note or a file waits for it.
         let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
         let said = ready.len();
         let next = messages_for_one_turn(ready.into_iter());
-        let last = next.len() == said && retry_at.is_none();
-        let most = self.conversations.settings.now().limits.turns_per_minute;
+        let last = next.len() == said && retry_at.is_none() && !self.sharing.has_peers();
         if let Some(first) = next.first()
-            && let Err(at) = self.pace.begin(&first.person_id, store.now(), most).await
+            && let Some(at) = self.wait_for_pace(&first.person_id, store.now()).await?
         {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
             return Ok(false);
@@ -323,7 +364,9 @@ impl Lanes {
             tracing::error!(%error, event = row.event, "an answer or command failed; retrying");
             tokio::time::sleep(RETRY_PAUSE).await;
         }
-        self.wake(&row.conversation_id);
+        if self.has_room() {
+            self.wake(&row.conversation_id);
+        }
     }
 
     async fn try_row(&self, row: &InboxRow) -> Result<(), StoreError> {

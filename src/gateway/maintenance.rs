@@ -13,7 +13,7 @@ use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
 use crate::domain::ConversationId;
 use crate::memory::index;
-use crate::store::{StoreError, access, queues, spending};
+use crate::store::{StoreError, access, queues, sharing, spending};
 
 /// How often the maintenance runs.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -43,8 +43,14 @@ impl Maintenance {
     /// Wakes the conversations that an earlier process left unfinished on our channels.
     pub async fn wake_left_over(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
+        let has_peers = self.lanes.sharing.has_peers();
         for (channel, place) in self.ours() {
-            self.wake(&queues::with_pending_work(store, instance, channel, place.as_deref()).await?);
+            let left = match has_peers {
+                // Any of them takes the lanes that wait.
+                true => sharing::left_to_receiver(store, instance, channel).await?,
+                false => queues::with_pending_work(store, instance, channel, place.as_deref()).await?,
+            };
+            self.wake(&left);
         }
         Ok(())
     }

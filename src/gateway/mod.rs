@@ -19,6 +19,7 @@ pub mod progress;
 pub mod receiver;
 pub mod retention;
 pub mod scheduler;
+pub mod sharing;
 pub mod speech;
 pub mod vectors;
 pub mod voice;

@@ -18,6 +18,7 @@ use tracing::{Instrument, Span};
 
 use super::governor::Governor;
 use super::progress::ProgressDisplay;
+use super::sharing::Sharing;
 use super::speech::Speaking;
 use super::{SharedWakers, Worker, turn_span};
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState};
@@ -46,6 +47,8 @@ pub struct Delivering {
     pub instance: InstanceId,
     /// Whether other processes still consider this one alive.
     pub pulse: Pulse,
+    /// Which channels this process sends to.
+    pub sharing: Arc<Sharing>,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one place.
@@ -140,6 +143,10 @@ impl Delivering {
         let wanted =
             |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
+        // What this process has claimed stays its own.
+        if row.instance != self.instance && !self.sharing.sends(&row.channel) {
+            return Ok(Step::Nothing);
+        }
         let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };
         let now = self.store.now();
         if row.next_at > now {
@@ -295,6 +302,9 @@ impl Delivering {
         metrics::delivery(&row.channel, "sent");
         if let Some(turn) = &row.turn_id {
             let now = self.store.now();
+            if let Some(since) = row.answered_since.filter(|_| self.sharing.has_peers()) {
+                metrics::turn_began_elsewhere(turn, since).await;
+            }
             match is_last {
                 true => metrics::answered(turn, now).await,
                 false => metrics::sign(turn, now).await,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The time over which turns are counted, in milliseconds.
-const WINDOW_MS: i64 = 60_000;
+pub const WINDOW_MS: i64 = 60_000;
 
 /// When a person's last turns started, oldest first, in milliseconds.
 type Begun = Arc<Mutex<VecDeque<i64>>>;

@@ -56,6 +56,11 @@ pub struct Watched {
 impl ProgressDisplay {
     /// Receives a turn's current progress.
     pub fn progress(self: &Arc<Self>, progress: Progress) {
+        self.progress_since(progress, Duration::ZERO);
+    }
+
+    /// The same for a turn that has been running for a while when it is first heard of.
+    pub fn progress_since(self: &Arc<Self>, progress: Progress, age: Duration) {
         let Some(port) = self.ports.get(&progress.address.channel) else { return };
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watched) = turns.get(progress.turn.as_str()).filter(|watched| !watched.work.is_finished())
@@ -68,8 +73,14 @@ impl ProgressDisplay {
         }
         let turn = TurnId::from(progress.turn.as_str());
         let (latest, news) = watch::channel(progress);
-        let work = tokio::spawn(TurnDisplay::new(self, port).run(news).in_current_span());
+        let work = tokio::spawn(TurnDisplay::new(self, port, age).run(news).in_current_span());
         turns.insert(turn, Watched { latest, work });
+    }
+
+    /// Ends the displays on a channel that another instance receives now. It goes on with their messages.
+    pub fn leave(&self, channel: &str) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, watched| watched.latest.borrow().address.channel != channel);
     }
 
     /// Ends the display of a turn that no longer runs. Returns the receipt of its message, if this process showed one.
@@ -96,12 +107,12 @@ struct TurnDisplay {
 }
 
 impl TurnDisplay {
-    fn new(progress: &ProgressDisplay, port: &Arc<dyn ChatPort>) -> Self {
+    fn new(progress: &ProgressDisplay, port: &Arc<dyn ChatPort>, age: Duration) -> Self {
         Self {
             store: progress.store.clone(),
             port: port.clone(),
             governor: progress.governor.clone(),
-            began: Instant::now(),
+            began: Instant::now().checked_sub(age).unwrap_or_else(Instant::now),
             typed: None,
             changed: None,
             text: String::new(),

@@ -230,6 +230,7 @@ impl ChannelReceiver {
                 () = self.lost(&lease) => {
                     tracing::warn!(channel = self.channel, "another instance took over this channel");
                     self.maintenance.health.change(&self.channel, |health| *health = ChannelHealth::default());
+                    self.maintenance.delivering.progress.leave(&self.channel);
                 }
             }
         };
@@ -261,6 +262,7 @@ impl ChannelReceiver {
                 Ok(None) => {
                     tracing::info!(
                         channel = self.channel,
+                        is_sharing = self.intake.lanes.sharing.is_on(),
                         "another instance receives this channel; standing by"
                     );
                     self.maintenance.health.change(&self.channel, |health| health.is_standby = true);

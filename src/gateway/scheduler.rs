@@ -63,7 +63,7 @@ impl Scheduler {
     /// Updates a schedule and runs it if it's due. Returns whether something changed.
     async fn step(&self, row: &ScheduleRow, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
-        let (now, instance) = (store.now(), &self.conversations.instance.id);
+        let (now, instance) = (store.now(), self.conversations.instance.owner());
         let mut new = row.clone();
         let mut batch = Batch::new();
         if let Some(event) = &row.running {
@@ -127,7 +127,7 @@ impl Scheduler {
             text: &row.text,
             taint: taints::of(&self.conversations.store, "schedule", &row.id).await?,
             question_id: None,
-            instance: &self.conversations.instance.id,
+            instance: self.conversations.instance.owner(),
             voice: None,
             files: Vec::new(),
         };
@@ -160,7 +160,7 @@ impl Scheduler {
         schedules::reminded(&mut batch, &reminder.id, reminder.remind_at);
         if self.may_speak(&reminder.person_id, channel).await? {
             let message = Message { text, ..Message::default() };
-            let instance = &self.conversations.instance.id;
+            let instance = self.conversations.instance.owner();
             outbox::say(store, &mut batch, &reminder.conversation_id, instance, &message);
         }
         match store.write(batch).await {

@@ -23,6 +23,7 @@ use tokio::sync::Semaphore;
 use super::Worker;
 use super::download::{MOST_BYTES, Ports};
 use super::lanes::Lanes;
+use crate::conversation::Conversations;
 use crate::conversation::spoken::SpokenAs;
 use crate::domain::{InboxKind, QuestionId, SPOKEN, TurnId};
 use crate::journal::{BudgetLedger, Reservation, TurnEvent, fail_point};
@@ -319,7 +320,10 @@ impl Lanes {
         question: Option<&QuestionId>,
         shown: String,
     ) -> Result<(), StoreError> {
-        inbox::heard(&mut batch, row.id, text, question);
+        let Conversations { instance, .. } = &*self.conversations;
+        // Its receiver carries out an answer; whoever takes the lane runs a message.
+        let owner = if question.is_some() { &instance.id } else { instance.owner() };
+        inbox::heard(&mut batch, row.id, owner, text, question);
         // The answer to the message comes later.
         self.say(row, batch, shown, Vec::new()).await
     }
@@ -370,7 +374,7 @@ impl Lanes {
         answers: Vec<String>,
     ) -> Result<(), StoreError> {
         let conversations = &self.conversations;
-        let (store, instance) = (&conversations.store, &conversations.instance.id);
+        let (store, instance) = (&conversations.store, conversations.instance.owner());
         let message = outbox::Message { text, answers, ..outbox::Message::default() };
         outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
         store.write(batch).await?;

@@ -181,7 +181,7 @@ impl Scope {
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
         turns::set_answers(batch, &self.turn, &[]);
         let message = self.message(text, choices);
-        outbox::say(&self.store, batch, &self.conversation.id, &self.lease.instance, &message)
+        outbox::say(&self.store, batch, &self.conversation.id, &self.lease.owner, &message)
     }
 
     /// A message that answers the messages waiting for one.

@@ -11,6 +11,7 @@ use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
 use crate::gateway::outbox::{Delivering, DeliveryFilter};
 use crate::gateway::progress::ProgressDisplay;
+use crate::gateway::sharing::Sharing;
 use crate::gateway::speech::Speaking;
 use crate::store::Store;
 use crate::store::leases::Instance;
@@ -19,7 +20,7 @@ type Ports = HashMap<String, Arc<dyn ChatPort>>;
 
 pub(super) fn delivering(
     store: &Store,
-    instance: &Instance,
+    (instance, sharing): (&Instance, &Arc<Sharing>),
     ports: Ports,
     filters: HashMap<String, DeliveryFilter>,
     speaking: Option<Speaking>,
@@ -36,6 +37,7 @@ pub(super) fn delivering(
         store: store.clone(),
         instance: instance.id.clone(),
         pulse: instance.pulse.clone(),
+        sharing: sharing.clone(),
         ports,
         governor,
         progress,

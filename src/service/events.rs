@@ -71,8 +71,10 @@ pub(super) async fn dispatch(
         TurnEvent::QuestionSettled(message) => delivering.settled(&message),
         TurnEvent::Ended(turn) => ended.add(turn),
         TurnEvent::Progress(progress) => {
-            let port = delivering.ports.get(&progress.address.channel);
-            match port.is_some_and(|port| port.limits().edits) {
+            let channel = &progress.address.channel;
+            let edits = delivering.ports.get(channel).is_some_and(|port| port.limits().edits);
+            match edits {
+                true if !delivering.sharing.sends(channel) => delivering.sharing.note(progress),
                 true => delivering.progress.progress(progress),
                 // A slow display misses a step; the next one shows everything.
                 false => drop(displays.try_send(progress)),

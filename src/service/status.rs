@@ -13,6 +13,11 @@ impl Service {
             && self.delivering.wakers.are_idle()
     }
 
+    /// Whether other instances may run turns of this one's channels.
+    pub fn is_sharing(&self) -> bool {
+        self.lanes.sharing.is_on()
+    }
+
     /// Waits until [`Self::is_idle`].
     pub async fn idle(&self) {
         while !self.is_idle() {

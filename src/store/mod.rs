@@ -16,7 +16,7 @@ pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
 pub use journal::{
     calls, changes, control, dead, executions, inbox, instances, leases, outbox, questions, queues,
-    role_history, runs, spending, timeline, turns, usage,
+    role_history, runs, sharing, spending, timeline, turns, usage,
 };
 pub use records::{
     access, files, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints,

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::speech::{FakeSpeech, note};
+use adjutant_fakes::wire::Wire;
 
 use crate::gateway::{DEADLINE, Gateway};
 use crate::platform::{FAILURES, Make, Platform};
@@ -44,7 +45,7 @@ pub(crate) struct Run {
     pub(crate) platform: Make,
     /// The URL of an empty server database; none: the embedded store.
     pub(crate) database: Option<String>,
-    /// The number of instances.
+    /// The number of instances. With more than two, they are also suspended and cut off from the database.
     pub(crate) instances: usize,
     /// The number of kills.
     pub(crate) kills: u32,
@@ -114,7 +115,9 @@ pub(crate) fn run(run: Run) -> Score {
     chaos.meet();
     while chaos.kills < run.kills {
         chaos.start_some();
+        let trouble = chaos.trouble();
         chaos.write();
+        chaos.end_trouble(trouble);
         chaos.kill(run.kills);
     }
     chaos.start_all();
@@ -127,6 +130,8 @@ struct Chaos {
     platform: Box<dyn Platform>,
     speech: FakeSpeech,
     homes: Vec<Home>,
+    /// Each instance's way to the database, if it can be cut.
+    wires: Vec<Wire>,
     gateways: Vec<Option<Gateway>>,
     random: Random,
     kills: u32,
@@ -143,15 +148,22 @@ struct Chaos {
 impl Chaos {
     fn new(run: &Run) -> Self {
         let (platform, speech) = ((run.platform)(PEOPLE), FakeSpeech::start());
-        let store = run.database.as_ref().map(|url| format!("[store]\nurl = \"{url}\"\n"));
+        let wires: Vec<Wire> = match &run.database {
+            Some(url) if run.instances > 2 => (0..run.instances).map(|_| Wire::to(url).unwrap()).collect(),
+            _ => Vec::new(),
+        };
         let config = format!(
             "{LIMITS}[http]\nlisten = \"\"\n[skills]\npaths = [\"skills\"]\n\
-             [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n{}{}",
+             [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n{}",
             speech.base_url(),
-            store.unwrap_or_default(),
             platform.config()
         );
-        let homes: Vec<Home> = (0..run.instances).map(|_| Home::with_config(&config)).collect();
+        let store = |at: usize| {
+            let way = wires.get(at).map(Wire::url).or(run.database.as_deref());
+            way.map(|url| format!("[store]\nurl = \"{url}\"\n")).unwrap_or_default()
+        };
+        let homes: Vec<Home> =
+            (0..run.instances).map(|at| Home::with_config(&format!("{}{config}", store(at)))).collect();
         for (home, (name, length)) in homes.iter().flat_map(|home| WORKFLOWS.map(|workflow| (home, workflow)))
         {
             home.write(&format!("skills/workflows/{name}.yaml"), &workflow(name, length));
@@ -160,6 +172,7 @@ impl Chaos {
             platform,
             speech,
             homes,
+            wires,
             gateways: (0..run.instances).map(|_| None).collect(),
             random: Random(run.seed),
             kills: 0,
@@ -231,6 +244,28 @@ impl Chaos {
             self.say(person, in_room);
             std::thread::sleep(Duration::from_millis(self.random.below(36 * slowness)));
             self.check();
+        }
+    }
+
+    /// Suspends an instance, or cuts it off from the database, for as long as people write next.
+    fn trouble(&mut self) -> Option<usize> {
+        if self.wires.is_empty() || self.random.below(3) == 0 {
+            return None;
+        }
+        let which = self.below(self.wires.len());
+        let running = self.gateways[which].as_ref()?;
+        match self.random.below(2) {
+            0 => self.wires[which].cut(),
+            _ => running.signal("STOP"),
+        }
+        Some(which)
+    }
+
+    fn end_trouble(&mut self, which: Option<usize>) {
+        let Some(which) = which else { return };
+        self.wires[which].mend();
+        if let Some(running) = &self.gateways[which] {
+            running.signal("CONT");
         }
     }
 

@@ -97,6 +97,11 @@ impl Gateway {
         }
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by name, such as TERM.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();

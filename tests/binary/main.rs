@@ -40,6 +40,8 @@ mod scheduler;
 mod scorecard;
 mod serve;
 mod service;
+mod sharing;
+mod sharing_crashes;
 mod short_soak;
 mod slack;
 mod soak;

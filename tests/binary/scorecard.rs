@@ -24,6 +24,13 @@ fn on_each_platform_all_is_answered_once() {
 }
 
 #[test]
+fn four_instances_that_hang_and_are_cut_off_answer_once() {
+    if let Some(server) = postgres::shared().unwrap() {
+        run(PLATFORMS[0], Some(server.database().unwrap()), 4);
+    }
+}
+
+#[test]
 fn two_instances_on_one_server_answer_once() {
     if let Some(server) = postgres::shared().unwrap() {
         run(PLATFORMS[0], Some(server.database().unwrap()), 2);

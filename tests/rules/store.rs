@@ -65,6 +65,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     ddd9befab921 migrations/postgres/0017_plans.sql
     3832489bd8af migrations/postgres/0020_vectors.sql
     d366c7d064e0 migrations/postgres/0021_statements.sql
+    576eb723ed66 migrations/postgres/0022_sharing.sql
     012c604c6330 migrations/postgres/0023_plan_rest.sql
     230a280c1d61 migrations/postgres/0025_attachments.sql
     eed53083056c migrations/postgres/0026_forgetting.sql
@@ -87,6 +88,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     54e83361c83d migrations/sqlite/0017_plans.sql
     3970c3c8f525 migrations/sqlite/0020_vectors.sql
     169e57e4eb3a migrations/sqlite/0021_statements.sql
+    576eb723ed66 migrations/sqlite/0022_sharing.sql
     012c604c6330 migrations/sqlite/0023_plan_rest.sql
     485eb684114e migrations/sqlite/0025_attachments.sql
     f6a4e7158756 migrations/sqlite/0026_forgetting.sql

@@ -34,6 +34,7 @@ mod recall;
 mod remembered;
 mod retention;
 mod scopes;
+mod sharing;
 mod space;
 mod spending;
 mod tasks;

@@ -101,7 +101,7 @@ pub struct Choice {
 }
 
 /// The progress of a running turn; shown while it lasts, never journalled.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// The place of the turn.
     pub address: Address,

@@ -45,7 +45,7 @@ impl Intake {
         if inbox::held(store, &person.id).await? >= MOST_MESSAGES {
             return Ok(None);
         }
-        let instance = &self.conversations.instance.id;
+        let Conversations { instance, .. } = &*self.conversations;
         let row = NewRow {
             event: format!("{channel} {}", message.event.0),
             conversation_id: &conversation.id,
@@ -54,7 +54,7 @@ impl Intake {
             text,
             taint: Taint::default(),
             question_id: None,
-            instance,
+            instance: if voice.is_some() || !files.is_empty() { &instance.id } else { instance.owner() },
             voice,
             files,
         };
@@ -73,7 +73,7 @@ impl Intake {
             let text = wording::stranger(&pairing.code);
             let answers = vec![message.event.0.clone()];
             let reply = outbox::Message { text, answers, ..outbox::Message::default() };
-            outbox::say(store, &mut batch, &conversation.id, instance, &reply);
+            outbox::say(store, &mut batch, &conversation.id, instance.owner(), &reply);
         }
         match store.write(batch).await {
             Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.id)),
@@ -94,7 +94,7 @@ impl Intake {
         let text = wording::pairing_flood(MOST_CODES);
         for (conversation, _) in &owners {
             let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
-            outbox::say(store, &mut batch, conversation, &instance.id, &message);
+            outbox::say(store, &mut batch, conversation, instance.owner(), &message);
         }
         match store.write(batch).await {
             Ok(_) => {

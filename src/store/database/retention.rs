@@ -75,7 +75,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
     let mut emptied = Emptied {
         traces: empty_turns(store, &FORGOTTEN_TRACES, forgotten).await?,
         bodies: empty_turns(store, &FORGOTTEN_BODIES, forgotten).await?,
-        memories: 0,
+        ..Emptied::default()
     };
     // A trace contains the turn's texts too.
     if let Some(age) = ages.traces.into_iter().chain(ages.bodies).min() {

@@ -261,7 +261,8 @@ pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, St
         .await
 }
 
-/// The rows of a conversation that still need processing, oldest first: our own, and those of dead instances.
+/// The rows of a conversation that still need processing, oldest first: our own, and those of nobody or of dead
+/// instances. None behind a voice note that another instance listens to.
 pub async fn waiting(
     store: &Store,
     conversation: &ConversationId,
@@ -269,22 +270,26 @@ pub async fn waiting(
 ) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files FROM inbox \
-             WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
-             AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files \
+              FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
+              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
+              (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
+               AND (v.voice IS NOT NULL OR v.files IS NOT NULL) AND v.instance <> $2 \
+               AND v.instance IN (SELECT id FROM instances)) \
+              ORDER BY id LIMIT 50",
             &[conversation.into(), instance.into()],
         )
         .await
 }
 
 /// Gives a voice note its text. What it is turns out only now: a message, or the answer to a question.
-pub fn heard(batch: &mut Batch, id: i64, text: &str, answers: Option<&QuestionId>) {
+pub fn heard(batch: &mut Batch, id: i64, instance: &InstanceId, text: &str, answers: Option<&QuestionId>) {
     let kind = if answers.is_some() { InboxKind::Answer } else { InboxKind::Message };
     batch.must(
         Stale::MessageTaken,
-        "UPDATE inbox SET text = $1, kind = $2, question_id = $3, voice = NULL \
+        "UPDATE inbox SET text = $1, kind = $2, question_id = $3, voice = NULL, instance = $5 \
          WHERE id = $4 AND state = 'new' AND voice IS NOT NULL",
-        [text.into(), kind.into(), answers.into(), id.into()],
+        [text.into(), kind.into(), answers.into(), id.into(), instance.into()],
     );
 }
 

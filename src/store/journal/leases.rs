@@ -12,15 +12,17 @@
 //!
 //! Accepted delay: a dead instance's work waits for the next check of the instances, up to a second.
 
+mod locks;
+
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
+use locks::{is_free, key, lock_file, lock_session, locks_of};
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
+use sqlx::{AnyConnection, Connection, Row};
 
 use crate::domain::{ConversationId, InstanceId};
 use crate::store::{Backend, Batch, Stale, Store, StoreError, Value};
@@ -37,6 +39,12 @@ pub struct Instance {
     pub id: InstanceId,
     /// When it last sent a heartbeat.
     pub pulse: Pulse,
+    /// The channels whose turns it runs with other instances; none if what it journals is its own.
+    shares: Vec<String>,
+    /// The instance of the rows that it journals: itself, or nobody if any instance may work on them.
+    owner: InstanceId,
+    /// How many other processes are on the store, as of the last heartbeat.
+    others: AtomicUsize,
     lock: Lock,
 }
 
@@ -84,6 +92,8 @@ pub struct Lease {
     pub epoch: i64,
     /// The heartbeat of its holder.
     pub pulse: Pulse,
+    /// The instance of the messages that its turns send: see [`Instance::owner`].
+    pub owner: InstanceId,
 }
 
 /// The lease name for receiving a channel.
@@ -106,10 +116,16 @@ pub fn lane(conversation: &ConversationId, background: i64) -> String {
 impl Instance {
     /// Registers this process.
     pub async fn register(store: &Store) -> Result<Self, StoreError> {
+        Self::register_sharing(store, Vec::new()).await
+    }
+
+    /// Registers this process as one of those that run the turns of these channels. An embedded store is for one.
+    pub async fn register_sharing(store: &Store, mut shares: Vec<String>) -> Result<Self, StoreError> {
         let id = store.new_id();
         let mut pulse = Pulse::default();
         let lock = match store.backend() {
             Backend::Embedded { file } => {
+                shares.clear();
                 let folder = locks_of(file);
                 let held = lock_file(&folder, &id).map_err(|error| StoreError::Open {
                     url: folder.display().to_string(),
@@ -124,7 +140,8 @@ impl Instance {
                 Lock::Session { options, held: Box::new(tokio::sync::Mutex::new(connection)) }
             }
         };
-        let instance = Self { id, pulse, lock };
+        let owner = if shares.is_empty() { id.clone() } else { InstanceId::default() };
+        let instance = Self { id, pulse, shares, owner, others: AtomicUsize::new(0), lock };
         store.write(instance.beat(store)).await?;
         Ok(instance)
     }
@@ -134,17 +151,37 @@ impl Instance {
         let mut batch = Batch::new();
         let sql = match self.lock {
             Lock::File { .. } => {
-                "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $3) \
+                "INSERT INTO instances (id, pid, started_at, beat_at, shares) VALUES ($1, $2, $3, $3, $4) \
                  ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
             }
             Lock::Session { .. } => {
-                "INSERT INTO instances (id, pid, started_at, beat_at) \
-                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+                "INSERT INTO instances (id, pid, started_at, beat_at, shares) \
+                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $4) \
                  ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
             }
         };
-        batch.run(sql, [(&self.id).into(), i64::from(std::process::id()).into(), store.now().into()]);
+        let shares = match self.shares.is_empty() {
+            true => String::new(),
+            false => format!(",{},", self.shares.join(",")),
+        };
+        let pid = i64::from(std::process::id());
+        batch.run(sql, [(&self.id).into(), pid.into(), store.now().into(), shares.into()]);
         batch
+    }
+
+    /// Whether no other process was on the store at the last heartbeat.
+    pub fn is_alone(&self) -> bool {
+        self.others.load(Ordering::Relaxed) == 0
+    }
+
+    /// The channels whose turns it runs with other instances.
+    pub fn shares(&self) -> &[String] {
+        &self.shares
+    }
+
+    /// The instance of the rows that it journals for whoever comes first: nobody, if other instances may.
+    pub fn owner(&self) -> &InstanceId {
+        &self.owner
     }
 
     /// Sends a heartbeat and frees the leases of dead instances. Returns their ids.
@@ -163,6 +200,7 @@ impl Instance {
         }
         let others: Vec<(InstanceId,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
+        self.others.store(others.len(), Ordering::Relaxed);
         let mut dead = Vec::new();
         for (other,) in others {
             if !self.is_dead(store, &other).await? {
@@ -178,7 +216,25 @@ impl Instance {
             }
             dead.push(other);
         }
+        self.free_orphans(store).await?;
         Ok(dead)
+    }
+
+    /// Frees the leases of instances that aren't registered: one that was considered dead while it was suspended may
+    /// have taken a lease before its next heartbeat, and died.
+    async fn free_orphans(&self, store: &Store) -> Result<(), StoreError> {
+        const ORPHANS: &str = "SELECT count(*) FROM leases WHERE instance IS NOT NULL \
+                               AND instance NOT IN (SELECT id FROM instances)";
+        if store.count(ORPHANS, &[]).await? > 0 {
+            let mut batch = Batch::new();
+            batch.run(
+                "UPDATE leases SET instance = NULL WHERE instance IS NOT NULL \
+                 AND instance NOT IN (SELECT id FROM instances)",
+                [],
+            );
+            store.write(batch).await?;
+        }
+        Ok(())
     }
 
     /// Updates this process's row without changing it, to check that the store accepts writes. It isn't a heartbeat:
@@ -256,7 +312,8 @@ impl Instance {
     /// The lease of a batch that began with [`Self::take`], from the values that the batch returned.
     pub fn taken(&self, name: String, returned: &[Value]) -> Lease {
         let epoch = returned.first().and_then(Value::as_int).unwrap_or_default();
-        Lease { name, instance: self.id.clone(), epoch, pulse: self.pulse.clone() }
+        let (pulse, owner) = (self.pulse.clone(), self.owner.clone());
+        Lease { name, instance: self.id.clone(), epoch, pulse, owner }
     }
 }
 
@@ -322,45 +379,6 @@ pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreE
         }
     }
     Ok(living)
-}
-
-/// The folder for the instances' locks, beside the database.
-fn locks_of(file: &std::path::Path) -> PathBuf {
-    let mut folder = file.as_os_str().to_owned();
-    folder.push(".instances");
-    PathBuf::from(folder)
-}
-
-/// Whether no process has an instance's lock.
-fn is_free(folder: &std::path::Path, id: &InstanceId) -> bool {
-    match File::open(folder.join(id.as_str())) {
-        Ok(file) => file.try_lock_shared().is_ok(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
-}
-
-fn lock_file(folder: &std::path::Path, id: &InstanceId) -> std::io::Result<File> {
-    std::fs::create_dir_all(folder)?;
-    let file = File::create(folder.join(id.as_str()))?;
-    // Root's lock must be visible to the user of the service, who owns the folder.
-    if let Ok(folder) = folder.metadata() {
-        let _ = std::os::unix::fs::fchown(&file, Some(folder.uid()), Some(folder.gid()));
-    }
-    file.try_lock()?;
-    Ok(file)
-}
-
-/// A session that keeps an instance's lock until it ends.
-async fn lock_session(options: &AnyConnectOptions, id: &InstanceId) -> Result<AnyConnection, StoreError> {
-    let mut connection = options.connect().await?;
-    sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
-    Ok(connection)
-}
-
-/// The number of an instance's advisory lock.
-fn key(id: &InstanceId) -> i64 {
-    let digest = Sha256::digest(id.as_bytes());
-    digest.iter().take(8).fold(0, |key, byte| (key << 8) | i64::from(*byte))
 }
 
 #[cfg(test)]

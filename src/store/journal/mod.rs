@@ -13,6 +13,7 @@ pub mod questions;
 pub mod queues;
 pub mod role_history;
 pub mod runs;
+pub mod sharing;
 pub mod spending;
 pub mod timeline;
 pub mod turns;

@@ -46,6 +46,10 @@ pub struct OutboxRow {
     pub file: Option<String>,
     /// If it is also spoken: the sound (base64), empty until it is made.
     pub speech: Option<String>,
+    /// The instance that it belongs to; nobody if the channel's receiver is to claim it.
+    pub instance: InstanceId,
+    /// When its turn began, if that ran to its end without a pause.
+    pub answered_since: Option<i64>,
 }
 
 /// A new outgoing message.
@@ -185,7 +189,8 @@ pub async fn open(
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, t.progress_receipt, t.resumed_at \
+             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, o.instance, t.progress_receipt, t.resumed_at, \
+             CASE WHEN t.ended_at IS NOT NULL AND t.resumed_at = t.started_at THEN t.started_at END AS answered_since \
              FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
              AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",

@@ -124,7 +124,7 @@ pub fn must_rest(batch: &mut Batch, turn: &TurnId) {
 pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
     batch.must(
         Stale::TurnEnded,
-        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3, \
+        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3, progress = NULL, \
          taint = CASE WHEN taint <> '' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
           WHERE e.turn_id = turns.id AND e.taint <> '' ORDER BY e.seq DESC LIMIT 1), '') END \
          WHERE id = $4 AND ended_at IS NULL",
@@ -188,7 +188,7 @@ pub fn set_answers(batch: &mut Batch, turn: &TurnId, answers: &[String]) {
 
 /// Marks a turn as waiting for a person.
 pub fn sleep(batch: &mut Batch, turn: &TurnId) {
-    batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [turn.into()]);
+    batch.run("UPDATE turns SET status = 'waiting', progress = NULL WHERE id = $1", [turn.into()]);
 }
 
 /// Queues a turn that has just started to wait, if an answer or a pause came while it still ran.

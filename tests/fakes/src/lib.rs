@@ -23,5 +23,6 @@ pub mod speech;
 pub mod speech_judge;
 mod strict;
 pub mod telegram;
+pub mod wire;
 
 pub use downloads::downloaded;

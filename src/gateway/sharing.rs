@@ -1,0 +1,245 @@
+//! Instances on one server share the turns of a channel: one receives and sends, any of them runs.
+//!
+//! Properties:
+//!
+//! - One instance, the holder of the channel's lease, journals what arrives, carries out commands and presses, listens to
+//!   voice notes, and sends: answers, questions, progress, typing. So its adapter knows everything that was sent.
+//! - Any instance runs any turn. A message that waits belongs to nobody, and the lease of its lane decides who takes it.
+//!   So does a turn that an answer has queued, and one that a dead instance left.
+//! - The receiver starts a turn in the commit that journals its message, if it has room; then nobody else is asked.
+//! - An instance takes waiting lanes up to its share: all turns that run or wait, divided by the instances. A lane that
+//!   still waits after three looks is taken by anybody, so an instance that hangs holds up none.
+//! - What a turn says is a row of nobody's until the receiver claims it, as it does with its own.
+//! - What a turn shows while it runs is kept in its row, at most once a second, for the receiver to show.
+//!
+//! Races, and what settles them:
+//!
+//! - Two instances take one lane: the commit that starts a turn takes the lease and the messages, and the second fails.
+//! - A message arrives while another instance ends the lane's turn: it is journalled as nobody's before or after that
+//!   instance looks again. Before, it is found there. After, the lane is free and every instance's next look finds it.
+//! - An instance is found dead while another one starts a turn for a later message: that commit requires that no turn of
+//!   the lane was left running.
+//! - The receiver dies between the commit of an answer and its sending: the row is nobody's, or was claimed by a dead
+//!   instance. The next receiver sends the one, and looks for the other on the platform first.
+//! - The receiver was suspended and has lost the channel: what it had claimed stays its own while it lives. It claims no
+//!   more of what others say, and sends nothing within the last seconds of its lease; see `store::leases`.
+//! - A runner was suspended and has lost its lane: each of its writes begins with the fence, so it changes nothing.
+//! - The answer is sent while the runner still writes progress: that is written only into a running turn's row, and the
+//!   receiver's own display ends before it sends, as it does for its own turns.
+//!
+//! On an embedded store, and in a terminal, nothing is shared, and none of this costs anything.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use adjutant_chat::Progress;
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use super::maintenance::Maintenance;
+use super::receiver::Health;
+use crate::domain::TurnId;
+use crate::store::leases::Instance;
+use crate::store::sharing::{self, Sharer, WaitingLane};
+use crate::store::{Batch, Store, StoreError};
+
+/// How often to look for lanes that wait, and for what to send.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// The pause after a failed look.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// After so many looks, a lane that waits is taken whatever runs here.
+const PATIENCE: usize = 3;
+/// A turn that runs for less shows nothing.
+pub const SHOWN_AFTER: Duration = Duration::from_millis(400);
+/// How often what a turn shows is written.
+const WRITTEN_EVERY: Duration = Duration::from_secs(1);
+
+/// What this process knows of the others that share its channels.
+pub struct Sharing {
+    /// This process.
+    pub instance: Arc<Instance>,
+    /// Which channels it receives.
+    pub health: Arc<Health>,
+    /// How many others share channels with this one.
+    peers: AtomicUsize,
+    /// How many turns are this one's share, as of the last look.
+    share: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many looks in a row have found a lane waiting.
+    waiting: HashMap<WaitingLane, usize>,
+    /// What our turns show, by turn.
+    ours: HashMap<TurnId, Shown>,
+    /// What the receiver shows of other instances' turns.
+    theirs: HashMap<TurnId, Progress>,
+}
+
+/// What a turn shows that another instance is to display.
+struct Shown {
+    progress: Progress,
+    since: Instant,
+    written_at: Option<Instant>,
+    is_new: bool,
+}
+
+impl Sharing {
+    /// Nothing is known of the others yet.
+    pub fn new(instance: Arc<Instance>, health: Arc<Health>) -> Self {
+        let (peers, share) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { instance, health, peers, share, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether turns may run in other instances than their channel's receiver.
+    pub fn is_on(&self) -> bool {
+        !self.instance.shares().is_empty()
+    }
+
+    /// Whether other instances share our channels now.
+    pub fn has_peers(&self) -> bool {
+        self.peers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether this instance should start one more turn, or leave it to the others.
+    pub fn has_room(&self, running: usize) -> bool {
+        !self.has_peers() || running < self.share.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Whether this instance sends what is said on a channel.
+    pub fn sends(&self, channel: &str) -> bool {
+        !self.is_on() || self.health.is_held(channel)
+    }
+
+    /// Notes what a turn of ours shows, for the receiver of its channel.
+    pub fn note(&self, progress: Progress) {
+        let turn = TurnId::from(progress.turn.as_str());
+        let mut state = self.state();
+        if progress.step.is_none() {
+            state.ours.remove(&turn);
+            return;
+        }
+        let new = Shown { progress, since: Instant::now(), written_at: None, is_new: true };
+        match state.ours.get_mut(&turn) {
+            Some(shown) if shown.progress != new.progress => {
+                (shown.progress, shown.is_new) = (new.progress, true);
+            }
+            Some(_) => {}
+            None => drop(state.ours.insert(turn, new)),
+        }
+    }
+
+    /// What is to be written now of what our turns show.
+    fn to_write(&self) -> Batch {
+        let mut batch = Batch::new();
+        for shown in self.state().ours.values_mut() {
+            let is_due = shown.written_at.is_none_or(|at| at.elapsed() >= WRITTEN_EVERY);
+            if shown.is_new && is_due && shown.since.elapsed() >= SHOWN_AFTER {
+                sharing::show(&mut batch, &shown.progress);
+                (shown.written_at, shown.is_new) = (Some(Instant::now()), false);
+            }
+        }
+        batch
+    }
+
+    /// What other instances' turns show that is new; those that don't run any more have no step.
+    fn news(&self, shown: Vec<Progress>) -> Vec<Progress> {
+        let mut state = self.state();
+        let now: HashMap<TurnId, Progress> =
+            shown.into_iter().map(|progress| (progress.turn.as_str().into(), progress)).collect();
+        let ended = state.theirs.iter().filter(|(turn, _)| !now.contains_key(*turn));
+        let ended = ended.map(|(_, last)| Progress { step: None, ..last.clone() });
+        let changed = now.iter().filter(|(turn, progress)| state.theirs.get(*turn) != Some(*progress));
+        let news = ended.chain(changed.map(|(_, progress)| progress.clone())).collect();
+        state.theirs = now;
+        news
+    }
+
+    /// Notes how much runs and waits, and chooses from the waiting lanes those that this instance takes.
+    fn choose(&self, peers: &[Sharer], lanes: Vec<WaitingLane>, running: usize) -> Vec<WaitingLane> {
+        let others = peers.iter().filter(|peer| peer.id != self.instance.id);
+        let elsewhere: usize =
+            others.clone().map(|peer| usize::try_from(peer.turns).unwrap_or_default()).sum();
+        let others = others.count();
+        let share = (running + elsewhere + lanes.len()).div_ceil(others + 1);
+        if self.peers.swap(others, Ordering::Relaxed) != others {
+            tracing::info!(others, "instances that share turns with this one");
+        }
+        self.share.store(share, Ordering::Relaxed);
+        let mut state = self.state();
+        let looks = |lane: &WaitingLane| state.waiting.get(lane).copied().unwrap_or_default() + 1;
+        let mut waiting: Vec<(WaitingLane, usize)> =
+            lanes.into_iter().map(|lane| (lane.clone(), looks(&lane))).collect();
+        // Each instance begins elsewhere, so that they don't all want the same ones.
+        waiting.sort_by_cached_key(|(lane, _)| {
+            Sha256::digest(format!("{} {}", self.instance.id, lane.conversation_id))
+        });
+        let room = if others == 0 { usize::MAX } else { share.saturating_sub(running) };
+        let is_ours = |(at, (_, looks)): (usize, &(_, usize))| at < room || *looks >= PATIENCE;
+        let chosen = waiting.iter().enumerate().filter(|(at, it)| is_ours((*at, it)));
+        let chosen = chosen.map(|(_, (lane, _))| lane.clone()).collect();
+        state.waiting = waiting.into_iter().collect();
+        chosen
+    }
+}
+
+impl Maintenance {
+    /// Takes what waits for an instance, and sends and shows what other instances' turns say, until it is stopped.
+    pub async fn share(self: Arc<Self>, stop: CancellationToken) {
+        let mut pause = INTERVAL;
+        while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            pause = INTERVAL;
+            if let Err(error) = self.share_once().await {
+                tracing::error!(%error, "looking for other instances' work failed; retrying");
+                pause = RETRY_PAUSE;
+            }
+        }
+    }
+
+    async fn share_once(&self) -> Result<(), StoreError> {
+        let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
+        if sharing.instance.is_alone() {
+            // The maintenance finds what is left, every second.
+            sharing.choose(&[], Vec::new(), 0);
+            return Ok(());
+        }
+        let channels = sharing.instance.shares();
+        let mut peers = sharing::sharers(store).await?;
+        peers.retain(|peer| channels.iter().any(|channel| peer.is_on(channel)));
+        let mut lanes = Vec::new();
+        for channel in channels {
+            lanes.extend(sharing::waiting_lanes(store, &sharing.instance.id, channel).await?);
+        }
+        let chosen = sharing.choose(&peers, lanes, self.conversations.running.count());
+        let conversations: HashSet<_> = chosen.into_iter().map(|lane| lane.conversation_id).collect();
+        conversations.iter().for_each(|conversation| self.lanes.wake(conversation));
+        let batch = sharing.to_write();
+        if !batch.is_empty() {
+            store.write(batch).await?;
+        }
+        self.speak_for_others(store, channels).await
+    }
+
+    /// Sends and shows on the channels that this instance receives what turns elsewhere say.
+    async fn speak_for_others(&self, store: &Store, channels: &[String]) -> Result<(), StoreError> {
+        let sharing = &self.lanes.sharing;
+        let mut shown = Vec::new();
+        for channel in channels.iter().filter(|channel| sharing.health.is_held(channel)) {
+            for conversation in sharing::undelivered(store, channel).await? {
+                self.delivering.wake(&conversation);
+            }
+            shown.extend(sharing::shown(store, &sharing.instance.id, channel).await?);
+        }
+        for progress in sharing.news(shown) {
+            self.delivering.progress.progress_since(progress, SHOWN_AFTER);
+        }
+        Ok(())
+    }
+}

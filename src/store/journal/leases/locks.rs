@@ -1,0 +1,54 @@
+//! The locks that tell whether an instance lives: files beside an embedded database, advisory locks on a server.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+use sqlx::any::AnyConnectOptions;
+use sqlx::{AnyConnection, ConnectOptions};
+
+use crate::domain::InstanceId;
+use crate::store::StoreError;
+
+/// The folder for the instances' locks, beside the database.
+pub(super) fn locks_of(file: &std::path::Path) -> PathBuf {
+    let mut folder = file.as_os_str().to_owned();
+    folder.push(".instances");
+    PathBuf::from(folder)
+}
+
+/// Whether no process has an instance's lock.
+pub(super) fn is_free(folder: &std::path::Path, id: &InstanceId) -> bool {
+    match File::open(folder.join(id.as_str())) {
+        Ok(file) => file.try_lock_shared().is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+pub(super) fn lock_file(folder: &std::path::Path, id: &InstanceId) -> std::io::Result<File> {
+    std::fs::create_dir_all(folder)?;
+    let file = File::create(folder.join(id.as_str()))?;
+    // Root's lock must be visible to the user of the service, who owns the folder.
+    if let Ok(folder) = folder.metadata() {
+        let _ = std::os::unix::fs::fchown(&file, Some(folder.uid()), Some(folder.gid()));
+    }
+    file.try_lock()?;
+    Ok(file)
+}
+
+/// A session that keeps an instance's lock until it ends.
+pub(super) async fn lock_session(
+    options: &AnyConnectOptions,
+    id: &InstanceId,
+) -> Result<AnyConnection, StoreError> {
+    let mut connection = options.connect().await?;
+    sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
+    Ok(connection)
+}
+
+/// The number of an instance's advisory lock.
+pub(super) fn key(id: &InstanceId) -> i64 {
+    let digest = Sha256::digest(id.as_bytes());
+    digest.iter().take(8).fold(0, |key, byte| (key << 8) | i64::from(*byte))
+}

@@ -1,0 +1,280 @@
+//! Several real processes on one PostgreSQL that share the turns of one channel: each runs some, and what a person sees
+//! is the same as with one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use adjutant_fakes::model::{FakeModel, Reply, last_message};
+use adjutant_fakes::postgres;
+use adjutant_fakes::speech::{FakeSpeech, note};
+use adjutant_fakes::telegram::FakeTelegram;
+use serde_json::{Value, json};
+
+use crate::gateway::{Gateway, wait_until};
+use crate::process::{self, Home};
+use crate::serve::sees;
+
+/// How long the model thinks about each step.
+const THINKING: Duration = Duration::from_millis(300);
+
+/// Instances with one store, one bot and one model.
+pub(crate) struct Cluster {
+    pub(crate) telegram: FakeTelegram,
+    pub(crate) url: String,
+    pub(crate) gateways: Vec<Gateway>,
+    homes: Vec<Home>,
+    speech: FakeSpeech,
+    /// Lets the model answer what it holds.
+    gate: Arc<AtomicBool>,
+    _model: FakeModel,
+}
+
+/// The last text of the person that a request is about.
+fn said(request: &Value) -> String {
+    let messages = request["messages"].as_array().cloned().unwrap_or_default();
+    let last = messages.iter().rfind(|message| message["role"] == "user");
+    last.map(|message| message["content"].to_string()).unwrap_or_default()
+}
+
+/// Adds the task that is named, or just answers; what is to be held waits until the gate is open.
+fn script(request: &Value, gate: &AtomicBool) -> Reply {
+    let said = said(request);
+    while said.contains("hold") && !gate.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let number = said.split("thing ").nth(1).unwrap_or_default();
+    let number: String = number.chars().take_while(char::is_ascii_digit).collect();
+    if number.is_empty() {
+        return Reply::text(if said.contains("hold") { "Here it is." } else { "Hello." });
+    }
+    std::thread::sleep(THINKING);
+    if last_message(request).contains("\"tool\"") {
+        return Reply::text(&format!("Did {number}."));
+    }
+    let arguments = json!({"title": format!("thing {number}")});
+    let agent =
+        json!({"agent_id": "a", "mission": "Add it", "skills": ["tasks.create"], "arguments": arguments});
+    Reply::call("dispatch_agent", &agent)
+}
+
+impl Cluster {
+    /// Starts so many instances; none where there is no PostgreSQL.
+    pub(crate) fn start(count: usize, more: &str) -> Option<Self> {
+        let url = postgres::shared().unwrap()?.database().unwrap();
+        Some(Self::start_on(&url, &vec![url.clone(); count], more))
+    }
+
+    /// The same on one database, each instance by its own way.
+    pub(crate) fn start_on(url: &str, ways: &[String], more: &str) -> Self {
+        let (telegram, speech, gate) =
+            (FakeTelegram::start(), FakeSpeech::start(), Arc::new(AtomicBool::new(false)));
+        let opened = gate.clone();
+        let model = FakeModel::start(move |request| script(request, &opened));
+        let home = |way: &String| {
+            Home::with_config(&format!(
+                "{more}[store]\nurl = \"{way}\"\n[http]\nlisten = \"127.0.0.1:0\"\n\
+                 [model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n\
+                 [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n\
+                 [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n",
+                model.base_url(),
+                speech.base_url(),
+                telegram.token(),
+                telegram.api_url()
+            ))
+        };
+        let homes: Vec<Home> = ways.iter().map(home).collect();
+        let gateways = homes.iter().map(Gateway::start).collect();
+        let url = url.to_owned();
+        let mut cluster = Self { telegram, url, gateways, homes, speech, gate, _model: model };
+        let others = format!("\"others\":{}", ways.len() - 1);
+        cluster.gateways.iter_mut().for_each(|gateway| gateway.logs(&others));
+        wait_until("one receives", || cluster.receiver().is_some());
+        cluster
+    }
+
+    pub(crate) fn texts(&self, sql: &'static str) -> Vec<String> {
+        process::ask(&self.url, async |store| {
+            let rows: Vec<(String,)> = store.all(sql, &[]).await.unwrap();
+            rows.into_iter().map(|row| row.0).collect()
+        })
+    }
+
+    /// The id of the instance that receives.
+    pub(crate) fn receiver(&self) -> Option<String> {
+        self.texts("SELECT instance FROM leases WHERE name = 'channel:telegram' AND instance IS NOT NULL")
+            .pop()
+    }
+
+    /// The place in [`Self::gateways`] of an instance.
+    pub(crate) fn place_of(&mut self, instance: &str) -> usize {
+        let pids = process::ask(&self.url, async |store| {
+            let rows: Vec<(String, i64)> = store.all("SELECT id, pid FROM instances", &[]).await.unwrap();
+            rows
+        });
+        let pid = pids.into_iter().find(|(id, _)| id == instance).unwrap().1;
+        self.gateways.iter().position(|gateway| i64::from(gateway.pid()) == pid).unwrap()
+    }
+
+    /// Bob keeps the receiver busy, so that the next turn runs elsewhere.
+    pub(crate) fn occupy(&self) -> String {
+        let bob = self.telegram.person("Bob");
+        self.telegram.say(bob, bob, "hold on");
+        let receiver = self.receiver().unwrap();
+        wait_until("Bob's turn runs", || self.runners() == [receiver.clone()]);
+        receiver
+    }
+
+    /// The instances that run turns now.
+    pub(crate) fn runners(&self) -> Vec<String> {
+        self.texts("SELECT instance FROM turns WHERE status = 'running' ORDER BY seq")
+    }
+
+    /// Waits until a second turn runs, which is not where the first one does; returns its instance.
+    pub(crate) fn runs_elsewhere(&self, receiver: &str) -> String {
+        wait_until("a turn runs elsewhere", || self.runners().len() == 2);
+        let runner = self.runners().pop().unwrap();
+        assert_ne!(runner, receiver);
+        runner
+    }
+
+    pub(crate) fn open(&self) {
+        self.gate.store(true, Ordering::SeqCst);
+    }
+
+    /// Stops all; nothing is left, and each message was carried out and answered once.
+    pub(crate) fn ends_well(self, numbers: std::ops::Range<usize>, places: &[i64]) {
+        for gateway in self.gateways {
+            let (status, log) = gateway.stop();
+            assert_eq!(status, Some(0), "{log}");
+        }
+        let left = process::ask(&self.url, process::undone);
+        assert_eq!(left, [""; 0]);
+        let mut wanted: Vec<String> = numbers.clone().map(|number| format!("thing {number}")).collect();
+        wanted.sort();
+        assert_eq!(process::ask(&self.url, process::tasks), wanted);
+        let mut answered = BTreeMap::<String, usize>::new();
+        for seen in places.iter().flat_map(|place| self.telegram.seen(*place)) {
+            let line = seen.text.lines().next().unwrap_or_default();
+            *answered.entry(line.to_owned()).or_default() += 1;
+        }
+        let once: BTreeMap<String, usize> = numbers.map(|number| (format!("Did {number}."), 1)).collect();
+        assert_eq!(answered, once);
+        drop(self.homes);
+    }
+}
+
+fn shares(count: usize) {
+    let Some(cluster) = Cluster::start(count, "") else { return };
+    let people: Vec<i64> = (0..16).map(|at| cluster.telegram.person(&format!("p{at}"))).collect();
+    for (at, person) in people.iter().enumerate() {
+        cluster.telegram.say(*person, *person, &format!("do thing {at}"));
+    }
+    for (at, person) in people.iter().enumerate() {
+        sees(&cluster.telegram, *person, &format!("Did {at}."));
+    }
+    let mut ran = BTreeMap::<String, usize>::new();
+    for instance in cluster.texts("SELECT instance FROM turns") {
+        *ran.entry(instance).or_default() += 1;
+    }
+    assert_eq!(ran.len(), count, "each ran some: {ran:?}");
+    assert!(ran.values().all(|turns| *turns <= 2 * 16 / count), "none ran most of them: {ran:?}");
+    let senders: BTreeSet<String> = cluster.texts("SELECT instance FROM outbox").into_iter().collect();
+    assert_eq!(senders, BTreeSet::from([cluster.receiver().unwrap()]), "the receiver sends");
+    cluster.ends_well(0..16, &people);
+}
+
+#[test]
+fn two_instances_share_the_turns_of_a_channel() {
+    shares(2);
+}
+
+#[test]
+fn four_instances_share_the_turns_of_a_channel() {
+    shares(4);
+}
+
+#[test]
+fn what_a_turn_shows_is_seen_wherever_it_runs() {
+    let Some(cluster) = Cluster::start(2, "") else { return };
+    let telegram = &cluster.telegram;
+    let ada = telegram.person("Ada");
+    let receiver = cluster.occupy();
+    telegram.say(ada, ada, "hold this");
+    cluster.runs_elsewhere(&receiver);
+    sees(telegram, ada, "Working on it");
+    assert!(telegram.calls("sendchataction") > 0);
+    // It ends at once where it runs.
+    telegram.say(ada, ada, "/stop");
+    sees(telegram, ada, "Stopped.");
+    wait_until("the progress is gone", || {
+        !telegram.seen(ada).iter().any(|seen| seen.text.contains("Working"))
+    });
+    // The answer stands alone.
+    telegram.say(ada, ada, "hold that");
+    cluster.runs_elsewhere(&receiver);
+    sees(telegram, ada, "Working on it");
+    cluster.open();
+    sees(telegram, ada, "Here it is.");
+    wait_until("the progress is gone", || {
+        !telegram.seen(ada).iter().any(|seen| seen.text.contains("Working"))
+    });
+    for gateway in cluster.gateways {
+        assert_eq!(gateway.stop().0, Some(0));
+    }
+}
+
+#[test]
+fn a_question_and_a_voice_note_of_a_turn_elsewhere_are_answered() {
+    let Some(cluster) = Cluster::start(2, "[approval.skills]\n\"tasks.create\" = \"ask\"\n") else { return };
+    let telegram = &cluster.telegram;
+    let ada = telegram.person("Ada");
+    let receiver = cluster.occupy();
+    telegram.say(ada, ada, "do thing 1");
+    let elsewhere = cluster.runs_elsewhere(&receiver);
+    let question = crate::gateway::eventually("the question", || {
+        telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty())
+    });
+    telegram.press(ada, ada, question.id, "Approve");
+    sees(telegram, ada, "Did 1.");
+    telegram.say(ada, ada, "do thing 2");
+    crate::gateway::eventually("the next question", || {
+        telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty())
+    });
+    telegram.say(ada, ada, "yes");
+    sees(telegram, ada, "Did 2.");
+    let words = "hello from the car";
+    cluster.speech.knows(words.as_bytes(), words);
+    telegram.speak(ada, ada, &note(3, words), 3);
+    sees(telegram, ada, "Hello.");
+    assert_eq!(telegram.downloads(), 1, "one listens");
+    let ran = cluster.texts("SELECT instance FROM turns WHERE text LIKE '%from the car%'");
+    assert_eq!(ran, [elsewhere]);
+    assert_eq!(process::ask(&cluster.url, process::tasks), ["thing 1", "thing 2"]);
+    cluster.open();
+    for gateway in cluster.gateways {
+        assert_eq!(gateway.stop().0, Some(0));
+    }
+}
+
+#[test]
+fn a_persons_turns_are_counted_wherever_they_run() {
+    let Some(cluster) = Cluster::start(2, "[limits]\nturns_per_minute = 2\n") else { return };
+    let telegram = &cluster.telegram;
+    let (ada, eve) = (telegram.person("Ada"), telegram.person("Eve"));
+    let receiver = cluster.occupy();
+    telegram.say(ada, ada, "do thing 1");
+    let elsewhere = cluster.runs_elsewhere(&receiver);
+    sees(telegram, ada, "Did 1.");
+    cluster.open();
+    wait_until("nothing runs", || cluster.runners().is_empty());
+    telegram.say(ada, ada, "do thing 2");
+    sees(telegram, ada, "Did 2.");
+    telegram.say(ada, ada, "do thing 3");
+    telegram.say(eve, eve, "do thing 4");
+    sees(telegram, eve, "Did 4.");
+    let ran = cluster.texts("SELECT instance FROM turns WHERE text LIKE 'do thing%' ORDER BY seq");
+    assert_eq!(ran, [elsewhere, receiver.clone(), receiver], "the third one waits");
+    assert_eq!(cluster.texts("SELECT text FROM inbox WHERE state = 'new'"), ["do thing 3"]);
+}

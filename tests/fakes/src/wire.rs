@@ -1,0 +1,108 @@
+//! A way to a PostgreSQL that can be cut, or hang, while its clients use it.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a way that hangs is looked at.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A way to a server.
+#[derive(Debug)]
+pub struct Wire {
+    url: String,
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_cut: AtomicBool,
+    hangs: AtomicBool,
+    open: Mutex<Vec<(TcpStream, UnixStream)>>,
+}
+
+impl Wire {
+    /// A way to the database at this URL of a throw-away server.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub fn to(url: &str) -> io::Result<Self> {
+        let (rest, folder) = url.split_once("?host=").unwrap_or((url, ""));
+        let database = rest.rsplit('/').next().unwrap_or_default();
+        let socket = Path::new(folder).join(".s.PGSQL.5432");
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let url = format!("postgres://postgres@{}/{database}", listener.local_addr()?);
+        let state = Arc::new(State::default());
+        let accepting = state.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                // A client sees a connection that can't be made as a closed one.
+                let _ = connect(client, &socket, &accepting);
+            }
+        });
+        Ok(Self { url, state })
+    }
+
+    /// The URL of the database by this way.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Breaks all connections, and lets none be made. Both ends see it.
+    pub fn cut(&self) {
+        self.state.is_cut.store(true, Ordering::SeqCst);
+        for (client, server) in self.state.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = server.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Lets nothing through any more, while neither end sees why.
+    pub fn hang(&self) {
+        self.state.hangs.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends [`Self::cut`] and [`Self::hang`].
+    pub fn mend(&self) {
+        self.state.is_cut.store(false, Ordering::SeqCst);
+        self.state.hangs.store(false, Ordering::SeqCst);
+    }
+}
+
+fn connect(client: TcpStream, socket: &PathBuf, state: &Arc<State>) -> io::Result<()> {
+    if state.is_cut.load(Ordering::SeqCst) {
+        return client.shutdown(Shutdown::Both);
+    }
+    client.set_nodelay(true)?;
+    let server = UnixStream::connect(socket)?;
+    let both = (client.try_clone()?, server.try_clone()?);
+    state.open.lock().unwrap_or_else(PoisonError::into_inner).push(both);
+    let (reading, writing) = (client.try_clone()?, server.try_clone()?);
+    let (there, back) = (state.clone(), state.clone());
+    std::thread::spawn(move || {
+        copy(reading, &writing, &there);
+        let _ = writing.shutdown(Shutdown::Both);
+    });
+    std::thread::spawn(move || {
+        copy(server, &client, &back);
+        let _ = client.shutdown(Shutdown::Both);
+    });
+    Ok(())
+}
+
+/// Copies until one end is closed.
+fn copy(mut from: impl Read, mut to: impl Write, state: &State) {
+    let mut bytes = vec![0; 65_536];
+    while let Ok(length @ 1..) = from.read(&mut bytes) {
+        while state.hangs.load(Ordering::SeqCst) {
+            std::thread::sleep(CHECK_INTERVAL);
+        }
+        if to.write_all(&bytes[..length]).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What instances that share the turns of a channel see of one another.
+
+use adjutant::domain::{ConversationId, InboxKind, InstanceId, Taint};
+use adjutant::store::inbox::{self, NewRow, UnheardNote};
+use adjutant::store::leases::{Instance, lane};
+use adjutant::store::sharing::{self, WaitingLane};
+use adjutant::store::{Batch, StoreError, turns};
+use adjutant_chat::{Address, Progress, VoiceNote};
+
+use crate::outbox::say;
+use crate::world::World;
+
+on_both!(
+    a_lane_waits_until_an_instance_takes_it,
+    nobody_takes_what_stands_behind_a_voice_note,
+    what_is_said_by_others_is_sent_by_the_receiver,
+    a_turn_begins_only_where_none_was_left_running,
+    what_a_turn_shows_is_gone_when_it_ends,
+    turns_of_a_person_are_counted_over_a_period,
+    leases_of_nobody_living_are_freed
+);
+
+async fn waiting(world: &World, instance: &Instance) -> Vec<WaitingLane> {
+    sharing::waiting_lanes(&world.store, &instance.id, "console").await.unwrap()
+}
+
+fn main_lane(conversation: &ConversationId) -> WaitingLane {
+    WaitingLane { conversation_id: conversation.clone(), background: 0 }
+}
+
+async fn a_lane_waits_until_an_instance_takes_it(world: World) {
+    let (room, ours) = (world.room().await.id, world.instance().await);
+    assert_eq!(waiting(&world, &ours).await, []);
+    world.said("m1", "hello", ours.id.as_str()).await;
+    assert_eq!(waiting(&world, &ours).await, [], "what is ours is ours");
+    world.said("m2", "hello?", "").await;
+    assert_eq!(waiting(&world, &ours).await, [main_lane(&room)]);
+    let lease = ours.acquire(&world.store, lane(&room, false)).await.unwrap().unwrap();
+    assert_eq!(waiting(&world, &ours).await, [], "somebody works on it");
+    world.said("m3", "/spawn researcher look", "").await;
+    let behind = WaitingLane { background: 1, ..main_lane(&room) };
+    assert_eq!(waiting(&world, &ours).await, [behind]);
+    world.store.write(lease.release()).await.unwrap();
+    assert_eq!(waiting(&world, &ours).await.len(), 2);
+    assert_eq!(sharing::waiting_lanes(&world.store, &ours.id, "another").await.unwrap(), []);
+}
+
+async fn nobody_takes_what_stands_behind_a_voice_note(world: World) {
+    let (room, ours, theirs) = (world.room().await, world.instance().await, world.instance().await);
+    let note = VoiceNote { file: "f".into(), mime_type: String::new(), seconds: None, bytes: None };
+    let voice = UnheardNote { name: "note".into(), note, reply_to: None };
+    let row = NewRow {
+        event: "console v1".into(),
+        conversation_id: &room.id,
+        person_id: &room.person_id,
+        kind: InboxKind::Message,
+        text: "",
+        taint: Taint::default(),
+        question_id: None,
+        instance: &theirs.id,
+        voice: Some(voice),
+    };
+    let note = inbox::insert(&world.store, &row).await.unwrap().unwrap();
+    world.said("m1", "and this", "").await;
+    let seen = async |by: &InstanceId| {
+        let rows = inbox::waiting(&world.store, &room.id, by).await.unwrap();
+        rows.into_iter().map(|row| row.text).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&ours.id).await, [""; 0]);
+    assert_eq!(seen(&theirs.id).await, ["", "and this"]);
+    let mut batch = Batch::new();
+    inbox::heard(&mut batch, note.id, &InstanceId::default(), "heard", None);
+    world.store.write(batch).await.unwrap();
+    assert_eq!(seen(&ours.id).await, ["heard", "and this"]);
+}
+
+async fn what_is_said_by_others_is_sent_by_the_receiver(world: World) {
+    let (room, ours) = (world.room().await.id, world.instance().await);
+    say(&world, "mine", ours.id.as_str()).await;
+    assert_eq!(sharing::undelivered(&world.store, "console").await.unwrap().len(), 0);
+    say(&world, "anybody's", "").await;
+    say(&world, "a dead one's", "dead").await;
+    assert_eq!(sharing::undelivered(&world.store, "console").await.unwrap(), [room]);
+    assert_eq!(sharing::undelivered(&world.store, "another").await.unwrap().len(), 0);
+}
+
+async fn a_turn_begins_only_where_none_was_left_running(world: World) {
+    let (room, ours) = (world.room().await.id, world.instance().await);
+    let row = world.said("m1", "hello", "dead").await;
+    world.turn("t1", "dead", &[row]).await;
+    let turn = turns::by_id(&world.store, &"t1".into()).await.unwrap().unwrap();
+    let begin = async || {
+        let (name, mut batch) = (lane(&room, false), Batch::new());
+        ours.take(&name, &mut batch);
+        sharing::must_leave_none(&mut batch, &name, &turn);
+        world.store.write(batch).await
+    };
+    assert!(matches!(begin().await, Err(StoreError::Stale(_))));
+    world.by_hand("UPDATE turns SET status = 'waiting'").await;
+    begin().await.unwrap();
+}
+
+async fn what_a_turn_shows_is_gone_when_it_ends(world: World) {
+    let row = world.said("m1", "hello", "theirs").await;
+    world.turn("t1", "theirs", &[row]).await;
+    let address = Address { channel: "console".into(), place: "main".into() };
+    let progress = Progress { address, turn: "t1".into(), step: Some("thinking".into()), agents: Vec::new() };
+    let shown = async |by: &str| sharing::shown(&world.store, &by.into(), "console").await.unwrap();
+    let show = async || {
+        let mut batch = Batch::new();
+        sharing::show(&mut batch, &progress);
+        world.store.write(batch).await.unwrap();
+    };
+    show().await;
+    assert_eq!(shown("ours").await, [progress.clone()]);
+    assert_eq!(shown("theirs").await, [], "it shows its own itself");
+    let mut batch = Batch::new();
+    turns::sleep(&mut batch, &"t1".into());
+    world.store.write(batch).await.unwrap();
+    show().await;
+    assert_eq!(shown("ours").await, [], "it came too late");
+    assert_eq!(
+        world.store.count("SELECT count(*) FROM turns WHERE progress IS NOT NULL", &[]).await.unwrap(),
+        0
+    );
+}
+
+async fn turns_of_a_person_are_counted_over_a_period(world: World) {
+    let (room, now) = (world.room().await, world.store.now());
+    let row = world.said("m1", "hello", "a").await;
+    world.turn("t1", "a", &[row]).await;
+    let begun = async |after: i64, until: i64| {
+        sharing::begun_by(&world.store, &room.person_id, (after, until), 5).await.unwrap().len()
+    };
+    assert_eq!(
+        (begun(now - 1, now).await, begun(now, now + 9).await, begun(now - 9, now - 1).await),
+        (1, 0, 0)
+    );
+    assert_eq!(sharing::begun_by(&world.store, &"eve".into(), (0, now), 5).await.unwrap().len(), 0);
+}
+
+async fn leases_of_nobody_living_are_freed(world: World) {
+    let ours = world.instance().await;
+    ours.acquire(&world.store, "lane:a".into()).await.unwrap().unwrap();
+    world.by_hand("INSERT INTO leases (name, instance, epoch) VALUES ('lane:b', 'gone', 3)").await;
+    assert!(ours.acquire(&world.store, "lane:b".into()).await.unwrap().is_none());
+    ours.tend(&world.store).await.unwrap();
+    assert_eq!(ours.acquire(&world.store, "lane:b".into()).await.unwrap().unwrap().epoch, 4);
+    let again = ours.acquire(&world.store, "lane:a".into()).await.unwrap().unwrap();
+    assert_eq!(again.epoch, 2, "what is held is left alone");
+}
