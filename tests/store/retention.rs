@@ -207,7 +207,7 @@ async fn what_is_over_is_emptied_and_what_is_alive_is_not(world: World) {
     }
     assert_eq!(holds(&world, "talking").await, (true, false), "the next turn is shown what was said");
     assert_eq!(holds(&world, "talking-2").await, (true, true));
-    assert_eq!(emptied, Emptied { bodies: 4, traces: 7, memories: 0 });
+    assert_eq!(emptied, Emptied { bodies: 4, traces: 7, memories: 0, files: 0 });
     assert_eq!(retention::pass(&world.store, &ALL).await.unwrap(), Emptied::default(), "it is done");
 
     for (case, conversation) in CASES.iter().zip(&conversations) {
@@ -234,7 +234,7 @@ async fn numbers_and_statuses_stay(world: World) {
     let ages = Ages { traces: None, ..ALL };
     assert_eq!(
         retention::pass(&world.store, &ages).await.unwrap(),
-        Emptied { bodies: 1, traces: 1, memories: 0 }
+        Emptied { bodies: 1, traces: 1, memories: 0, files: 0 }
     );
     assert_eq!(used().await, before);
     assert_eq!(check::findings(&world.store).await.unwrap(), []);
@@ -308,5 +308,5 @@ async fn many_turns_are_emptied_in_one_pass(world: World) {
     }
     world.clock.advance(2 * DAY);
     let emptied = retention::pass(&world.store, &ALL).await.unwrap();
-    assert_eq!(emptied, Emptied { bodies: 35, traces: 35, memories: 0 });
+    assert_eq!(emptied, Emptied { bodies: 35, traces: 35, memories: 0, files: 0 });
 }

@@ -35,7 +35,7 @@ async fn a_lane_waits_until_an_instance_takes_it(world: World) {
     assert_eq!(waiting(&world, &ours).await, [], "what is ours is ours");
     world.said("m2", "hello?", "").await;
     assert_eq!(waiting(&world, &ours).await, [main_lane(&room)]);
-    let lease = ours.acquire(&world.store, lane(&room, false)).await.unwrap().unwrap();
+    let lease = ours.acquire(&world.store, lane(&room, 0)).await.unwrap().unwrap();
     assert_eq!(waiting(&world, &ours).await, [], "somebody works on it");
     world.said("m3", "/spawn researcher look", "").await;
     let behind = WaitingLane { background: 1, ..main_lane(&room) };
@@ -59,6 +59,7 @@ async fn nobody_takes_what_stands_behind_a_voice_note(world: World) {
         question_id: None,
         instance: &theirs.id,
         voice: Some(voice),
+        files: Vec::new(),
     };
     let note = inbox::insert(&world.store, &row).await.unwrap().unwrap();
     world.said("m1", "and this", "").await;
@@ -90,7 +91,7 @@ async fn a_turn_begins_only_where_none_was_left_running(world: World) {
     world.turn("t1", "dead", &[row]).await;
     let turn = turns::by_id(&world.store, &"t1".into()).await.unwrap().unwrap();
     let begin = async || {
-        let (name, mut batch) = (lane(&room, false), Batch::new());
+        let (name, mut batch) = (lane(&room, 0), Batch::new());
         ours.take(&name, &mut batch);
         sharing::must_leave_none(&mut batch, &name, &turn);
         world.store.write(batch).await

@@ -41,7 +41,7 @@ pub async fn sharers(store: &Store) -> Result<Vec<Sharer>, StoreError> {
 pub struct WaitingLane {
     /// The conversation.
     pub conversation_id: ConversationId,
-    /// 1 for the lane of its turns in the background.
+    /// 0 for its own, the others are for its turns in the background: see [`super::leases::lane`].
     pub background: i64,
 }
 
@@ -56,8 +56,10 @@ pub async fn waiting_lanes(
     store
         .all(
             "SELECT w.conversation_id, w.background FROM (\
-             SELECT i.conversation_id, CAST(CASE WHEN i.text LIKE '/spawn%' THEN 1 ELSE 0 END AS BIGINT) AS background \
-             FROM inbox i WHERE i.state = 'new' AND i.held = 0 AND i.kind = 'said' AND i.voice IS NULL \
+             SELECT i.conversation_id, CAST(n.lane AS BIGINT) AS background FROM inbox i \
+             JOIN (SELECT 0 AS lane UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) n \
+             ON (i.text LIKE '/spawn%') = (n.lane > 0) \
+             WHERE i.state = 'new' AND i.held = 0 AND i.kind = 'said' AND i.voice IS NULL AND i.files IS NULL \
              AND i.instance NOT IN (SELECT id FROM instances) UNION \
              SELECT t.conversation_id, CAST(t.background AS BIGINT) FROM turns t \
              WHERE t.ended_at IS NULL AND t.status IN ('queued', 'running') \
@@ -65,7 +67,8 @@ pub async fn waiting_lanes(
               OR t.status = 'queued' AND t.instance = $2 AND t.retry_at > 0 AND t.retry_at <= $3)) w \
              JOIN conversations c ON c.id = w.conversation_id AND c.channel = $1 \
              WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.instance IS NOT NULL AND l.name = \
-              'lane:' || w.conversation_id || CASE WHEN w.background = 1 THEN ':background' ELSE '' END) LIMIT 500",
+              'lane:' || w.conversation_id || CASE w.background WHEN 0 THEN '' WHEN 1 THEN ':background' \
+              ELSE ':background-' || w.background END) LIMIT 500",
             &[channel.into(), instance.into(), store.now().into()],
         )
         .await
@@ -84,7 +87,7 @@ pub async fn undelivered(store: &Store, channel: &str) -> Result<Vec<Conversatio
 }
 
 /// The conversations of a channel with something that its receiver alone handles, beside what it sends: presses, answers
-/// and commands of dead instances, and voice notes.
+/// and commands of dead instances, and voice notes and files.
 pub async fn left_to_receiver(
     store: &Store,
     instance: &InstanceId,
@@ -93,8 +96,8 @@ pub async fn left_to_receiver(
     let rows: Vec<(ConversationId,)> = store
         .all(
             "SELECT DISTINCT c.id FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
-             WHERE i.state = 'new' AND i.held = 0 AND (i.kind <> 'said' OR i.voice IS NOT NULL) \
-             AND (i.instance = $2 AND i.voice IS NOT NULL OR i.instance NOT IN (SELECT id FROM instances))",
+             WHERE i.state = 'new' AND i.held = 0 AND (i.kind <> 'said' OR i.voice IS NOT NULL OR i.files IS NOT NULL) \
+             AND (i.instance = $2 AND (i.voice IS NOT NULL OR i.files IS NOT NULL) OR i.instance NOT IN (SELECT id FROM instances))",
             &[channel.into(), instance.into()],
         )
         .await?;
