@@ -273,6 +273,7 @@ impl Service {
         if self.lanes.sharing.is_on() {
             let share = maintenance.clone().share(stop.clone());
             tasks.spawn("the sharing of turns", LONGEST_STEP, share);
+            tasks.spawn("old progress", None, maintenance.clone().clear_shown(stop.clone()));
         }
         tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.clone().watch(stop.clone()));
         tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.clone().watch(stop.clone()));

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use adjutant_chat::{Address, Backoff, ChatPort, Delivery, Inbound, Outbound, Reconciliation, Retract};
 use tracing::{Instrument, Span};
@@ -37,6 +37,10 @@ const STANDS_IN_MS: i64 = 10_000;
 /// How long to wait for the workers before looking again for messages of earlier processes.
 const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
+/// How long what a dead instance was sending is left alone: if only its connection to the store broke, the sending may
+/// still be under way.
+const UNDER_WAY: Duration = Duration::from_secs(3);
+
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 
 /// Delivers for the channels of this process.
@@ -61,6 +65,8 @@ pub struct Delivering {
     pub speaking: Option<Speaking>,
     /// The workers, one per conversation.
     pub wakers: SharedWakers,
+    /// When what dead instances were sending was first seen.
+    pub left: moka::future::Cache<OutboxId, Instant>,
     /// The channels and conversations whose adapters were seeded.
     pub known: moka::future::Cache<String, ()>,
     /// Locked by each delivery until its receipt is stored.
@@ -143,8 +149,8 @@ impl Delivering {
         let wanted =
             |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
-        // What this process has claimed stays its own.
-        if row.instance != self.instance && !self.sharing.sends(&row.channel) {
+        let is_ours = row.instance == self.instance;
+        if !is_ours && !self.sharing.sends(&row.channel) {
             return Ok(Step::Nothing);
         }
         let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };
@@ -152,6 +158,12 @@ impl Delivering {
         if row.next_at > now {
             let pause = u64::try_from(row.next_at - now).unwrap_or(0);
             return Ok(Step::Later(Duration::from_millis(pause)));
+        }
+        if self.sharing.is_on() && row.state == OutboxState::Unknown && !is_ours {
+            let seen = self.left.get_with_by_ref(&row.id, async { Instant::now() }).await;
+            if let Some(rest) = UNDER_WAY.checked_sub(seen.elapsed()) {
+                return Ok(Step::Later(rest));
+            }
         }
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, conversation));
         if now - row.created_at > GIVE_UP_MS {

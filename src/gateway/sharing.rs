@@ -8,7 +8,7 @@
 //!   So does a turn that an answer has queued, and one that a dead instance left.
 //! - The receiver starts a turn in the commit that journals its message, if it has room; then nobody else is asked.
 //! - An instance takes waiting lanes up to its share: all turns that run or wait, divided by the instances. A lane that
-//!   still waits after three looks is taken by anybody, so an instance that hangs holds up none.
+//!   still waits after a second is taken by anybody, so an instance that hangs holds up none.
 //! - What a turn says is a row of nobody's until the receiver claims it, as it does with its own.
 //! - What a turn shows while it runs is kept in its row, at most once a second, for the receiver to show.
 //!
@@ -21,11 +21,14 @@
 //!   the lane was left running.
 //! - The receiver dies between the commit of an answer and its sending: the row is nobody's, or was claimed by a dead
 //!   instance. The next receiver sends the one, and looks for the other on the platform first.
+//! - The receiver loses its connection to the store, which frees its leases, while it sends something: the next receiver
+//!   leaves that alone for three seconds before it looks for it.
 //! - The receiver was suspended and has lost the channel: what it had claimed stays its own while it lives. It claims no
 //!   more of what others say, and sends nothing within the last seconds of its lease; see `store::leases`.
 //! - A runner was suspended and has lost its lane: each of its writes begins with the fence, so it changes nothing.
 //! - The answer is sent while the runner still writes progress: that is written only into a running turn's row, and the
-//!   receiver's own display ends before it sends, as it does for its own turns.
+//!   receiver's own display ends before it sends, as it does for its own turns. If the receiver read it just before
+//!   the turn ended, it shows the turn again, ends that at its next look, and removes the message.
 //!
 //! On an embedded store, and in a terminal, nothing is shared, and none of this costs anything.
 
@@ -47,10 +50,10 @@ use crate::store::{Batch, Store, StoreError};
 
 /// How often to look for lanes that wait, and for what to send.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The pause after a failed look.
+/// The pause after a failed look, and between looks for what is shown too long.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// After so many looks, a lane that waits is taken whatever runs here.
-const PATIENCE: usize = 3;
+const PATIENCE: usize = 10;
 /// A turn that runs for less shows nothing.
 pub const SHOWN_AFTER: Duration = Duration::from_millis(400);
 /// How often what a turn shows is written.
@@ -137,9 +140,11 @@ impl Sharing {
     }
 
     /// What is to be written now of what our turns show.
-    fn to_write(&self) -> Batch {
-        let mut batch = Batch::new();
-        for shown in self.state().ours.values_mut() {
+    fn to_write(&self, is_running: impl Fn(&TurnId) -> bool) -> Batch {
+        let (mut batch, mut state) = (Batch::new(), self.state());
+        // This process may have become the receiver meanwhile.
+        state.ours.retain(|turn, _| is_running(turn));
+        for shown in state.ours.values_mut() {
             let is_due = shown.written_at.is_none_or(|at| at.elapsed() >= WRITTEN_EVERY);
             if shown.is_new && is_due && shown.since.elapsed() >= SHOWN_AFTER {
                 sharing::show(&mut batch, &shown.progress);
@@ -203,6 +208,21 @@ impl Maintenance {
         }
     }
 
+    /// Removes what is still shown of turns that have ended elsewhere, until it is stopped: a turn may have been shown
+    /// for a moment too long. A task of its own, because a platform may be slow.
+    pub async fn clear_shown(self: Arc<Self>, stop: CancellationToken) {
+        let sharing = &self.lanes.sharing;
+        while stop.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await.is_some() {
+            let channels = sharing.instance.shares().iter().filter(|_| sharing.has_peers());
+            for channel in channels.filter(|channel| sharing.health.is_held(channel)) {
+                let cleared = stop.run_until_cancelled(self.delivering.clear_left_progress(channel)).await;
+                if let Some(Err(error)) = cleared {
+                    tracing::warn!(channel, %error, "couldn't remove old progress messages; retrying");
+                }
+            }
+        }
+    }
+
     async fn share_once(&self) -> Result<(), StoreError> {
         let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
         if sharing.instance.is_alone() {
@@ -220,7 +240,7 @@ impl Maintenance {
         let chosen = sharing.choose(&peers, lanes, self.conversations.running.count());
         let conversations: HashSet<_> = chosen.into_iter().map(|lane| lane.conversation_id).collect();
         conversations.iter().for_each(|conversation| self.lanes.wake(conversation));
-        let batch = sharing.to_write();
+        let batch = sharing.to_write(|turn| self.conversations.running.get(turn).is_some());
         if !batch.is_empty() {
             store.write(batch).await?;
         }

@@ -124,7 +124,7 @@ pub(super) async fn watch_mail(
     let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let check = services.report_bounces(&delivering.store, &delivering.instance);
+        let check = services.report_bounces(&delivering.store, delivering.sharing.instance.owner());
         match stop.run_until_cancelled(check).await {
             Some(Ok(conversations)) => conversations.iter().for_each(|it| delivering.wake(it)),
             Some(Err(error)) => tracing::error!(%error, "can't announce a bounced mail; will try again"),

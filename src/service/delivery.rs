@@ -43,6 +43,7 @@ pub(super) fn delivering(
         progress,
         filters,
         speaking,
+        left: moka::future::Cache::new(10_000),
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
         wakers: SharedWakers::default(),

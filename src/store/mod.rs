@@ -55,6 +55,15 @@ pub enum StoreError {
         /// The unknown migration.
         version: i64,
     },
+    /// A pooler stands in between that doesn't keep sessions.
+    #[error(
+        "the store at {url} is behind a pooler in transaction mode, where locks of a session don't last. Set pool_mode = \
+         session there, or connect to the server directly"
+    )]
+    Pooled {
+        /// The store's location, without its password.
+        url: String,
+    },
     /// The database can't be opened.
     #[error(
         "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"

@@ -253,7 +253,9 @@ impl Chaos {
             return None;
         }
         let which = self.below(self.wires.len());
-        let running = self.gateways[which].as_ref()?;
+        let running = self.gateways[which].as_mut()?;
+        // One that can't open its store when it starts gives up.
+        running.logs("\"channel\":");
         match self.random.below(2) {
             0 => self.wires[which].cut(),
             _ => running.signal("STOP"),

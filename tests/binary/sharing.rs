@@ -63,11 +63,12 @@ impl Cluster {
     /// Starts so many instances; none where there is no PostgreSQL.
     pub(crate) fn start(count: usize, more: &str) -> Option<Self> {
         let url = postgres::shared().unwrap()?.database().unwrap();
-        Some(Self::start_on(&url, &vec![url.clone(); count], more))
+        Some(Self::start_on(&url, &vec![url.clone(); count], more, [None; 2]))
     }
 
-    /// The same on one database, each instance by its own way.
-    pub(crate) fn start_on(url: &str, ways: &[String], more: &str) -> Self {
+    /// The same on one database, each instance by its own way. The first one receives. It and the others die at these
+    /// fail points.
+    pub(crate) fn start_on(url: &str, ways: &[String], more: &str, die: [Option<&str>; 2]) -> Self {
         let (telegram, speech, gate) =
             (FakeTelegram::start(), FakeSpeech::start(), Arc::new(AtomicBool::new(false)));
         let opened = gate.clone();
@@ -85,12 +86,17 @@ impl Cluster {
             ))
         };
         let homes: Vec<Home> = ways.iter().map(home).collect();
-        let gateways = homes.iter().map(Gateway::start).collect();
         let url = url.to_owned();
-        let mut cluster = Self { telegram, url, gateways, homes, speech, gate, _model: model };
+        let mut cluster = Self { telegram, url, gateways: Vec::new(), homes, speech, gate, _model: model };
+        for (at, home) in cluster.homes.iter().enumerate() {
+            let variables = die[at.min(1)].map(|point| ("ADJUTANT_FAIL_POINT", point));
+            cluster.gateways.push(Gateway::start_with(home, variables.as_slice()));
+            if at == 0 {
+                wait_until("the first one receives", || cluster.receiver().is_some());
+            }
+        }
         let others = format!("\"others\":{}", ways.len() - 1);
         cluster.gateways.iter_mut().for_each(|gateway| gateway.logs(&others));
-        wait_until("one receives", || cluster.receiver().is_some());
         cluster
     }
 
@@ -137,6 +143,11 @@ impl Cluster {
         let runner = self.runners().pop().unwrap();
         assert_ne!(runner, receiver);
         runner
+    }
+
+    /// Waits until every turn has ended, also those that are to be tried again.
+    pub(crate) fn all_end(&self) {
+        wait_until("all turns end", || self.texts("SELECT id FROM turns WHERE ended_at IS NULL").is_empty());
     }
 
     pub(crate) fn open(&self) {
@@ -197,13 +208,14 @@ fn four_instances_share_the_turns_of_a_channel() {
 
 #[test]
 fn what_a_turn_shows_is_seen_wherever_it_runs() {
-    let Some(cluster) = Cluster::start(2, "") else { return };
-    let telegram = &cluster.telegram;
-    let ada = telegram.person("Ada");
+    let Some(mut cluster) = Cluster::start(2, "") else { return };
+    let ada = cluster.telegram.person("Ada");
     let receiver = cluster.occupy();
-    telegram.say(ada, ada, "hold this");
-    cluster.runs_elsewhere(&receiver);
-    sees(telegram, ada, "Working on it");
+    cluster.telegram.say(ada, ada, "hold this");
+    let runner = cluster.runs_elsewhere(&receiver);
+    sees(&cluster.telegram, ada, "Working on it");
+    tells_what_each_does(&mut cluster, [&receiver, &runner]);
+    let telegram = &cluster.telegram;
     assert!(telegram.calls("sendchataction") > 0);
     // It ends at once where it runs.
     telegram.say(ada, ada, "/stop");
@@ -223,6 +235,26 @@ fn what_a_turn_shows_is_seen_wherever_it_runs() {
     for gateway in cluster.gateways {
         assert_eq!(gateway.stop().0, Some(0));
     }
+}
+
+/// `db status`, `/metrics` and `/readyz` say what each instance receives and runs.
+fn tells_what_each_does(cluster: &mut Cluster, [receiver, runner]: [&str; 2]) {
+    let status = cluster.homes[0].run(&["db", "status"]).stdout;
+    let lines: Vec<&str> = status.lines().filter(|line| line.contains("running turns: 1")).collect();
+    assert_eq!(lines.len(), 2, "{status}");
+    assert_eq!(lines.iter().filter(|line| line.contains("receives telegram")).count(), 1, "{status}");
+    let at = cluster.place_of(runner);
+    let (_, metrics) = cluster.gateways[at].get("/metrics");
+    for (instance, channels) in [(receiver, 1), (runner, 0)] {
+        assert!(
+            metrics.contains(&format!("adjutant_instance_turns{{instance=\"{instance}\"}} 1\n")),
+            "{metrics}"
+        );
+        let channels = format!("adjutant_instance_channels{{instance=\"{instance}\"}} {channels}\n");
+        assert!(metrics.contains(&channels), "{metrics}");
+    }
+    let ready = "ready\ntelegram: another instance receives it; this one runs its share of the turns\n";
+    assert_eq!(cluster.gateways[at].get("/readyz"), ("200".to_owned(), ready.to_owned()));
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Both {
         let url = postgres::shared().unwrap()?.database().unwrap();
         let wires: Vec<Wire> = (0..2).map(|_| Wire::to(&url).unwrap()).collect();
         let ways: Vec<String> = wires.iter().map(|wire| wire.url().to_owned()).collect();
-        let cluster = Cluster::start_on(&url, &ways, "");
+        let cluster = Cluster::start_on(&url, &ways, "", [None; 2]);
         let ada = cluster.telegram.person("Ada");
         let receiver = cluster.occupy();
         cluster.telegram.say(ada, ada, "hold on, then do thing 1");
@@ -43,8 +43,40 @@ impl Both {
         sees(&cluster.telegram, ada, "Did 1.");
         cluster.telegram.say(ada, ada, "do thing 2");
         sees(&cluster.telegram, ada, "Did 2.");
-        wait_until("nothing runs", || cluster.runners().is_empty());
+        cluster.all_end();
         cluster.ends_well(1..3, &[ada]);
+    }
+}
+
+/// Ada's turn runs elsewhere, while one of the two dies at a step of its own.
+fn dies_at(die: [Option<&str>; 2]) {
+    let Some(server) = postgres::shared().unwrap() else { return };
+    let url = server.database().unwrap();
+    let mut cluster = Cluster::start_on(&url, &vec![url.clone(); 2], "", die);
+    let ada = cluster.telegram.person("Ada");
+    cluster.occupy();
+    cluster.telegram.say(ada, ada, "do thing 1");
+    let dead = usize::from(die[0].is_none());
+    cluster.gateways.remove(dead).dies();
+    sees(&cluster.telegram, ada, "Did 1.");
+    cluster.open();
+    cluster.all_end();
+    cluster.telegram.say(ada, ada, "do thing 2");
+    sees(&cluster.telegram, ada, "Did 2.");
+    cluster.ends_well(1..3, &[ada]);
+}
+
+#[test]
+fn a_runner_dies_at_each_step_of_a_turn() {
+    for step in ["turn-started", "turn-before-end", "turn-ended"] {
+        dies_at([None, Some(step)]);
+    }
+}
+
+#[test]
+fn the_receiver_dies_at_each_step_of_sending_what_a_turn_elsewhere_said() {
+    for step in ["outbox-claimed", "outbox-sent", "outbox-receipt"] {
+        dies_at([Some(step), None]);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::memories::recall;
 use adjutant::clock::{Clock, FixedClock};
 use adjutant::store::memories::{self, MemoryRow};
 use adjutant::store::{Backend, Batch, Store, StoreError};
+use adjutant_fakes::pooler::Pooler;
 use tempfile::TempDir;
 
 use crate::world::{World, block_on, on_postgres, on_sqlite, postgres_url};
@@ -273,4 +274,20 @@ async fn a_backup_overwrites_nothing(world: World) {
     let nowhere = world.folder.path().join("no/such/folder");
     let error = world.store.backup(&nowhere).await.unwrap_err();
     assert!(matches!(error, StoreError::Backup { .. }), "{error:?}");
+}
+
+#[test]
+fn a_pooler_that_keeps_no_sessions_is_refused_and_another_one_is_used() {
+    let Some(url) = postgres_url() else { return };
+    let Some(pooler) = Pooler::start(&url, "transaction").unwrap() else { return };
+    let why = block_on(why_not(pooler.url()));
+    assert!(why.contains("is behind a pooler in transaction mode"), "{why}");
+    assert!(why.contains("pool_mode = session"), "{why}");
+    drop(pooler);
+    let pooler = Pooler::start(&url, "session").unwrap().unwrap();
+    block_on(async {
+        let store = Store::open(pooler.url(), FixedClock::at("")).await.unwrap();
+        assert_eq!(store.count("SELECT count(*) FROM people", &[]).await.unwrap(), 0);
+        store.close().await;
+    });
 }

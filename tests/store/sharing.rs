@@ -113,7 +113,7 @@ async fn what_a_turn_shows_is_gone_when_it_ends(world: World) {
         world.store.write(batch).await.unwrap();
     };
     show().await;
-    assert_eq!(shown("ours").await, [progress.clone()]);
+    assert_eq!(shown("ours").await, std::slice::from_ref(&progress));
     assert_eq!(shown("theirs").await, [], "it shows its own itself");
     let mut batch = Batch::new();
     turns::sleep(&mut batch, &"t1".into());

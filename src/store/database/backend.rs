@@ -1,6 +1,7 @@
 //! The only module that names SQLite or PostgreSQL: everything in which they differ.
 
 mod copy;
+mod pooler;
 mod schema;
 
 use std::path::PathBuf;
@@ -243,12 +244,16 @@ impl Backend {
         };
         let options = AnyConnectOptions::from_str(&url).map_err(|error| self.open_error(&error))?;
         self.test_connection(&options, setup).await?;
+        let is_server = matches!(self, Self::Server { .. });
+        if is_server && pooler::is_between(&options).await.map_err(|error| self.open_error(&error))? {
+            return Err(StoreError::Pooled { url: self.shown() });
+        }
         let pool = |connections: u32| {
             AnyPoolOptions::new()
                 .max_connections(connections)
                 .idle_timeout(None)
                 .max_lifetime(None)
-                .test_before_acquire(matches!(self, Self::Server { .. }))
+                .test_before_acquire(is_server)
                 .after_connect(move |connection, _| {
                     Box::pin(async move { connection.execute(setup).await.map(|_| ()) })
                 })
@@ -258,8 +263,7 @@ impl Backend {
             pool(writers).connect_with(options.clone()).await.map_err(|error| self.open_error(&error))?;
         let reader = pool(if writers == 1 { 2 } else { 8 }).connect_lazy_with(options);
         self.migrate(&writing).await?;
-        let can_break = matches!(self, Self::Server { .. });
-        Ok((Connections::of(writing, can_break), Connections::of(reader, can_break)))
+        Ok((Connections::of(writing, is_server), Connections::of(reader, is_server)))
     }
 
     /// Connects once without a pool: a pool keeps trying for half a minute and then can't say what was wrong.

@@ -46,8 +46,8 @@ pub struct WaitingLane {
 }
 
 /// The lanes of a channel that wait for an instance: with messages of nobody or of dead instances, with turns that these
-/// left or that an answer has queued, or with turns of our own whose time has come. Only open rows are read, so it may
-/// be called often.
+/// left or that an answer has queued, or with turns of our own whose time has come or that we lost and got back. Only open
+/// rows are read, so it may be called often.
 pub async fn waiting_lanes(
     store: &Store,
     instance: &InstanceId,
@@ -63,8 +63,8 @@ pub async fn waiting_lanes(
              AND i.instance NOT IN (SELECT id FROM instances) UNION \
              SELECT t.conversation_id, CAST(t.background AS BIGINT) FROM turns t \
              WHERE t.ended_at IS NULL AND t.status IN ('queued', 'running') \
-             AND (t.instance NOT IN (SELECT id FROM instances) AND (t.retry_at <= $3 OR t.status = 'running') \
-              OR t.status = 'queued' AND t.instance = $2 AND t.retry_at > 0 AND t.retry_at <= $3)) w \
+             AND (t.instance = $2 OR t.instance NOT IN (SELECT id FROM instances)) \
+             AND (t.retry_at <= $3 OR t.status = 'running')) w \
              JOIN conversations c ON c.id = w.conversation_id AND c.channel = $1 \
              WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.instance IS NOT NULL AND l.name = \
               'lane:' || w.conversation_id || CASE w.background WHEN 0 THEN '' WHEN 1 THEN ':background' \

@@ -13,6 +13,7 @@ pub mod mcp;
 pub mod model;
 pub mod otlp;
 pub mod pdf;
+pub mod pooler;
 mod ports;
 pub mod postgres;
 pub mod python;

@@ -227,7 +227,7 @@ fn find(programs: &[&str]) -> Option<PathBuf> {
 }
 
 /// Who the server runs as when we are root, which it refuses to be: user and group.
-fn servant() -> Option<(u32, u32)> {
+pub(crate) fn servant() -> Option<(u32, u32)> {
     let id = |arguments: &[&str]| {
         let output = Command::new("id").args(arguments).output().ok()?;
         String::from_utf8_lossy(&output.stdout).trim().parse::<u32>().ok()
