@@ -7,6 +7,8 @@
     reason = "a bench ends when something is wrong, and prints"
 )]
 
+#[path = "sink/app.rs"]
+mod app;
 #[path = "../tests/flows/scripted/mod.rs"]
 #[expect(
     dead_code,
@@ -19,38 +21,14 @@ mod sink;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant::clock::{SharedClock, SystemClock};
-use adjutant::config::Config;
 use adjutant::model::Request;
-use adjutant::service::{self, Channel, Models, Service};
 use serde_json::json;
 
+use app::app;
 use scripted::{Gate, Reply, Scripted, call, calls, has_results, text};
-use sink::Sink;
 
 const TURNS: usize = 300;
 const TREES: usize = 64;
-
-struct App {
-    service: Service,
-    sink: Arc<Sink>,
-    _folder: tempfile::TempDir,
-}
-
-async fn app(model: Arc<Scripted>) -> App {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut config = Config::in_dir(folder.path().to_owned());
-    config.limits.conversation_calls = 10_000;
-    config.limits.conversation_window = Duration::from_secs(1);
-    let clock: SharedClock = Arc::new(SystemClock);
-    let store = service::open_store(&config, clock).await.expect("a store");
-    let skills = service::load_skills(&config).expect("skills");
-    let sink = Arc::new(Sink::default());
-    let channels = vec![Channel::open(sink.clone())];
-    let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
-    let service = Service::start(&config, store, skills, models, channels).await.expect("a service");
-    App { service, sink, _folder: folder }
-}
 
 /// An orchestrator that dispatches an executor, which has this many reviewers look at its work.
 fn model(reviewers: usize, gate: Option<Arc<Gate>>) -> Arc<Scripted> {

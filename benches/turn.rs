@@ -10,6 +10,8 @@
     reason = "a bench ends when something is wrong, and prints"
 )]
 
+#[path = "sink/app.rs"]
+mod app;
 #[path = "../tests/flows/scripted/mod.rs"]
 #[expect(
     dead_code,
@@ -24,35 +26,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use adjutant::clock::{SharedClock, SystemClock};
-use adjutant::config::Config;
-use adjutant::service::{self, Channel, Models, Service};
 use serde_json::json;
 
+use app::{App, app};
 use scripted::{Scripted, call, calls, has_results, text};
-use sink::Sink;
-
-struct App {
-    service: Service,
-    sink: Arc<Sink>,
-    _folder: tempfile::TempDir,
-}
-
-async fn app(model: Arc<Scripted>) -> App {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut config = Config::in_dir(folder.path().to_owned());
-    // The benches say more in a minute than a person is let to: the limit stays, its window is short.
-    config.limits.conversation_calls = 10_000;
-    config.limits.conversation_window = Duration::from_secs(1);
-    let clock: SharedClock = Arc::new(SystemClock);
-    let store = service::open_store(&config, clock).await.expect("a store");
-    let skills = service::load_skills(&config).expect("skills");
-    let sink = Arc::new(Sink::default());
-    let channels = vec![Channel::open(sink.clone())];
-    let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
-    let service = Service::start(&config, store, skills, models, channels).await.expect("a service");
-    App { service, sink, _folder: folder }
-}
 
 impl App {
     async fn say(&self, place: &str, event: &str) -> Duration {

@@ -86,7 +86,10 @@ async fn a_tree_calls_no_model_once_its_budget_is_empty() {
     let spent: i64 =
         app.calls(&asked).await.iter().map(|call| call.prompt_tokens + call.completion_tokens).sum();
     assert!(spent <= 400, "{spent}");
+    let made = app.requests(Who::Agent).len() + app.requests(Who::Orchestrator).len();
     app.presses("ada", &asked, "Stop").await;
+    let after = app.requests(Who::Agent).len() + app.requests(Who::Orchestrator).len();
+    assert_eq!((made, app.calls(&asked).await.len()), (after, made), "0 calls after the budget is empty");
     app.ends_well().await;
 }
 
