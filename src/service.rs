@@ -202,7 +202,6 @@ impl Service {
             access: access.clone(),
             wakers: SharedWakers::default(),
             pace: Pace::default(),
-            starting: tokio::sync::Mutex::default(),
             listening: voice::listening(config, &delivering.ports, store.clock())?,
             fetching: files::fetching(config, &delivering.ports, &services.reader, store.clock()),
             sharing,

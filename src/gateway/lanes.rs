@@ -50,8 +50,6 @@ pub struct Lanes {
     pub wakers: SharedWakers,
     /// How many turns people may start.
     pub pace: Pace,
-    /// Held while a lane beside a conversation takes a message.
-    pub starting: tokio::sync::Mutex<()>,
     /// Listens to voice notes.
     pub listening: Listening,
     /// Fetches files.
@@ -244,7 +242,7 @@ impl Lanes {
             return Ok(true);
         }
         // Each message starts in one of the lanes beside the conversation.
-        let starting = if is_background { Some(self.starting.lock().await) } else { None };
+        let starting = if is_background { Some(self.wakers.starting.lock().await) } else { None };
         let rows = self.access.waiting(store, conversation, instance).await?;
         // Left by a process that died before handling it, unless a worker is on it.
         let left =

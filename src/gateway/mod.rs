@@ -55,6 +55,8 @@ enum Worker {
 pub struct Wakers {
     /// Whether each running worker was woken since it last checked for work.
     workers: Mutex<HashMap<Worker, bool>>,
+    /// Held while a lane beside a conversation takes a message, so that no two take the same.
+    starting: tokio::sync::Mutex<()>,
     idle: Notify,
 }
 

@@ -6,7 +6,7 @@ use adjutant::domain::RunStatus;
 use adjutant::model::Request;
 use serde_json::json;
 
-use crate::app::{TestApp, scripted, scripted_with, skill, user_text};
+use crate::app::{TestApp, direct, plan, scripted, scripted_with, skill, user_text};
 use crate::plans::{is_role, plan_of, report, script, step, tasks, verdict, without_time};
 use crate::roles::mission;
 use crate::scripted::{Reply, Scripted, Who, has_results, text};
@@ -145,7 +145,8 @@ async fn the_planner_is_told_what_is_done_what_failed_and_which_effects_there_ar
         true => other_rest(),
         false => {
             let room = step("room", "executor", &["tasks.complete", "tasks.create"], &["figures"]);
-            plan_of(&[step("figures", "researcher", &["tasks.search"], &[]), room])
+            let invite = step("invite", "executor", &["tasks.create"], &["room"]);
+            plan_of(&[step("figures", "researcher", &["tasks.search"], &[]), room, invite])
         }
     };
     // Its agent answered, but one of its effects failed.
@@ -158,6 +159,10 @@ async fn the_planner_is_told_what_is_done_what_failed_and_which_effects_there_ar
         told.contains("- room (executor, after figures): do room\n  Why it failed: tasks.complete"),
         "{told}"
     );
+    // What hasn't begun is there whole, so that it can stay as it is.
+    let invite =
+        "\"skills\":[\"tasks.create\"],\"depends_on\":[\"room\"],\"success_criteria\":\"invite is there\"";
+    assert!(told.contains(invite), "{told}");
     assert!(told.contains("Done already, don't do it a second time: tasks.create: "), "{told}");
     app.says("ada", "cancel").await;
     app.ends_well().await;
@@ -277,5 +282,21 @@ async fn what_agents_of_a_role_took_so_far_bounds_what_the_next_plan_takes() {
     insta::assert_snapshot!(next.text.lines().find(|line| line.starts_with("It takes")).unwrap(), @"It takes 2 to 3 agents, the reviewer at the end among them, 2 to 31 model calls, 0 to 30 skill calls, 750 to 123,000 tokens, unknown cost, because the model's price isn't known. Roles whose agents have worked often count with what those usually took, the others with their limits.");
     app.rests().await;
     app.says("ada", "cancel").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_rest_of_a_plan_that_the_assistant_made_itself_changes_too() {
+    let script = script(planner, works, accept)
+        .orchestrator(plan(|| direct("board", "workflow.plan", json!({"goal": "the board meeting"}))));
+    let app = scripted(script).await;
+    app.says("ada", "please prepare the board meeting in all its parts").await;
+    app.rests().await;
+    let rest = app.says("ada", "run").await;
+    assert!(rest.text.starts_with("**The plan needs a change: the board meeting**"), "{}", rest.text);
+    app.rests().await;
+    let heard = app.says("ada", "yes").await;
+    assert_eq!(report(&app, &heard).await.run.status, RunStatus::Complete, "{}", heard.text);
+    assert_eq!((tasks(&app).await, planned(&app)), (2, 2));
     app.ends_well().await;
 }

@@ -178,13 +178,6 @@ impl Run<'_> {
         }
         warnings.extend(fatal);
         warnings.extend(self.state.review_warnings());
-        let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step));
-        let changes = self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default();
-        let before = changes.iter().flat_map(|change| change.before());
-        let is_gone = |id: &&String| self.workflow.steps.iter().all(|step| step.id != **id);
-        let ids: BTreeSet<&String> = by_agents.map(|step| &step.id).chain(before.filter(is_gone)).collect();
-        let units = ids.into_iter().flat_map(|id| self.state.rows_of(id));
-        let agents = units.filter(|row| row.direct == 0).count();
         Report {
             run: RunReport {
                 id: self.row.id.to_string(),
@@ -194,17 +187,28 @@ impl Run<'_> {
                 steps_completed: completed,
                 steps_failed: failed,
                 steps_skipped: steps.len() - completed - failed,
-                agents,
+                agents: self.agents(),
                 retries,
                 duration_ms: now - self.kept.started_at,
                 output: plain(&self.output()),
                 warnings,
                 forecast: self.plan.as_ref().map(Plan::first_forecast),
-                changes,
+                changes: self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default(),
                 spent: None,
             },
             steps,
         }
+    }
+
+    /// How many agents were started, those of steps that were left out since among them.
+    fn agents(&self) -> usize {
+        let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step)).map(|step| &step.id);
+        let changes = self.plan.iter().flat_map(|plan| &plan.changes);
+        let is_gone = |id: &&String| self.workflow.steps.iter().all(|step| step.id != **id);
+        let before = changes.flat_map(|change| change.before()).filter(is_gone);
+        let ids: BTreeSet<&String> = by_agents.chain(before).collect();
+        let rows = ids.into_iter().flat_map(|id| self.state.rows_of(id));
+        rows.filter(|row| row.direct == 0).count()
     }
 
     /// Shows the progress of the steps.

@@ -149,8 +149,9 @@ impl Run<'_> {
                     let _ = write!(broken, "\n{line}\n  Why it failed: {why}{effects}");
                     failed.push(FailedStep { id: step.id.clone(), reason });
                 }
+                // Whole, so that the planner can keep it as it is.
                 _ => {
-                    let _ = write!(open, "\n{line}");
+                    let _ = write!(open, "\n- {}", serde_json::to_string(step).unwrap_or_default());
                 }
             }
         }
