@@ -15,8 +15,8 @@ pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
 pub use journal::{
-    calls, changes, control, dead, executions, inbox, instances, leases, outbox, questions, queues,
-    role_history, runs, sharing, spending, timeline, turns, usage,
+    calls, changes, control, dead, executions, inbox, instances, leases, outbox, questions, queues, runs,
+    sharing, spending, timeline, turns, usage,
 };
 pub use records::{
     access, files, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints,

@@ -4,8 +4,8 @@ use adjutant::domain::{Answer, ExecutionKind, QuestionKind, QuestionState, RunSt
 use adjutant::store::calls;
 use adjutant::store::executions::ExecutionRow;
 use adjutant::store::questions::{self, QuestionRow};
-use adjutant::store::role_history::{self, Took};
 use adjutant::store::runs::{self, PlanRow, RunRow};
+use adjutant::store::usage::role_history::{self, Took};
 
 use crate::calls::call;
 use crate::world::{World, execution};

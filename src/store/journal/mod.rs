@@ -11,7 +11,6 @@ pub mod leases;
 pub mod outbox;
 pub mod questions;
 pub mod queues;
-pub mod role_history;
 pub mod runs;
 pub mod sharing;
 pub mod spending;

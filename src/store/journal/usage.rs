@@ -1,5 +1,7 @@
 //! Usage in a period: tokens and costs of model calls, and skill calls.
 
+pub mod role_history;
+
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, PersonId};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::estimate::{Estimate, Range};
-use crate::store::role_history::Took;
+use crate::store::usage::role_history::Took;
 
 /// What agents took, by their role. A role whose agents have hardly worked isn't there.
 pub type History = BTreeMap<String, Past>;
