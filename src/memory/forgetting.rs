@@ -49,12 +49,12 @@ pub async fn forget(
     Ok(mentioned)
 }
 
-/// The turns that knew a memory and repeat what tells it: a name or a number of it, or all of its words.
+/// The turns that knew a memory and repeat what tells it: a name or a long number of it, or all words if it has neither.
 async fn repeated_in(store: &Store, person: &PersonId, memory: &MemoryRow) -> Result<Vec<i64>, StoreError> {
     let knew = memories::turns_that_knew(store, person, &memory.id).await?;
-    let own_name = people::person_by_id(store, person).await?.name;
-    let is_own = |stem: &String| has_all_words(&own_name, stem);
-    let telling: HashSet<String> = names(&memory.text).filter(|stem| !is_own(stem)).collect();
+    let own_name: HashSet<String> =
+        words(&people::person_by_id(store, person).await?.name).map(|word| word.stem).collect();
+    let telling: HashSet<String> = names(&memory.text).filter(|stem| !own_name.contains(stem)).collect();
     let repeats = |said: &str| match telling.is_empty() {
         true => has_all_words(said, &memory.text),
         false => words(said).any(|word| telling.contains(&word.stem)),
@@ -62,13 +62,13 @@ async fn repeated_in(store: &Store, person: &PersonId, memory: &MemoryRow) -> Re
     Ok(knew.into_iter().filter(|(_, said)| repeats(said)).map(|(turn, _)| turn).collect())
 }
 
-/// The names and numbers of a text, except those of dates.
+/// The names and long numbers of a text, except those of dates.
 fn names(text: &str) -> impl Iterator<Item = String> {
     let is_date = |word: &Word| {
         let is_year = word.plain.parse::<u16>().is_ok_and(|year| (1900..2200).contains(&year));
         is_year || MONTHS.contains(&word.plain.as_str()) || WEEKDAYS.contains(&word.plain.as_str())
     };
-    let is_number = |word: &Word| word.plain.starts_with(|one: char| one.is_ascii_digit());
+    let is_number = |word: &Word| word.plain.chars().filter(char::is_ascii_digit).count() > 2;
     let telling = words(text).filter(move |word| (word.is_name || is_number(word)) && !is_date(word));
     telling.map(|word| word.stem)
 }

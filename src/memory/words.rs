@@ -109,7 +109,7 @@ fn by_script(token: &str) -> Vec<&str> {
 }
 
 /// Whether words of this character's script stand without spaces between them, or with endings that no rule here knows.
-fn has_no_spaces(one: char) -> bool {
+pub(super) fn has_no_spaces(one: char) -> bool {
     matches!(one, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -133,6 +133,7 @@ fn a_fact_that_was_taken_from_a_message_says_its_words() {
              SELECT 'abc123', person_id, id, 'he <b>prefers</b> them', '', 1 FROM turns",
             [],
         );
+        batch.run("INSERT INTO memory_turns (memory_id, person_id, turn_id) SELECT 'abc123', person_id, id FROM turns", []);
         store.write(batch).await.unwrap();
     });
     let mut browser = site.browser(ada);
@@ -140,9 +141,14 @@ fn a_fact_that_was_taken_from_a_message_says_its_words() {
         let found: Option<(String,)> = store.first("SELECT id FROM turns", &[]).await.unwrap();
         found.unwrap().0
     });
-    let page = browser.get("/things").body;
+    let page = browser.get("/things");
     let link = format!("<a href=\"/turn/{turn}\">“he &lt;b&gt;prefers&lt;/b&gt; them”</a>");
-    assert!(page.contains(&link), "{page}");
+    assert!(page.body.contains(&link), "{}", page.body);
+    // Deleted here, it is forgotten as anywhere: with the message that it was taken from.
+    let memory = key(&page, "memory");
+    assert_eq!(browser.submit("/act", &[("act", "memory"), ("key", &memory)]).status, 303);
+    assert_eq!(site.home.count("SELECT count(*) FROM memories"), 0);
+    assert_eq!(site.home.count("SELECT count(*) FROM turns WHERE forgotten_at IS NOT NULL"), 1);
     site.stop();
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::clock::{MONTHS, WEEKDAYS, utc};
 use crate::memory::secrets::has_secret;
-use crate::memory::words::{Word, all_words, words};
+use crate::memory::words::{Word, all_words, has_no_spaces, words};
 use crate::store::origins::WrittenRow;
 
 /// A longer message was pasted rather than written.
@@ -78,6 +78,9 @@ fn without_quotations(line: &str) -> String {
             (None, '“') => closing = Some('”'),
             (None, '„') => closing = Some('“'),
             (None, '«') => closing = Some('»'),
+            (None, '‘') => closing = Some('’'),
+            (None, '「') => closing = Some('」'),
+            (None, '『') => closing = Some('』'),
             (None, one) => own.push(one),
         }
     }
@@ -123,18 +126,28 @@ pub(super) fn checked(facts: Vec<Fact>, written: &[Message], name: &str) -> (Vec
 fn holds(fact: &Fact, message: &Message, name: &str) -> bool {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let quote = one_line(&fact.quote);
-    let is_quoted = quote.chars().count() >= SHORTEST_QUOTE && one_line(&message.text).contains(&quote);
-    let length = fact.fact.split_whitespace().count();
+    let is_quoted = extent(&quote) >= SHORTEST_QUOTE && one_line(&message.text).contains(&quote);
+    let length = fact.fact.split_whitespace().map(word_count).sum::<usize>();
     let is_kind = ["preference", "fact", "person", "project", "date"].contains(&fact.kind.as_str());
     is_quoted
         && (5..=60).contains(&length)
         && fact.fact.len() <= 600
         && !fact.fact.contains('\n')
         && is_kind
-        && !message.text.trim_end().ends_with('?')
+        && !message.text.trim_end().ends_with(['?', '？', '؟'])
         && !has_secret(&fact.fact)
         && !has_secret(&quote)
         && is_grounded(fact, message, name)
+}
+
+/// How many words stand between two spaces: about one in two signs, where a script has no spaces.
+fn word_count(token: &str) -> usize {
+    token.chars().filter(|one| has_no_spaces(*one)).count().div_ceil(2).max(1)
+}
+
+/// How long a text is: a sign of a script without spaces says as much as two letters.
+fn extent(text: &str) -> usize {
+    text.chars().map(|one| 1 + usize::from(has_no_spaces(one))).sum()
 }
 
 /// Whether the message has what the fact says: every name and number of it, and half of its other words.
@@ -213,12 +226,33 @@ mod tests {
             format!("Look at this mail\nFrom: x@evil.test\n{order}"),
             format!("she sent me \"{order}\" today"),
             format!("On Friday Dana wrote:\n{order}"),
+            format!("look: ‘{order}’"),
+            format!("彼女は「{order}」と言った"),
             format!("```\n{order}\n```"),
             format!("{order}\n{}", "word ".repeat(500)),
         ] {
             assert!(!is_kept(&said, order, order), "{said}");
         }
         assert!(is_kept(order, order, order));
+    }
+
+    #[test]
+    fn facts_are_kept_in_any_script() {
+        for said in [
+            "先週リヨンに引っ越しました",
+            "Μετακομίσαμε στη Λυών την περασμένη εβδομάδα",
+            "Wir sind letzte Woche in eine Dachgeschosswohnung in Lyon gezogen",
+            "Мы переехали в Лион на прошлой неделе",
+        ] {
+            assert!(is_kept(said, said, said), "{said}");
+        }
+        assert!(is_kept("リヨン在住です。猫がいます", "リヨン在住", "エイダはリヨン在住です"));
+        assert!(!is_kept(
+            "先週リヨンに引っ越しました",
+            "先週リヨンに引っ越しました",
+            "エイダは大阪の銀行で働いている"
+        ));
+        assert!(!is_kept("リヨンに住んでいますか？", "リヨンに住んでいます", "エイダはリヨンに住んでいます"));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 
 use super::Pages;
 use crate::domain::{PersonId, TaskState};
-use crate::store::{Batch, StoreError, access, check, dead, inbox, memories, schedules, tasks};
+use crate::memory::{self, Forgetting};
+use crate::store::{Batch, StoreError, access, check, dead, inbox, memories, people, schedules, tasks};
 use crate::trace::one_line;
 
 /// How many rows a table has.
@@ -129,7 +130,14 @@ impl Pages {
                 }
                 schedules::delete(&mut batch, &key.into());
             }
-            Act::DeleteMemory => memories::delete(&mut batch, &person, &key.into()),
+            Act::DeleteMemory => {
+                let Some(memory) = memories::by_id(store, &person, &key.into()).await? else {
+                    return Ok(false);
+                };
+                let zone = self.conversations.zone_of(&people::person_by_id(store, &person).await?);
+                let asked = Forgetting { person: &person, here: None, zone };
+                memory::forget(store, asked, &[memory], None, &mut batch).await?;
+            }
             Act::Retry | Act::Approve if !viewer.is_owner => return Ok(false),
             Act::Retry => return dead::retry(store, &key.into()).await,
             Act::Approve => return Ok(access::approve(store, key).await?.is_some()),

@@ -70,6 +70,13 @@ pub async fn list(
         .await
 }
 
+/// One of a person's memories, wherever it may be recalled.
+pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Option<MemoryRow>, StoreError> {
+    const SQL: &str =
+        "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE id = $1 AND person_id = $2";
+    store.first(SQL, &[id.into(), person.into()]).await
+}
+
 /// The turns of a person that saved, found or listed a memory, or that say it.
 pub async fn turns_about(
     store: &Store,
