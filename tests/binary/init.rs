@@ -276,6 +276,7 @@ impl Fakes {
         for what in ["mail", "calendar", "contacts"] {
             terminal.answer(&format!("Connect a {what} account?"), "");
         }
+        terminal.answer("Remember such facts? y/n [n]", "y");
         terminal.expect("Written: ");
         assert_eq!(terminal.end(), Some(0));
     }
@@ -307,6 +308,9 @@ name = "fake"
 [assistant]
 owner = ["slack:U0ADA", "slack:U0BOB", "telegram:1000"]
 timezone = "Europe/Berlin"
+
+[memory]
+extract = true
 "#);
     for secret in [discord::TOKEN, slack::BOT_TOKEN, slack::APP_TOKEN, fakes.telegram.token(), WRONG] {
         assert!(!terminal.raw().contains(secret), "a secret was shown");
@@ -339,6 +343,7 @@ fn enter_at_every_question_changes_nothing() {
         "Connect a mail account?",
         "Connect a calendar account?",
         "Connect a contacts account?",
+        "Remember such facts? y/n [y]",
     ] {
         terminal.answer(question, "");
     }
@@ -432,6 +437,9 @@ Accounts. Without a mail account, mail is written to files; calendar and contact
 Connect a mail account? y/n [n]:
 Connect a calendar account? y/n [n]:
 Connect a contacts account? y/n [n]:
+
+Facts about people can be taken from what they write, by one short call of the model for ten messages.
+Remember such facts? y/n [n]: y
 
 Written: ~/config.toml
 

@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::terminal::Terminal;
 use super::{model, office};
 use crate::cli::{CliError, out};
-use crate::config::Kind;
+use crate::config::{BUILTIN, Kind};
 use crate::service;
 
 /// The ways to give a secret.
@@ -33,6 +33,10 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
     terminal.say("")?;
     ask_part(draft, terminal, &Part::Assistant, &mut timezone).await?;
     office::ask(draft, terminal).await?;
+    let provider = draft.at(&["model", "provider"]);
+    if !provider.is_empty() && provider != BUILTIN {
+        memory(draft, terminal)?;
+    }
     let Err(error) = draft.read() else { return Ok(()) };
     terminal.say(&format!("\nThe file has errors:\n{error}"))?;
     match terminal.yes("Write it anyway?", false)? {
@@ -123,6 +127,17 @@ fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGu
     }
     if ids.join(", ") != known {
         draft.set_owners(name, &ids);
+    }
+    Ok(())
+}
+
+/// Asks whether memory grows by itself.
+fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    terminal.say("\nFacts about people can be taken from what they write, by one short call of the model for ten messages.")?;
+    let is_on = draft.item(&["memory", "extract"]).and_then(|item| item.as_bool()) == Some(true);
+    let wanted = terminal.yes("Remember such facts?", is_on)?;
+    if wanted != is_on {
+        draft.set(&["memory"], "extract", wanted);
     }
     Ok(())
 }
