@@ -21,6 +21,8 @@ use adjutant_chat::{
 use adjutant_web::views::{Entry, Timeline, Viewer};
 use adjutant_web::{Backend, Unavailable, Web};
 use chrono_tz::Tz;
+use futures::future::try_join_all;
+use futures::try_join;
 
 use super::{LiveConfig, Service};
 use crate::conversation::Conversations;
@@ -33,6 +35,8 @@ use view::Sight;
 
 /// How many turns a page of a conversation has.
 const TURNS: i64 = 25;
+/// How many of them are read at once. Each is several reads, and the turns that run need the store's connections, too.
+const SIDE_BY_SIDE: usize = 2;
 /// How many messages outside of turns it has.
 const ALONE: i64 = 100;
 /// How many people an owner's list has.
@@ -135,18 +139,21 @@ impl Pages {
             None => i64::MAX,
         };
         let (mut entries, mut rows) = (Vec::new(), ROWS);
-        for (_, turn, began) in &found {
-            let Some(row) = turns::by_id(store, turn).await? else { continue };
-            let turn = sight.turn(&row, 0, rows).await?;
-            rows = rows.saturating_sub(turn.rows.len());
-            entries.push((*began, Entry::Turn(turn)));
+        for some in found.chunks(SIDE_BY_SIDE) {
+            let turns = try_join_all(some.iter().map(|(_, turn, _)| sight.turn_by_id(turn))).await?;
+            for ((_, _, began), turn) in some.iter().zip(turns) {
+                let Some(mut turn) = turn else { continue };
+                turn.hidden += turn.rows.len().saturating_sub(rows);
+                turn.rows.truncate(rows);
+                rows -= turn.rows.len();
+                entries.push((*began, Entry::Turn(turn)));
+            }
         }
-        for row in timeline::said_alone(store, person, from, to, ALONE).await? {
-            entries.push((row.received_at, Entry::Said(sight.said(row))));
-        }
-        for row in timeline::replies_alone(store, person, from, to, ALONE).await? {
-            entries.push((row.created_at, Entry::Said(sight.reply(row))));
-        }
+        let said = timeline::said_alone(store, person, from, to, ALONE);
+        let replies = timeline::replies_alone(store, person, from, to, ALONE);
+        let (said, replies) = try_join!(said, replies)?;
+        entries.extend(said.into_iter().map(|row| (row.received_at, Entry::Said(sight.said(row)))));
+        entries.extend(replies.into_iter().map(|row| (row.created_at, Entry::Said(sight.reply(row)))));
         entries.sort_by_key(|(at, _)| *at);
         Ok(Timeline {
             person: person.to_string(),

@@ -10,6 +10,7 @@ mod transcript;
 
 use std::collections::{BTreeMap, HashMap};
 
+use futures::try_join;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -169,11 +170,20 @@ struct ModelSpan {
 
 /// Reads a turn's trace; `with_calls` includes the requests to its models and their answers.
 pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Trace, StoreError> {
-    let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
+    let (conversation, rows, all_calls, emptied) = try_join!(
+        people::conversation_by_id(store, &turn.conversation_id),
+        executions::of_turn(store, &turn.id),
+        async {
+            match with_calls {
+                true => crate::store::calls::of_turn(store, &turn.id).await,
+                false => crate::store::calls::taken_in(store, &turn.id).await,
+            }
+        },
+        retention::emptied(store, &turn.id)
+    )?;
     let user = user(store, &conversation, &turn.person_id).await?;
-    let rows = executions::of_turn(store, &turn.id).await?;
     let mut calls_of: HashMap<ExecutionId, Vec<CallRow>> = HashMap::new();
-    for call in crate::store::calls::of_turn(store, &turn.id).await? {
+    for call in all_calls {
         calls_of.entry(call.execution_id.clone()).or_default().push(call);
     }
     let now = turn.ended_at.unwrap_or_else(|| store.now());
@@ -192,7 +202,7 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
         executions.push(execution);
     }
     let mut whole = whole(turn, conversation, user, now, &executions);
-    let (texts, trace) = retention::emptied(store, &turn.id).await?;
+    let (texts, trace) = emptied;
     let emptied = [("texts", texts), ("trace", trace)];
     whole.emptied = emptied.into_iter().filter_map(|(what, at)| Some((what, rfc3339(at?)))).collect();
     Ok(Trace { turn: whole, executions })

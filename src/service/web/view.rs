@@ -4,13 +4,16 @@ use adjutant_chat::Choice;
 use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
 use chrono::{Datelike, TimeDelta};
 use chrono_tz::Tz;
+use futures::try_join;
 use serde_json::Value;
 
+use super::ROWS;
+
 use crate::clock::{rfc3339, utc};
-use crate::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnStatus};
+use crate::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
 use crate::model::Usage;
 use crate::store::timeline::{self, ReplyRow, SaidRow};
-use crate::store::turns::TurnRow;
+use crate::store::turns::{self, TurnRow};
 use crate::store::{Store, StoreError};
 use crate::trace::{self, Execution, cost, count, duration, one_line};
 use crate::wording::plans::CHANGE_BUTTON as CHANGE;
@@ -89,13 +92,24 @@ impl Sight<'_> {
         }
     }
 
+    /// A turn with the first rows of its tree; none if it is gone.
+    pub(super) async fn turn_by_id(&self, turn: &TurnId) -> Result<Option<Turn>, StoreError> {
+        match turns::by_id(self.store, turn).await? {
+            Some(row) => self.turn(&row, 0, ROWS).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// A turn with at most this many rows of its tree, after the first ones.
     pub(super) async fn turn(&self, row: &TurnRow, skip: usize, most: usize) -> Result<Turn, StoreError> {
-        let trace = trace::load(self.store, row, false).await?;
+        let (trace, asked, replies, can_repeat) = try_join!(
+            trace::load(self.store, row, false),
+            timeline::said_in(self.store, &row.id),
+            timeline::replies_in(self.store, &row.id),
+            self.can_repeat(row)
+        )?;
         let shown: Vec<Row> =
             trace.executions.iter().skip(skip).take(most).map(|one| tree_row(one, row.started_at)).collect();
-        let asked = timeline::said_in(self.store, &row.id).await?;
-        let replies = timeline::replies_in(self.store, &row.id).await?;
         let whole = &trace.turn;
         let mut figures = Vec::new();
         for (many, one, more) in
@@ -112,7 +126,7 @@ impl Sight<'_> {
             badge: turn_badge(row.status),
             person: row.person_id.to_string(),
             is_open: row.ended_at.is_none(),
-            can_repeat: self.can_repeat(row).await?,
+            can_repeat,
             lasted: whole.duration_ms,
             asked: asked.into_iter().map(|row| self.said(row)).collect(),
             hidden: trace.executions.len().saturating_sub(skip + shown.len()),

@@ -142,6 +142,18 @@ pub async fn tools_of_execution(
         .await
 }
 
+/// What the model calls of a turn took, without what was asked and answered.
+pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
+    store
+        .all(
+            "SELECT c.execution_id, c.n, c.prefix, '' AS opening, '' AS text, c.model, c.error, c.prompt_tokens, \
+             c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
+             JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
+            &[turn.into()],
+        )
+        .await
+}
+
 /// All model calls of a turn.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     store
