@@ -22,6 +22,7 @@ mod loading;
 mod logs;
 mod maintenance;
 mod mcp;
+mod mcp_conformance;
 mod memory;
 mod metrics;
 mod notify;
