@@ -6,7 +6,7 @@ use std::time::Duration;
 use genai::adapter::AdapterKind;
 
 use super::Secret;
-use super::read::{Reading, Section, address, amount, span, text};
+use super::read::{Reading, Section, address, amount, flag, span, text};
 use super::secret::secret;
 use crate::document::Node;
 use crate::suggest::nearest;
@@ -50,6 +50,8 @@ pub struct Endpoint {
     pub timeout: Duration,
     /// What it costs, if the provider doesn't report it.
     pub price: Option<Price>,
+    /// Whether it looks at pictures; none: what is known of the provider.
+    pub pictures: Option<bool>,
 }
 
 /// US dollars per million tokens.
@@ -72,6 +74,7 @@ impl Default for Endpoint {
             base_url: None,
             timeout: Duration::from_mins(1),
             price: None,
+            pictures: None,
         }
     }
 }
@@ -114,21 +117,31 @@ impl Endpoint {
         let is_known = provider.is_some() || !section.has("provider");
         it.provider = provider.unwrap_or(it.provider);
         it.price = it.price.filter(|_| !section.has("name"));
+        it.pictures = it.pictures.filter(|_| !section.has("name"));
         section.set("name", &mut it.name, text);
         it.api_key = section.get("api_key", secret).or(it.api_key);
         it.base_url = section.get("base_url", base_url).or(it.base_url);
         section.set("timeout", &mut it.timeout, span);
         it.price = section.section("price", Price::read).or(it.price);
+        it.pictures = section.get("pictures", flag).or(it.pictures);
         if is_known && section.is_whole() {
             it.check(section, is_filled);
         }
         it
     }
 
+    /// Whether the model looks at pictures. Of providers that have models of all kinds, and of other servers, only the
+    /// configuration knows it.
+    pub fn takes_pictures(&self) -> bool {
+        let known =
+            matches!(self.provider.as_str(), "anthropic" | "gemini" | "openai") && self.base_url.is_none();
+        self.pictures.unwrap_or(known)
+    }
+
     /// Checks the keys that depend on each other.
     fn check(&self, section: &Section<'_>, is_filled: bool) {
         if self.provider == BUILTIN {
-            for key in ["name", "api_key", "base_url", "price"] {
+            for key in ["name", "api_key", "base_url", "price", "pictures"] {
                 if section.has(key) {
                     let problem =
                         "the built-in planner doesn't use it; set `provider`, such as provider = \"openai\"";

@@ -45,18 +45,18 @@ pub async fn opening(
     turn: &TurnRow,
     vectors: Option<&Vectors>,
     fade: Option<Duration>,
+    sees: bool,
 ) -> Result<FirstMessages, StoreError> {
     let said = turn.text.as_str();
     let asker =
         Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
-    let (mut text, mut tasks, mut schedules, found, past, outside, sent) = futures::try_join!(
+    let (mut text, mut tasks, mut schedules, found, past, outside) = futures::try_join!(
         head(scope),
         tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS + 1),
         schedules::of_person(&scope.store, &scope.person.id),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
         history::window(&scope.store, &scope.conversation),
-        taints::of_person(&scope.store, &scope.person.id),
-        files::of_turn(&scope.store, &turn.id),
+        taints::of_person(&scope.store, &scope.person.id, &turn.id),
     )?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
@@ -100,8 +100,12 @@ pub async fn opening(
         let text = if said.taint.is_clean() { said.text } else { marked(scope, &said.taint, &said.text) };
         messages.push(Message::new(said.role, text));
     }
-    let sent = files::shown(scope, &sent);
-    messages.extend(sent.iter().map(|sent| Message::new(Role::User, sent.text.as_str())));
+    let sent = match outside.iter().any(|(domain, _)| domain == "files") {
+        true => files::of_turn(&scope.store, &turn.id).await?,
+        false => Vec::new(),
+    };
+    let sent = files::shown(scope, &sent, sees);
+    messages.extend(sent.iter().map(|sent| sent.message.clone()));
     let is_own = turn.text_taint.is_clean();
     let said = if is_own { said.to_owned() } else { marked(scope, &turn.text_taint, said) };
     messages.push(Message::new(Role::User, said));

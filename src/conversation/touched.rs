@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::store::executions::{self, PastCall};
-use crate::store::files;
 use crate::store::people::Conversation;
 use crate::store::turns::PastTurn;
 use crate::store::{Store, StoreError};
@@ -42,9 +41,6 @@ impl Touched {
     ) -> Result<Self, StoreError> {
         let mut touched = Self::default();
         let Some(oldest) = turns.last() else { return Ok(touched) };
-        for (seq, id, name) in files::since(store, &conversation.id, oldest.seq).await? {
-            touched.turns.entry(seq).or_default().push(format!("file {id} “{name}”"));
-        }
         let calls = executions::calls_since(store, &conversation.id, oldest.seq).await?;
         // Where others read along, what was found may be for one person alone.
         let reasons: &[Reason] = match conversation.shared {
@@ -129,6 +125,8 @@ fn line(skill: &str, thing: &Value) -> Option<String> {
     let kind = match domain {
         "calendar" => "event",
         "contacts" => "contact",
+        "files" => "file",
+        "email" if verb == "attachment" => "file",
         "email" => "mail",
         "tasks" => "task",
         domain => domain,

@@ -181,7 +181,8 @@ impl Conversations {
 
     async fn opening(&self, scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, StoreError> {
         let services = &self.orchestrator.agents.executor.services;
-        context::opening(scope, turn, services.vectors.as_deref(), services.fade).await
+        let sees = self.orchestrator.model.takes_pictures();
+        context::opening(scope, turn, services.vectors.as_deref(), services.fade, sees).await
     }
 
     async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {

@@ -100,8 +100,9 @@ impl Lanes {
     async fn keep_files(&self, row: &InboxRow, fetched: &[FileRow]) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         files::fetched(&mut batch, row, fetched);
-        let sentence = wording::files::not_read(fetched, MOST_MEGABYTES);
-        let has_more = fetched.iter().any(|file| file.problem.is_none() && file.kind != FileKind::Other);
+        let sees = self.conversations.orchestrator.model.takes_pictures();
+        let sentence = wording::files::not_read(fetched, MOST_MEGABYTES, sees);
+        let has_more = fetched.iter().any(|file| file.content.is_some() || (sees && file.is_picture()));
         let Some(sentence) = sentence else {
             return self.conversations.store.write(batch).await.map(drop);
         };

@@ -12,6 +12,7 @@ pub mod files;
 pub mod governor;
 pub mod intake;
 pub mod lanes;
+mod long;
 pub mod maintenance;
 pub mod outbox;
 pub mod pace;

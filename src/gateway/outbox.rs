@@ -17,6 +17,7 @@ use adjutant_chat::{Address, Backoff, ChatPort, Delivery, Inbound, Outbound, Rec
 use tracing::{Instrument, Span};
 
 use super::governor::Governor;
+use super::long;
 use super::progress::ProgressDisplay;
 use super::sharing::Sharing;
 use super::speech::Speaking;
@@ -187,6 +188,14 @@ impl Delivering {
         if let Some(turn) = &row.turn_id {
             let shown = self.progress.end(turn).await;
             row.progress_receipt = shown.or(row.progress_receipt);
+        }
+        // What is unclear was sent as it is; a row whose file was refused has an empty one.
+        if row.state != OutboxState::Unknown
+            && row.file.is_none()
+            && let Some((text, file)) = long::as_file(&**port, &row.outbound())
+        {
+            outbox::become_file(&self.store, &row, &text, &file).await?;
+            return Ok(Step::More);
         }
         if is_voice_part(&row, port) && row.speech.as_deref() == Some("") {
             self.speak(conversation, &row).await?;

@@ -47,4 +47,8 @@ impl Model for Counted {
     fn price(&self) -> Option<Price> {
         self.model.price()
     }
+
+    fn takes_pictures(&self) -> bool {
+        self.model.takes_pictures()
+    }
 }

@@ -16,6 +16,8 @@ use price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::domain::FileId;
+
 /// Whether the built-in planner gave an answer with this model's name.
 pub fn is_builtin(model: &str) -> bool {
     model == builtin::NAME
@@ -30,6 +32,11 @@ pub trait Model: Send + Sync {
     /// The price of a call, if known; the highest if several models may answer.
     fn price(&self) -> Option<Price> {
         None
+    }
+
+    /// Whether it looks at pictures.
+    fn takes_pictures(&self) -> bool {
+        false
     }
 }
 
@@ -63,12 +70,27 @@ pub struct Message {
     /// The call that a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// The pictures of a person's message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Picture>,
+}
+
+/// A picture that a person sent. The journal keeps what it is, not what it shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// The file.
+    pub file: FileId,
+    /// Its type, such as `image/png`.
+    pub media_type: String,
+    /// Its content in base64, once it is loaded for a call; none if it isn't there any more.
+    #[serde(skip)]
+    pub content: Option<Arc<str>>,
 }
 
 impl Message {
     /// A message of plain text.
     pub fn new(role: Role, text: impl Into<String>) -> Self {
-        Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None }
+        Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None, pictures: Vec::new() }
     }
 
     /// The result of a tool call.

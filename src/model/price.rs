@@ -12,13 +12,16 @@ pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
+/// How many tokens a picture counts as, about.
+const PICTURE: usize = 1_600;
+
 /// The most that a call may use: the request, and a long answer.
 pub fn estimate(request: &Request) -> Usage {
     let calls = |call: &super::ToolCall| tokens(&call.name) + tokens(&call.arguments);
-    let said = request
-        .messages
-        .iter()
-        .map(|message| tokens(&message.text) + message.tool_calls.iter().map(calls).sum::<usize>());
+    let said = request.messages.iter().map(|message| {
+        let pictures = message.pictures.len() * PICTURE;
+        tokens(&message.text) + message.tool_calls.iter().map(calls).sum::<usize>() + pictures
+    });
     let tools = request
         .tools
         .iter()

@@ -38,6 +38,8 @@ pub struct ProviderConfig {
     pub timeout: Duration,
     /// The price, used where the provider reports no cost.
     pub price: Option<Price>,
+    /// Whether the model looks at pictures.
+    pub pictures: bool,
 }
 
 impl std::fmt::Debug for ProviderConfig {
@@ -49,6 +51,7 @@ impl std::fmt::Debug for ProviderConfig {
             .field("base_url", &self.base_url)
             .field("timeout", &self.timeout)
             .field("price", &self.price)
+            .field("pictures", &self.pictures)
             .finish()
     }
 }
@@ -111,6 +114,7 @@ pub struct Provider {
     key: String,
     timeout: Duration,
     price: SharedPrice,
+    pictures: bool,
 }
 
 impl Provider {
@@ -147,10 +151,10 @@ impl Provider {
             .append_provider_config(kind, target)
             .build()
             .map_err(|error| failure::of_library(&error, &key))?;
-        let ProviderConfig { name, timeout, price, .. } = config;
+        let ProviderConfig { name, timeout, price, pictures, .. } = config;
         let shared = SharedPrice::default();
         shared.set(price);
-        Ok(Self { client, kind, name, key, timeout, price: shared })
+        Ok(Self { client, kind, name, key, timeout, price: shared, pictures })
     }
 
     /// Its price, which may be changed.
@@ -162,7 +166,7 @@ impl Provider {
         let frames = Arc::new(Frames::default());
         let options = self.options(request, Arc::clone(&frames));
         let model = genai::ModelIden::new(self.kind, self.name.as_str());
-        let chat = wire::chat(request, self.kind);
+        let chat = wire::chat(request, self.kind, self.pictures);
         let failed = |error| failure::of_library(&error, &self.key);
         let mut stream =
             self.client.exec_chat_stream(model, chat, Some(&options)).await.map_err(failed)?.stream;
@@ -211,7 +215,7 @@ impl Provider {
         if self.kind == AdapterKind::OpenRouter {
             let mut extra = json!({"usage": {"include": true}});
             if self.name.starts_with("anthropic/") {
-                extra["messages"] = wire::openrouter_messages(request);
+                extra["messages"] = wire::openrouter_messages(request, self.pictures);
             }
             options.extra_body = Some(extra);
         }
@@ -233,6 +237,10 @@ impl Model for Provider {
 
     fn price(&self) -> Option<Price> {
         self.price.get()
+    }
+
+    fn takes_pictures(&self) -> bool {
+        self.pictures
     }
 }
 

@@ -61,6 +61,10 @@ impl Model for Resilient {
     fn price(&self) -> Option<Price> {
         self.models.iter().filter_map(|(_, model)| model.price()).reduce(Price::dearest)
     }
+
+    fn takes_pictures(&self) -> bool {
+        self.models.first().is_some_and(|(_, model)| model.takes_pictures())
+    }
 }
 
 /// Asks one model until it answers or retrying is of no use. An error comes with the number of tries.

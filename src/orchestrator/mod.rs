@@ -11,6 +11,7 @@
 //! - If the model answers in text while agents are open, their results are collected first, so that none is lost.
 
 mod direct;
+mod pictures;
 mod prompt;
 mod receipts;
 mod round;
@@ -89,6 +90,8 @@ struct Run<'a> {
     orchestrator: &'a Orchestrator,
     scope: &'a Scope,
     registry: Arc<Registry>,
+    /// The skills that the person is told of.
+    listed: Arc<Registry>,
     roles: Arc<RoleSet>,
     /// What the person may use in this place.
     offered: BTreeMap<String, Effects>,
@@ -173,7 +176,8 @@ impl Orchestrator {
         opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
-        let prefix = self.prefix(&registry, &roles).await;
+        let listed = self.agents.executor.listed(scope, &registry).await?;
+        let prefix = self.prefix(&listed, &roles).await;
         // A turn without agents may still have made model calls.
         let before = match is_new {
             true => None,
@@ -194,6 +198,7 @@ impl Orchestrator {
             scope,
             offered: self.agents.executor.offered(scope, &registry).await?,
             registry,
+            listed,
             roles,
             root: root.clone(),
             dialogue,
@@ -260,7 +265,8 @@ impl Run<'_> {
     /// One model call, and the dispatches in its answer.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
-        let request = self.dialogue.request();
+        let mut request = self.dialogue.request();
+        pictures::load(&mut request, &self.orchestrator.agents.executor.services.files).await;
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
         let reservation = match self.scope.reserve(&self.root, wanted, false).await {
             Ok(reservation) => reservation,

@@ -54,7 +54,13 @@ impl Run<'_> {
     /// What tool calls can name.
     pub(super) fn known(&self) -> Known<'_> {
         let limits = &self.scope.budget.limits;
-        Known { registry: &self.registry, roles: &self.roles, offered: &self.offered, limits }
+        Known {
+            registry: &self.registry,
+            listed: &self.listed,
+            roles: &self.roles,
+            offered: &self.offered,
+            limits,
+        }
     }
 
     /// Runs the round's agents and answers its tool calls.

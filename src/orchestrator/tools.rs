@@ -94,6 +94,8 @@ struct GetResults {
 pub struct Known<'a> {
     /// The skills.
     pub registry: &'a Registry,
+    /// Those that the person is told of.
+    pub listed: &'a Registry,
     /// The roles.
     pub roles: &'a RoleSet,
     /// What the person may use in this place.
@@ -122,7 +124,6 @@ struct Dispatch {
 
 /// Reads one tool call.
 pub fn read(known: Known<'_>, name: &str, arguments: &str) -> ToolUse {
-    let registry = known.registry;
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     match name {
         "dispatch_agent" => match serde_json::from_str(arguments).map_err(|error| error.to_string()) {
@@ -142,7 +143,7 @@ pub fn read(known: Known<'_>, name: &str, arguments: &str) -> ToolUse {
             }
         },
         "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
-            Ok(wanted) => ToolUse::Text(get_skill(registry, &wanted)),
+            Ok(wanted) => ToolUse::Text(get_skill(known.listed, &wanted)),
             Err(reason) => ToolUse::Text(error(&format!(
                 "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {reason}"
             ))),
@@ -225,7 +226,7 @@ fn with_role(
     role: &str,
     asked: Option<Vec<String>>,
 ) -> Result<AgentTask, String> {
-    let Known { roles, offered, limits, registry } = known;
+    let Known { roles, offered, limits, registry, .. } = known;
     let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
     if let Some(name) = asked.iter().flatten().find(runs_workflow) {
         return Err(format!("{} and without a role", by_itself(name)));

@@ -138,6 +138,7 @@ fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
         base_url: endpoint.base_url.clone(),
         timeout: endpoint.timeout,
         price: price_of(endpoint),
+        pictures: endpoint.takes_pictures(),
     }
 }
 

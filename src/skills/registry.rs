@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,8 @@ pub struct Registry {
     by_name: HashMap<String, Arc<Skill>>,
     unavailable: Vec<Arc<Skill>>,
     catalogue: String,
+    /// What those see of it who aren't owners, once somebody asks.
+    others: OnceLock<Arc<Self>>,
 }
 
 impl Registry {
@@ -33,7 +35,21 @@ impl Registry {
         let skills = domains.iter().flat_map(|domain| &domain.skills);
         let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
         let catalogue = catalogue(&domains);
-        Self { domains, by_name, unavailable, catalogue }
+        Self { domains, by_name, unavailable, catalogue, others: OnceLock::new() }
+    }
+
+    /// The skills without those that work with an owner's keys or logins.
+    pub fn for_others(&self) -> Arc<Self> {
+        let without = |domain: &Domain| {
+            let skills = domain.skills.iter().filter(|skill| !skill.is_owners()).cloned().collect();
+            Domain { skills, ..domain.clone() }
+        };
+        self.others.get_or_init(|| Arc::new(Self::new(self.domains.iter().map(without).collect()))).clone()
+    }
+
+    /// Whether it has skills that work with an owner's keys or logins.
+    pub fn has_owners_skills(&self) -> bool {
+        self.by_name.values().any(|skill| skill.is_owners())
     }
 
     /// The skills that were read and can't work here. Nobody is offered them.

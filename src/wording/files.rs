@@ -44,16 +44,26 @@ pub fn why(problem: FileProblem, most: u64) -> String {
 }
 
 /// Says which files can't be read, and what to do.
-pub fn not_read(files: &[FileRow], most: u64) -> Option<String> {
-    let lines: Vec<String> = files.iter().filter_map(|file| line(file, most)).collect();
+pub fn not_read(files: &[FileRow], most: u64, sees: bool) -> Option<String> {
+    let lines: Vec<String> = files.iter().filter_map(|file| line(file, most, sees)).collect();
     if lines.is_empty() { None } else { Some(lines.join("\n")) }
 }
 
-fn line(file: &FileRow, most: u64) -> Option<String> {
+fn line(file: &FileRow, most: u64, sees: bool) -> Option<String> {
     let name = &file.name;
     let Some(problem) = file.problem else {
-        return (file.kind == FileKind::Other)
-            .then(|| format!("I can't look into “{name}”, but I've kept it and can send it on."));
+        return match file.kind {
+            FileKind::Other => {
+                Some(format!("I can't look into “{name}”, but I've kept it and can send it on."))
+            }
+            FileKind::Picture if !sees => Some(format!(
+                "My language model doesn't look at pictures. I've kept “{name}” and can send it on."
+            )),
+            FileKind::Picture if !file.is_picture() => Some(format!(
+                "“{name}” is too big to look at: 5 MB at most. I've kept it and can send it on."
+            )),
+            FileKind::Picture | FileKind::Text | FileKind::Pdf => None,
+        };
     };
     let why = why(problem, most);
     Some(match problem {
@@ -72,6 +82,12 @@ fn line(file: &FileRow, most: u64) -> Option<String> {
 /// Says that files beside a command or an answer aren't taken.
 pub const NOT_HERE: &str =
     "I don't take files with a command or an answer to a question. Please send them with a message.";
+
+/// The beginning of an answer that is sent as a file, with its receipts.
+pub fn whole_in_file(beginning: &str, receipts: &str) -> String {
+    let under = if receipts.is_empty() { String::new() } else { format!("\n\n{receipts}") };
+    format!("{beginning}\n\n… The whole answer is in the file.{under}")
+}
 
 #[cfg(test)]
 mod tests {

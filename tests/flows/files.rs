@@ -226,3 +226,28 @@ async fn the_planner_reads_what_was_sent_too() {
     app.sees("I don't take files with a command").await;
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn a_picture_is_shown_to_models_that_look_at_pictures_and_others_say_so() {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a cat";
+    let app = scripted(answers()).await;
+    let told = app.gets("", "cat.png", Ok(PNG.to_vec())).await.text;
+    assert_eq!(told, "My language model doesn't look at pictures. I've kept “cat.png” and can send it on.");
+    app.gets("who is this?", "dog.png", Ok(PNG.to_vec())).await;
+    assert!(app.last_seen().concat().contains("It can't be shown to you."), "{:?}", app.last_seen());
+    app.ends_well().await;
+    let app = scripted(answers().seeing()).await;
+    assert_eq!(app.gets("", "cat.png", Ok(PNG.to_vec())).await.text, "Noted.");
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let shown = &request.messages[2];
+    let picture = &shown.pictures[0];
+    assert_eq!((shown.pictures.len(), picture.media_type.as_str()), (1, "image/png"));
+    assert_eq!(picture.content.as_deref(), Some("iVBORw0KGgogYSBjYXQ="));
+    assert!(shown.text.contains("(the file “cat.png” that ada sent)"), "{}", shown.text);
+    let kept = "SELECT count(*) FROM calls WHERE opening LIKE '%pictures%' AND opening NOT LIKE '%iVBOR%'";
+    assert_eq!(app.store().count(kept, &[]).await.unwrap(), 1, "the journal keeps its name alone");
+    app.says("ada", "and now?").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(request.messages.iter().all(|message| message.pictures.is_empty()), "once is enough");
+    app.ends_well().await;
+}

@@ -602,7 +602,7 @@ async fn a_message_that_waits_can_be_changed() {
     town.has_happened("taken", 7).await;
     gate.open();
     town.sees("You said: first").await;
-    town.sees("You said: second\n\n[file list.txt]\nmilk").await;
+    town.sees("You said: second").await;
     // The first was taken before it was changed; a later change is told once, an unchanged text never.
     town.sees("I had already read that message").await;
     for (event, new) in [("1", "again"), (event.as_str(), "second"), (event.as_str(), "third")] {
@@ -669,6 +669,27 @@ async fn an_account_on_a_server_is_its_owners_alone() {
 }
 
 #[tokio::test]
+async fn only_owners_are_told_of_what_works_with_their_keys() {
+    let world = crate::mcp::World::new().await;
+    let script = Scripted::new().orchestrator(|request| {
+        let listed = request.messages[0].text.contains("\nnotes: ");
+        let all = request.messages[0].text.contains("\ntasks: ");
+        text(format!("{} {all}", if listed { "known" } else { "hidden" }))
+    });
+    let town = town(script, |config| {
+        let owner = config.assistant.owner.clone();
+        *config = world.config("");
+        config.assistant.owner = owner;
+    })
+    .await;
+    town.writes_in("room", "carol", "what can you do?");
+    town.sees("hidden true").await;
+    town.writes("ada", "what can you do?");
+    town.sees("known true").await;
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn an_mcp_server_is_its_owners_alone() {
     let world = crate::mcp::World::new().await;
     let script = Scripted::new().orchestrator(move |request| match has_results(request) {
@@ -721,6 +742,36 @@ async fn an_output_that_is_too_long_for_a_chat_is_a_file() {
     assert_eq!((texts.concat(), &same), (answer.clone(), &answer), "where there are no files it is said");
     let (texts, same) = run_with(Files::NotAllowed, &long).await;
     assert_eq!((texts.concat(), &same), (format!("{report}{long}"), &answer), "and where none is allowed");
+}
+
+/// What a person reads of a model's answer, message by message.
+async fn answered_with(files: Files, said: &str) -> Vec<String> {
+    let answer = said.to_owned();
+    let town = town(Scripted::new().orchestrator(move |_| text(answer.clone())), |_| {}).await;
+    *town.phone.files.lock().unwrap() = files;
+    town.writes("ada", "tell me everything");
+    town.sees("THE END").await;
+    tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();
+    let texts = town.texts();
+    town.ends_well().await;
+    texts
+}
+
+#[tokio::test]
+async fn an_answer_of_many_messages_is_a_file_behind_its_beginning() {
+    let long = format!("# Everything\n\nIt begins.\n\n{}\n\nTHE END", "a word ".repeat(200));
+    let texts = answered_with(Files::Taken, &long).await;
+    let said = "# Everything\n\nIt begins.\n\n… The whole answer is in the file.".to_owned();
+    assert_eq!(texts, [said.clone(), format!("FILE answer.md\n{long}")]);
+    assert_eq!(
+        answered_with(Files::Unknown, &long).await.concat(),
+        long,
+        "where there are no files it is said"
+    );
+    let refused = answered_with(Files::NotAllowed, &long).await;
+    assert_eq!(refused.concat(), format!("{said}{long}"), "and where none is allowed");
+    let short = format!("{}THE END", "a word ".repeat(110));
+    assert_eq!(answered_with(Files::Taken, &short).await.concat(), short, "four messages are read");
 }
 
 #[tokio::test]

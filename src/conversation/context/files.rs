@@ -3,6 +3,7 @@
 use crate::domain::{FileKind, Taint, TurnId};
 use crate::files::MOST_MEGABYTES;
 use crate::journal::{Scope, untrusted};
+use crate::model::{Message, Picture, Role};
 use crate::store::files::{self, FileRow};
 use crate::store::{Store, StoreError};
 use crate::wording;
@@ -12,7 +13,7 @@ const SHOWN: usize = 16_000;
 
 /// What the model is told of the files.
 pub(super) struct Shown {
-    pub text: String,
+    pub message: Message,
     pub taint: Taint,
 }
 
@@ -22,17 +23,21 @@ pub(super) async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>
 }
 
 /// The files, each in a block of its own, whose names and texts others wrote; none if there are none.
-pub(super) fn shown(scope: &Scope, files: &[FileRow]) -> Option<Shown> {
+pub(super) fn shown(scope: &Scope, files: &[FileRow], sees: bool) -> Option<Shown> {
     if files.is_empty() {
         return None;
     }
     let readable = files.iter().filter(|file| file.content.is_some()).count();
     let share = SHOWN / readable.max(1);
-    let mut shown = Shown { text: intro(files), taint: Taint::default() };
+    let mut shown = Shown { message: Message::new(Role::User, intro(files)), taint: Taint::default() };
     for file in files {
         let taint = Taint::by(&file.source);
-        shown.text.push('\n');
-        shown.text.push_str(&untrusted::block(&scope.turn, &taint.label(), &content(file, share)));
+        let block = untrusted::block(&scope.turn, &taint.label(), &content(file, share, sees));
+        shown.message.text.push_str(&format!("\n{block}"));
+        if sees && file.is_picture() {
+            let (file, media_type) = (file.id.clone(), file.media_type.clone());
+            shown.message.pictures.push(Picture { file, media_type, content: None });
+        }
         shown.taint.add(&taint);
     }
     Some(shown)
@@ -51,7 +56,7 @@ fn intro(files: &[FileRow]) -> String {
     text
 }
 
-fn content(file: &FileRow, share: usize) -> String {
+fn content(file: &FileRow, share: usize, sees: bool) -> String {
     let head = format!("{} [file {}]: {}", file.name, file.id, wording::files::about(file));
     match (&file.content, file.problem) {
         (Some(text), _) if text.len() > share => {
@@ -62,7 +67,8 @@ fn content(file: &FileRow, share: usize) -> String {
         (None, Some(problem)) => {
             format!("{head}\nIt can't be read: {}", wording::files::why(problem, MOST_MEGABYTES))
         }
-        (None, None) if file.kind == FileKind::Picture => format!("{head}\nIt can't be seen by this model."),
+        (None, None) if sees && file.is_picture() => format!("{head}\nYou see it with this message."),
+        (None, None) if file.kind == FileKind::Picture => format!("{head}\nIt can't be shown to you."),
         (None, None) => format!("{head}\nIt can't be read."),
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::clock::FixedClock;
 use crate::model::resilience::Resilient;
-use crate::model::{Message, Role, SharedModel, Tool, ToolCall, Usage};
+use crate::model::{Message, Picture, Role, SharedModel, Tool, ToolCall, Usage};
 
 const KEY: &str = "sk-secret-0123456789";
 
@@ -16,6 +16,7 @@ fn config(provider: &str, fake: &FakeModel) -> ProviderConfig {
         base_url: Some(fake.base_url()),
         timeout: Duration::from_secs(20),
         price: None,
+        pictures: true,
     }
 }
 
@@ -473,4 +474,29 @@ async fn a_plain_request_carries_no_tools() {
     let request = Request { tools: Vec::new(), ..ask() };
     let (result, body) = answer_to(&request, "openai", Reply::text("a summary")).await;
     assert_eq!((result.unwrap().text.as_str(), body.get("tools")), ("a summary", None));
+}
+
+#[tokio::test]
+async fn pictures_go_to_models_that_look_at_them_and_others_are_told() {
+    let mut request = ask();
+    let content = Some("iVBORw0KGgo=".into());
+    let picture = Picture { file: "f1".into(), media_type: "image/png".into(), content };
+    request.messages[2].pictures = vec![picture.clone(), Picture { content: None, ..picture }];
+    for (provider, name) in
+        [("openai", "gpt-test"), ("openrouter", "anthropic/claude-test"), ("anthropic", "claude-test")]
+    {
+        for pictures in [true, false] {
+            let fake = FakeModel::start(|_| Reply::text("A cat."));
+            let config = ProviderConfig { name: name.into(), pictures, ..config(provider, &fake) };
+            // Another protocol's answer isn't read; the request counts.
+            let _ = Provider::new(config).unwrap().call(&request).await;
+            let body = fake.received()[0].body.to_string();
+            let unseen = if pictures { 1 } else { 2 };
+            assert_eq!(body.contains("iVBORw0KGgo="), pictures, "{provider}: {body}");
+            assert!(
+                body.contains(&format!("hello\\n({unseen} of the pictures can't be shown to you)")),
+                "{body}"
+            );
+        }
+    }
 }

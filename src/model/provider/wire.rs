@@ -1,8 +1,10 @@
 //! Our request in the library's words, so that no provider refuses what another one answered.
 
+use std::sync::Arc;
+
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    CacheControl, ChatMessage, ChatRequest, ContentPart, MessageContent, Tool as LibTool,
+    Binary, CacheControl, ChatMessage, ChatRequest, ContentPart, MessageContent, Tool as LibTool,
     ToolCall as LibCall, ToolResponse,
 };
 use serde_json::{Value, json};
@@ -35,13 +37,13 @@ fn is_gemini(kind: AdapterKind) -> bool {
 }
 
 /// The request, with the cache breakpoint after its message 0.
-pub(super) fn chat(request: &Request, kind: AdapterKind) -> ChatRequest {
+pub(super) fn chat(request: &Request, kind: AdapterKind, sees: bool) -> ChatRequest {
     let mut messages: Vec<ChatMessage> = Vec::with_capacity(request.messages.len());
     let mut results: Vec<ToolResponse> = Vec::new();
     for (place, message) in request.messages.iter().enumerate() {
         match message.role {
             Role::System => messages.push(ChatMessage::system(message.text.as_str())),
-            Role::User => messages.push(ChatMessage::user(message.text.as_str())),
+            Role::User => messages.push(said(message, sees)),
             Role::Assistant => messages.push(assistant(message, kind)),
             Role::Tool => {
                 results.push(result(message, &request.messages[..place], kind));
@@ -67,6 +69,32 @@ pub(super) fn chat(request: &Request, kind: AdapterKind) -> ChatRequest {
             .with_description(tool.description.clone())
             .with_schema(tool.parameters.clone())
     }))
+}
+
+/// A person's message, with its pictures for a model that looks at them.
+fn said(message: &Message, sees: bool) -> ChatMessage {
+    if message.pictures.is_empty() {
+        return ChatMessage::user(message.text.as_str());
+    }
+    let mut parts = vec![ContentPart::Text(text_of(message, sees))];
+    parts.extend(seen(message, sees).map(|(media_type, content)| {
+        ContentPart::Binary(Binary::from_base64(media_type, content.clone(), None))
+    }));
+    ChatMessage::user(parts)
+}
+
+/// The pictures that a model sees: their types and contents.
+fn seen(message: &Message, sees: bool) -> impl Iterator<Item = (&str, &Arc<str>)> {
+    let pictures = message.pictures.iter().filter(move |_| sees);
+    pictures.filter_map(|picture| Some((picture.media_type.as_str(), picture.content.as_ref()?)))
+}
+
+/// The text, with a word on pictures that the model doesn't see.
+fn text_of(message: &Message, sees: bool) -> String {
+    match message.pictures.len() - seen(message, sees).count() {
+        0 => message.text.clone(),
+        unseen => format!("{}\n({unseen} of the pictures can't be shown to you)", message.text),
+    }
 }
 
 fn assistant(message: &Message, kind: AdapterKind) -> ChatMessage {
@@ -120,7 +148,7 @@ fn object(call: &ToolCall) -> Value {
 
 /// The messages as OpenRouter wants them for Anthropic's models: with `cache_control` in message 0,
 /// for which the library's OpenAI protocol has no place.
-pub(super) fn openrouter_messages(request: &Request) -> Value {
+pub(super) fn openrouter_messages(request: &Request, sees: bool) -> Value {
     let kind = AdapterKind::OpenRouter;
     let message = |(place, message): (usize, &Message)| match message.role {
         Role::System if place == 0 => json!({
@@ -138,6 +166,14 @@ pub(super) fn openrouter_messages(request: &Request) -> Value {
         Role::Tool => {
             let call_id = id(message.tool_call_id.as_deref().unwrap_or_default(), kind);
             json!({"role": "tool", "tool_call_id": call_id, "content": message.text})
+        }
+        Role::User if !message.pictures.is_empty() => {
+            let mut parts = vec![json!({"type": "text", "text": text_of(message, sees)})];
+            parts.extend(seen(message, sees).map(|(media_type, content)| {
+                let url = format!("data:{media_type};base64,{content}");
+                json!({"type": "image_url", "image_url": {"url": url}})
+            }));
+            json!({"role": "user", "content": parts})
         }
         role => json!({"role": role, "content": message.text}),
     };

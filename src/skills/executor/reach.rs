@@ -41,6 +41,14 @@ fn is_owners(services: &Services, skill: &Skill) -> bool {
 }
 
 impl Executor {
+    /// The skills that this turn's person is told of.
+    pub async fn listed(&self, scope: &Scope, registry: &Arc<Registry>) -> Result<Arc<Registry>, StoreError> {
+        match !registry.has_owners_skills() || self.services.is_owner(scope).await? {
+            true => Ok(registry.clone()),
+            false => Ok(registry.for_others()),
+        }
+    }
+
     /// The skills that an agent of this turn's person can be given here.
     pub async fn offered(
         &self,

@@ -348,7 +348,8 @@ pub struct PastCall {
     pub data: String,
 }
 
-/// The completed skill calls of a conversation's turns from this one on, in order.
+/// The completed skill calls of a conversation's turns from this one on, in order. Files that came with a turn's messages
+/// count as found by `files.sent`.
 pub async fn calls_since(
     store: &Store,
     conversation: &ConversationId,
@@ -356,10 +357,14 @@ pub async fn calls_since(
 ) -> Result<Vec<PastCall>, StoreError> {
     store
         .all(
-            "SELECT t.seq AS turn_seq, e.skill, e.data \
+            // A file's name has neither quotes nor backslashes.
+            "SELECT turn_seq, skill, data FROM (SELECT t.seq AS turn_seq, e.seq AS place, e.skill, e.data \
              FROM turns t JOIN executions e ON e.turn_id = t.id \
              WHERE t.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL AND e.kind = 'skill' \
-             AND e.status = 'completed' AND e.data IS NOT NULL ORDER BY t.seq, e.seq",
+             AND e.status = 'completed' AND e.data IS NOT NULL \
+             UNION ALL SELECT t.seq, a.number, 'files.sent', '{\"id\":\"' || a.id || '\",\"name\":\"' || a.name || '\"}' \
+             FROM attachments a JOIN inbox i ON i.event = a.event JOIN turns t ON t.id = i.turn_id \
+             WHERE a.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL) past ORDER BY turn_seq, place",
             &[conversation.into(), from.into()],
         )
         .await

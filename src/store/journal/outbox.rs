@@ -314,7 +314,25 @@ pub async fn say_instead(
     let outbound = row.outbound();
     let text = outbound.file.map(|file| file.markdown()).unwrap_or_default();
     let message = Message { turn: row.turn_id.clone(), text, ..Message::default() };
-    say(store, &mut batch, conversation, instance, &message);
+    let id = say(store, &mut batch, conversation, instance, &message);
+    // So that it doesn't become a file again.
+    batch.run("UPDATE outbox SET file = '' WHERE id = $1", [(&id).into()]);
+    store.write(batch).await.map(|_| ())
+}
+
+/// Puts the rest of a long text into a file behind it. Nothing of the row may have been sent.
+pub async fn become_file(
+    store: &Store,
+    row: &OutboxRow,
+    text: &str,
+    file: &OutgoingFile,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::DeliveredElsewhere,
+        "UPDATE outbox SET text = $1, file = $2 WHERE id = $3 AND part = 0 AND state = $4 AND file IS NULL",
+        [text.into(), json(file).into(), (&row.id).into(), row.state.into()],
+    );
     store.write(batch).await.map(|_| ())
 }
 

@@ -46,6 +46,16 @@ pub struct FileRow {
     pub created_at: i64,
 }
 
+/// The biggest picture that models take, in bytes.
+const MOST_OF_PICTURE: i64 = 5 << 20;
+
+impl FileRow {
+    /// Whether it is a picture that can be shown to a model.
+    pub fn is_picture(&self) -> bool {
+        self.kind == FileKind::Picture && self.problem.is_none() && self.bytes <= MOST_OF_PICTURE
+    }
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -110,21 +120,6 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, Store
         .all(
             select!("JOIN inbox i ON i.event = a.event WHERE i.turn_id = $1 ORDER BY i.id, a.number"),
             &[turn.into()],
-        )
-        .await
-}
-
-/// The files of a conversation's turns from this one on: each with the turn's `seq`, its id and its name.
-pub async fn since(
-    store: &Store,
-    conversation: &ConversationId,
-    seq: i64,
-) -> Result<Vec<(i64, FileId, String)>, StoreError> {
-    store
-        .all(
-            "SELECT t.seq, a.id, a.name FROM attachments a JOIN inbox i ON i.event = a.event \
-             JOIN turns t ON t.id = i.turn_id WHERE a.conversation_id = $1 AND t.seq >= $2 ORDER BY t.seq, a.number",
-            &[conversation.into(), seq.into()],
         )
         .await
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sqlx::FromRow;
 
-use crate::domain::{PersonId, Taint};
+use crate::domain::{PersonId, Taint, TurnId};
 use crate::store::{Batch, Store, StoreError};
 
 /// Something marked.
@@ -53,10 +53,20 @@ pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Ta
     Ok(rows.into_iter().collect())
 }
 
-/// Everything marked of a person's, by domain and id.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<HashSet<(String, String)>, StoreError> {
-    let rows: Vec<(String, String)> =
-        store.all("SELECT domain, id FROM taints WHERE person_id = $1", &[person.into()]).await?;
+/// Everything marked of a person's, by domain and id, and the files of a turn's messages, which are from outside too.
+pub async fn of_person(
+    store: &Store,
+    person: &PersonId,
+    turn: &TurnId,
+) -> Result<HashSet<(String, String)>, StoreError> {
+    // In one query: it is made for each turn.
+    let rows: Vec<(String, String)> = store
+        .all(
+            "SELECT domain, id FROM taints WHERE person_id = $1 UNION ALL SELECT 'files' AS domain, a.id \
+             FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = $2",
+            &[person.into(), turn.into()],
+        )
+        .await?;
     Ok(rows.into_iter().collect())
 }
 

@@ -218,6 +218,7 @@ pub(crate) struct Scripted {
     rules: Vec<Rule>,
     delay: Duration,
     price: Option<Price>,
+    sees: bool,
     keeps: bool,
     seen: Mutex<Vec<Request>>,
     count: AtomicUsize,
@@ -236,6 +237,7 @@ impl Scripted {
             rules: Vec::new(),
             delay: Duration::ZERO,
             price: None,
+            sees: false,
             keeps: true,
             seen: Mutex::default(),
             count: AtomicUsize::new(0),
@@ -283,6 +285,13 @@ impl Scripted {
     #[must_use]
     pub(crate) fn priced(mut self, price: Price) -> Self {
         self.price = Some(price);
+        self
+    }
+
+    /// It looks at pictures.
+    #[must_use]
+    pub(crate) fn seeing(mut self) -> Self {
+        self.sees = true;
         self
     }
 
@@ -349,6 +358,10 @@ impl Model for Scripted {
 
     fn price(&self) -> Option<Price> {
         self.price
+    }
+
+    fn takes_pictures(&self) -> bool {
+        self.sees
     }
 }
 
