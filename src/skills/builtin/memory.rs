@@ -279,8 +279,8 @@ async fn nothing_to_forget(call: &CallContext<'_>) -> Result<String, Failure> {
     let newest = memories::list(store, person, &call.scope.conversation, "", 100).await?;
     near.extend(newest.into_iter().filter(|row| !near.contains(row)).collect::<Vec<_>>());
     // Text from outside is shown by a skill that marks it.
-    let outside = taints::of_person(store, person).await?;
-    near.retain(|row| !outside.contains(&("memory".to_owned(), row.id.to_string())));
+    let outside = taints::of_domain(store, "memory").await?;
+    near.retain(|row| !outside.contains_key(row.id.as_str()));
     near.truncate(NEAREST);
     if near.is_empty() {
         return Ok(message);
