@@ -145,14 +145,11 @@ pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
 }
 
 /// Tells other instances what this one is, and its operator where its settings differ from theirs.
-async fn introduce(
-    store: &Store,
-    instance: &crate::domain::InstanceId,
-    config: &Config,
-) -> Result<(), StoreError> {
-    instances::introduce(store, instance, &config.shared).await?;
+async fn introduce(store: &Store, instance: &Instance, config: &Config) -> Result<(), StoreError> {
+    instance.tend(store).await?;
+    instances::introduce(store, &instance.id, &config.shared).await?;
     let living = instances::living(store).await?;
-    let Some(own) = living.iter().find(|one| one.id == *instance) else { return Ok(()) };
+    let Some(own) = living.iter().find(|one| one.id == instance.id) else { return Ok(()) };
     for other in living.iter().filter(|other| other.id != own.id) {
         let keys = own.differing(other);
         if !keys.is_empty() {
@@ -168,8 +165,7 @@ async fn register(store: &Store, config: &Config, channels: &[Channel]) -> Resul
     let is_terminal = channels.iter().any(|channel| channel.connection.is_none());
     let shares = channels.iter().filter(|_| !is_terminal).map(|channel| channel.port.channel().to_owned());
     let instance = Arc::new(Instance::register_sharing(store, shares.collect()).await?);
-    instance.tend(store).await?;
-    introduce(store, &instance.id, config).await?;
+    introduce(store, &instance, config).await?;
     Ok(instance)
 }
 

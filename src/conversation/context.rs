@@ -100,11 +100,7 @@ pub async fn opening(
         let text = if said.taint.is_clean() { said.text } else { marked(scope, &said.taint, &said.text) };
         messages.push(Message::new(said.role, text));
     }
-    let sent = match outside.iter().any(|(domain, _)| domain == "files") {
-        true => files::of_turn(&scope.store, &turn.id).await?,
-        false => Vec::new(),
-    };
-    let sent = files::shown(scope, &sent, sees);
+    let sent = files::of_turn(scope, &outside, sees).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
     let is_own = turn.text_taint.is_clean();
     let said = if is_own { said.to_owned() } else { marked(scope, &turn.text_taint, said) };

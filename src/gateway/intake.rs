@@ -115,27 +115,7 @@ impl Intake {
             let (kind, said) = (InboxKind::Message, (text.as_str(), Taint::default()));
             return self.insert(event, (&conversation, &person), kind, said, None, (voice, files)).await;
         }
-        let answered = self
-            .conversations
-            .answered_by(message.reply_to.as_deref(), &text, &conversation, &person.id)
-            .await?;
-        let (kind, question_id) = match answered {
-            Some(Answered::Question(question)) => (InboxKind::Answer, Some(question)),
-            Some(Answered::Unclear) => {
-                text = format!("/answer {text}");
-                (InboxKind::Command, None)
-            }
-            None if commands::is_command(&text) => (InboxKind::Command, None),
-            None if self.conversations.claims(&text, &person.id).await? => {
-                "/mine it".clone_into(&mut text);
-                (InboxKind::Command, None)
-            }
-            None => {
-                let confirmed = self.conversations.confirmed(&text, &conversation, &person.id).await?;
-                text = confirmed.unwrap_or(text);
-                (InboxKind::Message, None)
-            }
-        };
+        let (kind, question_id) = self.kind_of(&mut text, &message, (&conversation, &person)).await?;
         let mut attached = (None, files);
         if kind != InboxKind::Message && !attached.1.is_empty() {
             attached.1.clear();
@@ -145,6 +125,38 @@ impl Intake {
         }
         let said = (text.as_str(), Taint::default());
         self.insert(event, (&conversation, &person), kind, said, question_id, attached).await
+    }
+
+    /// What a typed message is. Its text becomes a command where it means one.
+    async fn kind_of(
+        &self,
+        text: &mut String,
+        message: &IncomingMessage,
+        (conversation, person): (&Conversation, &Person),
+    ) -> Result<(InboxKind, Option<QuestionId>), StoreError> {
+        let answered = self
+            .conversations
+            .answered_by(message.reply_to.as_deref(), text, conversation, &person.id)
+            .await?;
+        Ok(match answered {
+            Some(Answered::Question(question)) => (InboxKind::Answer, Some(question)),
+            Some(Answered::Unclear) => {
+                *text = format!("/answer {text}");
+                (InboxKind::Command, None)
+            }
+            None if commands::is_command(text) => (InboxKind::Command, None),
+            None if self.conversations.claims(text, &person.id).await? => {
+                "/mine it".clone_into(text);
+                (InboxKind::Command, None)
+            }
+            None => {
+                let confirmed = self.conversations.confirmed(text, conversation, &person.id).await?;
+                if let Some(confirmed) = confirmed {
+                    *text = confirmed;
+                }
+                (InboxKind::Message, None)
+            }
+        })
     }
 
     /// Says something once, whatever comes again.

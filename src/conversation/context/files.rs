@@ -1,11 +1,13 @@
 //! The files of a turn's messages, as its model sees them.
 
-use crate::domain::{FileKind, Taint, TurnId};
+use std::collections::HashSet;
+
+use crate::domain::{FileKind, Taint};
 use crate::files::MOST_MEGABYTES;
 use crate::journal::{Scope, untrusted};
 use crate::model::{Message, Picture, Role};
+use crate::store::StoreError;
 use crate::store::files::{self, FileRow};
-use crate::store::{Store, StoreError};
 use crate::wording;
 
 /// How many bytes of all texts are shown at once; the rest is read by `files.read`.
@@ -17,13 +19,20 @@ pub(super) struct Shown {
     pub taint: Taint,
 }
 
-/// The files of a turn.
-pub(super) async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, StoreError> {
-    files::of_turn(store, turn).await
+/// The files of a turn, if there are any among what is known of it to be from outside.
+pub(super) async fn of_turn(
+    scope: &Scope,
+    outside: &HashSet<(String, String)>,
+    sees: bool,
+) -> Result<Option<Shown>, StoreError> {
+    match outside.iter().any(|(domain, _)| domain == "files") {
+        true => Ok(shown(scope, &files::of_turn(&scope.store, &scope.turn).await?, sees)),
+        false => Ok(None),
+    }
 }
 
 /// The files, each in a block of its own, whose names and texts others wrote; none if there are none.
-pub(super) fn shown(scope: &Scope, files: &[FileRow], sees: bool) -> Option<Shown> {
+fn shown(scope: &Scope, files: &[FileRow], sees: bool) -> Option<Shown> {
     if files.is_empty() {
         return None;
     }

@@ -427,6 +427,7 @@ fn fault(provider: &str, key: Option<&str>, base_url: Option<&str>) -> String {
         base_url: base_url.map(String::from),
         timeout: Duration::from_secs(1),
         price: None,
+        pictures: false,
     };
     Provider::new(config).map(drop).unwrap_err().message
 }
@@ -456,6 +457,7 @@ fn the_providers_of_the_contract_are_known_and_need_no_more_than_it_says() {
         base_url: None,
         timeout: Duration::from_secs(1),
         price: None,
+        pictures: false,
     };
     Provider::new(config).unwrap();
 }
