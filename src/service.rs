@@ -209,13 +209,12 @@ impl Service {
             lanes: lanes.clone(),
             known: known_places(),
         });
-        let scheduler = Scheduler { conversations: conversations.clone(), access, catch_up: config.catch_up };
         let maintenance = Arc::new(Maintenance {
             conversations: conversations.clone(),
             lanes: lanes.clone(),
             delivering: delivering.clone(),
             channels: places,
-            scheduler,
+            scheduler: Scheduler { conversations: conversations.clone(), access, catch_up: config.catch_up },
             health: health.clone(),
         });
         maintenance.wake_left_over().await?;

@@ -15,6 +15,7 @@ use crate::journal::{Scope, untrusted};
 use crate::memory::vectors::Vectors;
 use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
+use crate::store::memories::MemoryRow;
 use crate::store::schedules::{self, ScheduleRow};
 use crate::store::tasks::{self, TaskRow};
 use crate::store::turns::TurnRow;
@@ -37,6 +38,16 @@ pub struct FirstMessages {
     pub taint: Taint,
     /// Whether the history should be compacted afterwards.
     pub needs_compacting: bool,
+}
+
+/// What is remembered, each with its day.
+fn remembered(memories: &[MemoryRow], zone: Tz) -> String {
+    let line = |memory: &MemoryRow| {
+        let day = utc(memory.created_at).with_timezone(&zone).format("%-d %b %Y");
+        format!("\n- {} [{}] ({day})", line(&memory.text), memory.id)
+    };
+    let lines: String = memories.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\nYou remember:{lines}") }
 }
 
 /// The first messages of a turn.
@@ -71,13 +82,7 @@ pub async fn opening(
         text.push_str(&to_do(&tasks));
         text.push_str(&scheduled(&schedules));
     }
-    if !memories.is_empty() {
-        text.push_str("\nYou remember:");
-        for memory in memories {
-            let day = utc(memory.created_at).with_timezone(&scope.zone).format("%-d %b %Y");
-            let _ = write!(text, "\n- {} [{}] ({day})", line(&memory.text), memory.id);
-        }
-    }
+    text.push_str(&remembered(&memories, scope.zone));
     if scope.conversation.shared == 0 && held_back.0 > 0 {
         let _ =
             write!(text, "\n{} more open tasks hold text from outside; tasks.search shows them", held_back.0);
