@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use adjutant_chat::{Address, Backoff, ChatPort, Delivery, Inbound, Outbound, Reconciliation, Retract};
 use tracing::{Instrument, Span};
 
+use super::form;
 use super::governor::Governor;
-use super::long;
 use super::progress::ProgressDisplay;
 use super::sharing::Sharing;
 use super::speech::Speaking;
@@ -192,12 +192,12 @@ impl Delivering {
         // What is unclear was sent as it is; a row whose file was refused has an empty one.
         if row.state != OutboxState::Unknown
             && row.file.is_none()
-            && let Some((text, file)) = long::as_file(&**port, &row.outbound())
+            && let Some((text, file)) = form::as_file(&**port, &row.outbound())
         {
             outbox::become_file(&self.store, &row, &text, &file).await?;
             return Ok(Step::More);
         }
-        if is_voice_part(&row, port) && row.speech.as_deref() == Some("") {
+        if form::is_voice_part(&row, port) && row.speech.as_deref() == Some("") {
             self.speak(conversation, &row).await?;
             return Ok(Step::More);
         }
@@ -206,7 +206,7 @@ impl Delivering {
             self.seed(port, conversation, &row).await?;
         }
         if row.state == OutboxState::Unknown {
-            match port.reconcile(&outbound(&row, port)).await {
+            match port.reconcile(&form::outbound(&row, port)).await {
                 Reconciliation::Sent(receipt) => return self.sent(&row, port, &receipt).await,
                 Reconciliation::NotSent => {}
                 Reconciliation::Unavailable => {
@@ -226,7 +226,7 @@ impl Delivering {
             return Err(StoreError::Stale(Stale::LeaseLost));
         }
         let _sending = self.sending.read().await;
-        let delivery = port.deliver(&outbound(&row, port)).await;
+        let delivery = port.deliver(&form::outbound(&row, port)).await;
         fail_point("outbox-sent");
         self.conclude(conversation, &row, port, delivery).await
     }
@@ -284,7 +284,7 @@ impl Delivering {
             Delivery::Unknown => {
                 self.later(row, OutboxState::Unknown, None, "unclear whether it was sent").await
             }
-            Delivery::FileRefused(reason) | Delivery::Refused(reason) if is_voice_part(row, port) => {
+            Delivery::FileRefused(reason) | Delivery::Refused(reason) if form::is_voice_part(row, port) => {
                 tracing::warn!(
                     channel = row.channel,
                     reason,
@@ -313,7 +313,7 @@ impl Delivering {
         port: &Arc<dyn ChatPort>,
         receipt: &str,
     ) -> Result<Step, StoreError> {
-        let outbound = outbound(row, port);
+        let outbound = form::outbound(row, port);
         let is_last = outbound.part + 1 >= port.parts(&outbound);
         match is_last {
             true => outbox::sent(&self.store, row, receipt).await?,
@@ -394,16 +394,4 @@ impl Delivering {
         metrics::delivery(&row.channel, "dead");
         outbox::reschedule(&self.store, row, OutboxState::Dead, 0, reason).await
     }
-}
-
-/// Whether a row's next part is its sound.
-fn is_voice_part(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> bool {
-    let outbound = outbound(row, port);
-    outbound.voice.is_some() && outbound.part + 1 == port.parts(&outbound)
-}
-
-/// A row in the form its platform accepts.
-fn outbound(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> Outbound {
-    let outbound = row.outbound();
-    if port.limits().files { outbound } else { outbound.without_file() }
 }

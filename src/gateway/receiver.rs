@@ -23,7 +23,7 @@ use super::maintenance::Maintenance;
 use crate::conversation::Conversations;
 use crate::metrics;
 use crate::store::leases::{self, Lease};
-use crate::store::{StoreError, inbox};
+use crate::store::{StoreError, dead, inbox};
 use crate::wording;
 
 /// A channel without a sign of life for this long isn't receiving. Longer than the polls and heartbeats of all
@@ -355,7 +355,7 @@ impl ChannelIntake for ChannelReceiver {
         if failures < TRIES {
             return Err(IntakeError);
         }
-        inbox::add_dead_letter(store, &event).await.map_err(|_| IntakeError)?;
+        dead::set_aside(store, &event).await.map_err(|_| IntakeError)?;
         tracing::error!(
             event,
             "our code failed on this {TRIES} times; it is set aside, and the next one is taken"

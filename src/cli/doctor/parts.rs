@@ -14,7 +14,7 @@ use crate::service::{self, Channel, StartError};
 use crate::skills::handlers::mcp::{Inspection, McpServers, ToolState};
 use crate::skills::handlers::{self, HttpClient};
 use crate::skills::oauth::OAuth;
-use crate::store::{Store, StoreError, backups, check, inbox, space};
+use crate::store::{Store, StoreError, backups, check, dead, space};
 use crate::trace::text::several;
 
 /// A model that takes longer than this for one word counts as not answering.
@@ -41,7 +41,7 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
             "the senders were told; see the log, or `adjutant trace --conversation NAME`",
         ));
     }
-    let dead_letters = inbox::dead_letters(store).await?;
+    let dead_letters = dead::arrivals(store).await?;
     if let Some((event, at)) = dead_letters.last() {
         findings.push(Finding::warning(
             format!(

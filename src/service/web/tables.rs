@@ -5,7 +5,7 @@ use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 use super::Pages;
 use crate::domain::{PersonId, TaskState};
 use crate::memory::{self, Forgetting};
-use crate::store::{Batch, StoreError, access, check, dead, inbox, memories, people, schedules, tasks};
+use crate::store::{Batch, StoreError, access, check, dead, memories, people, schedules, tasks};
 use crate::trace::one_line;
 
 /// How many rows a table has.
@@ -98,7 +98,7 @@ impl Pages {
         for broken in check::findings(store).await? {
             problems.push(format!("{} ({})", broken.rule, broken.rows.len()));
         }
-        for (event, _) in inbox::dead_letters(store).await? {
+        for (event, _) in dead::arrivals(store).await? {
             problems.push(format!("set aside because our code failed on it three times: {event}"));
         }
         let orchestrator = &self.conversations.orchestrator;

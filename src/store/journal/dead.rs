@@ -1,8 +1,11 @@
-//! Messages of ours that couldn't be delivered, and another try.
+//! Messages of ours that couldn't be delivered, and another try; arrivals that our own code fails on.
 
 use crate::domain::OutboxId;
 use crate::store::outbox::anybody;
 use crate::store::{Batch, Stale, Store, StoreError};
+
+/// How the topic of an arrival that was set aside begins.
+const DEAD_LETTER: &str = "dead letter ";
 
 /// A message that was given up: its id, channel, text, error and when it was written.
 pub type DeadReply = (OutboxId, String, String, Option<String>, i64);
@@ -33,4 +36,25 @@ pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError
         Err(StoreError::Stale(_)) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Records that our own code fails on an arrival, so that it was left out.
+pub async fn set_aside(store: &Store, key: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
+        [format!("{DEAD_LETTER}{key}").into(), store.now().into()],
+    );
+    store.write(batch).await.map(drop)
+}
+
+/// The arrivals that were set aside, oldest first, each with the time.
+pub async fn arrivals(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
+    store
+        .all(
+            "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \
+             ORDER BY announced_at, topic",
+            &[],
+        )
+        .await
 }

@@ -190,30 +190,6 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 13] {
     ]
 }
 
-/// How the topic of an arrival that was set aside begins.
-const DEAD_LETTER: &str = "dead letter ";
-
-/// Records that our own code fails on an arrival, so that it was left out.
-pub async fn add_dead_letter(store: &Store, key: &str) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    batch.run(
-        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
-        [format!("{DEAD_LETTER}{key}").into(), store.now().into()],
-    );
-    store.write(batch).await.map(drop)
-}
-
-/// The arrivals that were set aside, oldest first, each with the time.
-pub async fn dead_letters(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
-    store
-        .all(
-            "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \
-             ORDER BY announced_at, topic",
-            &[],
-        )
-        .await
-}
-
 /// How many messages of a person wait for approval.
 pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await

@@ -1,7 +1,11 @@
-//! Long answers: where a platform would need many messages, the answer is a file behind its beginning.
+//! Messages in the form that their platform accepts. Where it would need many of them for a long answer, that is a file
+//! behind its beginning.
+
+use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Outbound, OutgoingFile};
 
+use crate::store::outbox::OutboxRow;
 use crate::wording;
 
 /// The most messages that a text may take.
@@ -10,6 +14,18 @@ const MOST_MESSAGES: usize = 4;
 const BEGINNING: usize = 700;
 /// The file's name.
 const NAME: &str = "answer.md";
+
+/// A row in the form its platform accepts.
+pub(super) fn outbound(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> Outbound {
+    let outbound = row.outbound();
+    if port.limits().files { outbound } else { outbound.without_file() }
+}
+
+/// Whether a row's next part is its sound.
+pub(super) fn is_voice_part(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> bool {
+    let outbound = outbound(row, port);
+    outbound.voice.is_some() && outbound.part + 1 == port.parts(&outbound)
+}
 
 /// The message's text and file, if its text takes too many messages of a platform that takes files. Receipts stay in
 /// the message.
