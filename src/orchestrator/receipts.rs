@@ -53,6 +53,10 @@ impl Run<'_> {
                 }
             }
         }
+        // An answer that is the results of its last round has told those.
+        if self.dialogue.unanswered().is_some() {
+            lines.retain(|line| !answer.text.contains(line.trim_start_matches(['✓', ' '])));
+        }
         answer.text = wording::receipts::under(&answer.text, &lines);
         Ok(answer)
     }

@@ -322,7 +322,10 @@ impl Chaos {
 
     /// How often each message was answered.
     fn answered(&self) -> BTreeMap<usize, usize> {
-        let said = self.platform.said();
+        // A receipt says again what the report above it says.
+        let without_receipts =
+            |text: String| text.lines().filter(|line| !line.starts_with("✓ ")).collect::<Vec<_>>().join("\n");
+        let said: Vec<String> = self.platform.said().into_iter().map(without_receipts).collect();
         // In a sentence, and in a run's output.
         let told = |begin: &'static str, end: char| {
             let things = said.iter().flat_map(move |text| text.split(begin).skip(1));

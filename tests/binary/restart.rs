@@ -131,12 +131,14 @@ const TREE: &str = "delegated";
 const PLAN: &str = "plan-made rest-changed reviewed";
 /// Those of a voice note, tested by `voice.rs`.
 const VOICE: &str = "speech-made voice-downloaded voice-heard voice-transcribed";
+/// Those of a file, tested by `files.rs`.
+const FILES: &str = "file-kept files-fetched";
 /// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, MAIL]
+    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL]
         .iter()
         .flat_map(|it| it.split_whitespace())
         .map(str::to_owned)

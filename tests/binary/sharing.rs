@@ -180,8 +180,11 @@ fn shares(count: usize) {
     let Some(cluster) = Cluster::start(count, "") else { return };
     let people: Vec<i64> = (0..16).map(|at| cluster.telegram.person(&format!("p{at}"))).collect();
     for (at, person) in people.iter().enumerate() {
-        cluster.telegram.say(*person, *person, &format!("do thing {at}"));
+        cluster.telegram.say(*person, *person, &format!("hold, then do thing {at}"));
     }
+    // None ends before all have found an instance.
+    wait_until("all turns run", || cluster.runners().len() == people.len());
+    cluster.open();
     for (at, person) in people.iter().enumerate() {
         sees(&cluster.telegram, *person, &format!("Did {at}."));
     }

@@ -71,7 +71,7 @@ fn a_role_is_shown_with_what_it_may_do() {
     delegates to  nobody
     file          skills/roles/reviewer.toml (built in)
 
-    19 skills
+    21 skills
       assistant.history
       calendar.check_availability
       calendar.list_events
@@ -82,6 +82,8 @@ fn a_role_is_shown_with_what_it_may_do() {
       email.read
       email.search
       email.status
+      files.list
+      files.read
       memory.list
       memory.search
       notes.list
