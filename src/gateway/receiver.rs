@@ -355,7 +355,7 @@ impl ChannelIntake for ChannelReceiver {
         if failures < TRIES {
             return Err(IntakeError);
         }
-        dead::set_aside(store, &event).await.map_err(|_| IntakeError)?;
+        dead::add_arrival(store, &event).await.map_err(|_| IntakeError)?;
         tracing::error!(
             event,
             "our code failed on this {TRIES} times; it is set aside, and the next one is taken"

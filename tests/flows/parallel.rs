@@ -181,8 +181,8 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"there is no agent \"zed\" in this turn (known: good)"}
     {"error":"get_agent_results expects {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
     {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
-    {"error":"there is no domain \"task\"; the domains are assistant, calendar, contacts, email, memory, schedule, tasks, web, workflow"}
-    {"error":"the arguments are not valid: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
+    {"error":"there is no domain \"task\"; the domains are assistant, calendar, contacts, email, files, memory, schedule, tasks, web, workflow"}
+    {"error":"the arguments are not valid: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `as_answer`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments are not valid: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"the arguments are not valid: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
     {"error":"the arguments are not valid: invalid type: null, expected struct Dispatch at line 1 column 4; correct them and dispatch again"}
@@ -201,36 +201,36 @@ async fn skills_are_looked_up() {
     assistant: What the assistant did
     - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
     - assistant.undo(): Take back what was done last
-    - assistant.usage(since?: time, until?: time): Model calls, tokens and cost; default: today
+    - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
     calendar: The person's calendar: events, meetings, free time
     - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
-    - calendar.create_event(title, start: time, end?: time, duration?: PT45M | 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
+    - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
     - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
-    - calendar.list_events(start?: time, end?: time, calendar?): List the events of a period; default: the next 7 days
-    - calendar.search(query, start?: time, end?: time): Find events by words of their title, place or notes
-    - calendar.update_event(id, title?, start?: time, end?: time, duration?: 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?, reminders?: [minutes], instance?, span?: one|following|all): Change an event
+    - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
+    - calendar.search(query, start?, end?): Find events by words of their title, place or notes
+    - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
     contacts: The person's contacts: addresses, numbers, organizations
     - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
     - contacts.get(id): Get all details of a contact
     - contacts.organizations(query?): List the organizations of the contacts
     - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
-    - contacts.update(id, name?, emails?: [text], phones?: [text], organization?, notes?): Change a contact
+    - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
     - contacts.validate_email(email): Check a mail address
     email: The person's mail: writing, finding, reading, sorting
     - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
-    - email.forward(message_id, to: [address], body?, cc?: [address]): Forward a mail, without its attachments
+    - email.forward(message_id, to, body?, cc?): Forward a mail, without its attachments
     - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
     - email.move(message_id, folder): Move a mail to another folder
     - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
     - email.reply(message_id, body, all?): Reply to a mail
     - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
-    - email.send(to: [address], subject, body, cc?: [address], bcc?: [address], attachments?: [{name, text}]): Send a mail
+    - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
     - email.status(message_id): Check whether a mail was sent or bounced
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
-    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting
-    - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
+    - memory.save(text, kind?, tags?: [text], scope?: private|room): Remember something lasting
+    - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
     schedule: Recurring jobs of the assistant; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
     - schedule.delete(id): Delete a schedule
@@ -241,7 +241,7 @@ async fn skills_are_looked_up() {
     - tasks.create(title, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?: RRULE): Add a task; due at a time, it reminds once
     - tasks.delete(id?, all?: open|done|overdue): Delete a task for good
     - tasks.search(query?, state?: open|done|overdue|all, due_before?: time, due_after?: time, tag?, limit?): List or find tasks
-    - tasks.update(id, title?, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?): Change a task, by its id
+    - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
     web: Web pages
     - web.fetch(url): Read a web page
     workflow: Dispatch one alone, with arguments

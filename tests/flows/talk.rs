@@ -66,7 +66,7 @@ async fn a_person_is_remembered_and_forgotten() {
         let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
-    insta::assert_snapshot!(talk, @r"
+    insta::assert_snapshot!(talk, @"
     > add a task to send the report by Friday 5pm, and remember that Bob prefers mornings
     - Added “send the report”, due Fri 27 Nov 2026, 17:00
     - I'll remember: Bob prefers mornings
@@ -76,6 +76,7 @@ async fn a_person_is_remembered_and_forgotten() {
     I remember: Bob prefers mornings
     > forget what I said about Bob
     Forgotten: Bob prefers mornings
+    Hidden for good: 1 message that says it
     > what do you remember?
     I remember: my office is in Lyon
     ");

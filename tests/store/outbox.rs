@@ -233,7 +233,12 @@ async fn where_no_file_can_be_sent_its_text_is_said(world: World) {
     let rows = open(&world, "a").await;
     assert_eq!(rows.len(), 1, "it is said once");
     assert_eq!((rows[0].text.as_str(), rows[0].part), ("```\n[1, 2]\n```", 0));
-    assert_eq!((rows[0].turn_id.as_deref(), &rows[0].file), (Some("t1"), &None));
+    assert_eq!(rows[0].turn_id.as_deref(), Some("t1"));
+    assert_eq!(
+        (rows[0].file.as_deref(), rows[0].outbound().file),
+        (Some(""), None),
+        "it becomes no file again"
+    );
 }
 
 async fn a_process_that_slept_does_not_undo_what_others_did(world: World) {

@@ -39,7 +39,7 @@ pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError
 }
 
 /// Records that our own code fails on an arrival, so that it was left out.
-pub async fn set_aside(store: &Store, key: &str) -> Result<(), StoreError> {
+pub async fn add_arrival(store: &Store, key: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
