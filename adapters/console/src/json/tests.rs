@@ -52,7 +52,7 @@ fn what_is_wrong_is_said_with_the_mend() {
     "text" must be a string. Put its value in quotes.
     "text" is empty. Write something, or leave the line out.
     "txet" is not a known key. Did you mean "text"?
-    "attachment_list" is not a known key. The known ones are text, conversation, user, id, press, room, reply_to.
+    "attachment_list" is not a known key. The known ones are text, conversation, user, id, press, room, reply_to, files.
     There is neither "text" nor "press". Add one of them.
     "text" and "press" can't be in one line. Send two lines.
     "reply_to" belongs to "text". Leave it out beside "press".

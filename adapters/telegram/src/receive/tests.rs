@@ -51,8 +51,8 @@ fn text(message: Value) -> Option<String> {
 #[test]
 fn a_private_message_is_for_us() {
     assert_debug_snapshot!(arrives(in_private(json!({"text": "Hello, @somebody"}))), @r#"
-    Message {
-        message: IncomingMessage {
+    Message(
+        IncomingMessage {
             event: EventId(
                 "7:9",
             ),
@@ -70,8 +70,7 @@ fn a_private_message_is_for_us() {
             reply_to: None,
             attachments: [],
         },
-        file: None,
-    }
+    )
     "#);
 }
 
