@@ -305,9 +305,11 @@ async fn ask_model(
         }
         Err(failure) => {
             dialogue.record_failure(&scope.store, &mut batch, failure, started);
-            tracing::warn!(error = %failure, "a sub-agent's model failed");
-            // The built-in planner can't do this, so a retry won't help.
+            // The built-in planner can't do this, which the person is told: no fault, and a retry won't help.
             let recoverable = failure.kind != ModelErrorKind::BeyondPlanner;
+            if recoverable {
+                tracing::warn!(error = %failure, "a sub-agent's model failed");
+            }
             let error = error(ErrorKind::Model, wording::model_failure(failure));
             Some(Work::Failed(CallError { recoverable, ..error }))
         }

@@ -692,6 +692,8 @@ fn text_is_cut_by_the_columns_it_takes() {
     assert_eq!(cut(&format!("a{}", "\u{301}".repeat(100)), 10).chars().count(), 41);
     assert_eq!(clean("a\u{1b}[2J\tb\r\nc\u{202e}d\u{7}"), "a�[2J b\nc�d�");
     assert_eq!(one_line("  a\n\n b\t"), "a b");
+    assert_eq!(one_line("2 tasks:\n- a\n- b\n\nMore"), "2 tasks: a; b More");
+    assert_eq!(one_line("- a - b"), "- a - b", "no list follows it");
 }
 
 #[test]

@@ -24,9 +24,19 @@ fn harmless(letter: char) -> char {
     }
 }
 
-/// Text from anywhere as one harmless line.
+/// Text from anywhere as one harmless line. The items of a list are separated by semicolons.
 pub fn one_line(text: &str) -> String {
-    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    let (mut out, mut after_item) = (String::new(), false);
+    for line in clean(text).lines() {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let item = line.strip_prefix("- ").filter(|_| !out.is_empty());
+        if !out.is_empty() && !line.is_empty() {
+            out.push_str(if after_item && item.is_some() { "; " } else { " " });
+        }
+        out.push_str(item.unwrap_or(&line));
+        after_item = item.is_some() || (after_item && line.is_empty());
+    }
+    out
 }
 
 /// The beginning of a line that fits into this many columns.

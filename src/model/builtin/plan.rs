@@ -66,9 +66,12 @@ pub(super) enum Reason {
     Leftover(String),
     /// Nobody can tell what this pronoun means.
     Pronoun(String),
+    /// This is to be done later, and wouldn't be understood then.
+    Later(String),
 }
 
 const UNDO: &str = "assistant.undo";
+const SCHEDULE: &str = "schedule.create";
 
 /// A longer text is taken as one part: nobody types so many requests at once.
 const SPLIT_BYTES: usize = 16 * 1024;
@@ -106,6 +109,9 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
     if text.len() > SPLIT_BYTES {
         return plan;
     }
+    if let Some(later) = plan.steps.iter().find_map(|step| not_understood_later(step, intents, now)) {
+        return Plan { reason: Some(Reason::Later(later)), ..Plan::default() };
+    }
     plan.reason = plan.missed.iter().find_map(|missed| reason(missed, intents, now));
     // What wasn't understood may belong to what was: "Add a task to call Bob. Every Monday."
     let changes = plan.missed.iter().find_map(|missed| amends(missed, now));
@@ -114,6 +120,14 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         plan.reason = plan.reason.or(Some(Reason::Leftover(changes)));
     }
     plan
+}
+
+/// What a step schedules, if nobody would understand it when its time comes.
+fn not_understood_later(step: &Step, intents: &Intents, now: &Now) -> Option<String> {
+    let arguments = step.arguments.as_ref().filter(|_| step.skill == SCHEDULE)?;
+    let text = arguments.get("text")?.as_str()?;
+    let later = plan(text, intents, now, None);
+    (later.steps.is_empty() || !later.missed.is_empty()).then(|| text.to_owned())
 }
 
 fn understand<'a>(

@@ -99,6 +99,9 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
     {
         return "You're welcome!".into();
     }
+    if ["yes", "no", "y", "n", "ok", "okay", "sure", "yes please", "no thanks"].contains(&said.as_str()) {
+        return "No question is open, so there's nothing to say yes or no to.".into();
+    }
     not_understood(text, intents)
 }
 
@@ -107,6 +110,10 @@ pub(super) fn refusal(reason: &Reason) -> String {
     match reason {
         Reason::Leftover(words) => format!(
             "I understood everything but “{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
+        ),
+        Reason::Later(text) => format!(
+            "I wouldn't understand “{}” when its time comes, so I scheduled nothing. Please say it another way, or set up a language model in `[model]`.",
+            clipped(text, 120)
         ),
         Reason::Pronoun(pronoun) => {
             format!("I don't know what “{pronoun}” refers to, so I did nothing. What do you mean?")

@@ -6,6 +6,12 @@ const TABLE: &str = include_str!("../../../../tests/planner/sentences.toml");
 const SCHEDULE: &str = include_str!("../../../../skills/schedule.toml");
 const WEB: &str = include_str!("../../../../skills/web.toml");
 const CHAT: &str = include_str!("../../../../skills/chat.toml");
+const ASSISTANT: &str = include_str!("../../../../skills/assistant.toml");
+const FILES: &str = include_str!("../../../../skills/files.toml");
+const NOTES: &str = include_str!("../../../../skills/notes.toml");
+/// All that the program comes with.
+const ALL: [&str; 11] =
+    [EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS, SCHEDULE, WEB, CHAT, ASSISTANT, FILES, NOTES];
 
 /// What the planner did with a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +149,7 @@ fn is_expected(meant: &Value) -> bool {
 
 #[test]
 fn nothing_is_understood_wrongly() {
-    let planner = planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS, SCHEDULE, WEB, CHAT]);
+    let planner = planner(&ALL);
     let table: toml::Table = toml::from_str(TABLE).unwrap();
     let mut lines = Vec::new();
     let (mut counts, mut expected, mut understood) = ([0; 3], 0, 0);
@@ -213,7 +219,7 @@ const PHRASES: &str = "
 
 #[test]
 fn no_phrase_about_time_is_left_in_a_title() {
-    let planner = planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS, SCHEDULE, WEB, CHAT]);
+    let planner = planner(&ALL);
     let phrases: Vec<&str> =
         PHRASES.split(['|', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty()).collect();
     assert!(phrases.len() > 180, "{}", phrases.len());
