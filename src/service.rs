@@ -191,7 +191,8 @@ impl Service {
         let delivering = delivering(&store, (&instance, &sharing), ports, filters, speaking);
         let (events, event_queue) = TurnEvents::channel();
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
-        let conversations = conversations(config, (&store, &instance, &live), orchestrator, events);
+        let conversations =
+            conversations(config, (&store, &instance, &live), orchestrator, (events, &delivering));
         let access = Arc::new(Access { settings: live.settings.clone() });
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
@@ -340,8 +341,9 @@ fn conversations(
     config: &Config,
     (store, instance, live): (&Store, &Arc<Instance>, &LiveConfig),
     orchestrator: Orchestrator,
-    events: TurnEvents,
+    (events, delivering): (TurnEvents, &Arc<Delivering>),
 ) -> Arc<Conversations> {
+    let delivering = delivering.clone();
     Arc::new(Conversations {
         store: store.clone(),
         instance: instance.clone(),
@@ -350,6 +352,7 @@ fn conversations(
         zone: config.assistant.timezone,
         speaks: config.voice.speak.is_some(),
         events,
+        hold_place: Arc::new(move |conversation, row| delivering.hold(conversation, row)),
         running: Running::default(),
     })
 }

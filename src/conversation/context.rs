@@ -10,18 +10,17 @@ use chrono_tz::Tz;
 
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
-use crate::domain::{ScheduleState, Taint, TaskState};
-use crate::journal::{Scope, untrusted};
+use crate::domain::Taint;
+use crate::journal::{Opening, Scope, untrusted};
 use crate::memory::vectors::Vectors;
 use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
+use crate::store::StoreError;
+use crate::store::beginnings::{self, ActiveSchedule, Beginning, OpenTask, Wanted};
 use crate::store::memories::MemoryRow;
-use crate::store::schedules::{self, ScheduleRow};
-use crate::store::tasks::{self, TaskRow};
 use crate::store::turns::TurnRow;
-use crate::store::{StoreError, taints};
 
-use super::history;
+use super::history::{self, Said};
 
 /// How many open tasks are shown.
 const TASKS: i64 = 15;
@@ -33,7 +32,7 @@ const SCHEDULES: usize = 5;
 /// The beginning of a turn for the orchestrator's model.
 pub struct FirstMessages {
     /// The first messages.
-    pub messages: Vec<Message>,
+    pub messages: Opening,
     /// The outside sources of what they say.
     pub taint: Taint,
     /// Whether the history should be compacted afterwards.
@@ -61,14 +60,22 @@ pub async fn opening(
     let said = turn.text.as_str();
     let asker =
         Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
-    let (mut text, mut tasks, mut schedules, found, past, outside) = futures::try_join!(
+    let (after, turns) = history::reach(&scope.conversation);
+    let wanted = Wanted {
+        person: &scope.person.id,
+        conversation: &scope.conversation.id,
+        turn: &turn.id,
+        after,
+        tasks: TASKS + 1,
+        turns,
+    };
+    let (mut text, beginning, found) = futures::try_join!(
         head(scope),
-        tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS + 1),
-        schedules::of_person(&scope.store, &scope.person.id),
+        beginnings::read(&scope.store, wanted),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
-        history::window(&scope.store, &scope.conversation),
-        taints::of_person(&scope.store, &scope.person.id, &turn.id),
     )?;
+    let Beginning { mut tasks, mut schedules, outside, past } = beginning;
+    let past = history::window(&scope.store, &scope.conversation, &past).await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
     let known = (tasks.len(), memories.len());
@@ -96,23 +103,36 @@ pub async fn opening(
     if !summary.is_empty() && summary_taint.is_clean() {
         let _ = write!(text, "\nEarlier in this conversation: {summary}");
     }
-    let mut messages = vec![Message::new(Role::System, text)];
+    let mut messages = Opening::from(vec![Message::new(Role::System, text)]);
     if !summary.is_empty() && !summary_taint.is_clean() {
         let summary = marked(scope, summary_taint, summary);
-        messages.push(Message::new(Role::User, format!("Earlier in this conversation: {summary}")));
+        messages.extend([Message::new(Role::User, format!("Earlier in this conversation: {summary}"))]);
     }
-    for said in past.said {
-        let text = if said.taint.is_clean() { said.text } else { marked(scope, &said.taint, &said.text) };
-        messages.push(Message::new(said.role, text));
-    }
+    past.turns.into_iter().for_each(|turn| add(&mut messages, scope, turn));
     let sent = files::of_turn(scope, &outside, sees).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
     let is_own = turn.text_taint.is_clean();
     let said = if is_own { said.to_owned() } else { marked(scope, &turn.text_taint, said) };
-    messages.push(Message::new(Role::User, said));
+    messages.extend([Message::new(Role::User, said)]);
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(FirstMessages { messages, taint, needs_compacting: past.needs_compacting })
+}
+
+/// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
+fn add(messages: &mut Opening, scope: &Scope, Said { seq, texts, taints, more }: Said) {
+    let is_clean = taints.iter().all(Taint::is_clean);
+    let [text, answer] = texts;
+    let shown =
+        |text: String, taint: &Taint| if taint.is_clean() { text } else { marked(scope, taint, &text) };
+    let said = [
+        Message::new(Role::User, shown(text, &taints[0])),
+        Message::new(Role::Assistant, shown(answer, &taints[1])),
+    ];
+    match is_clean {
+        true => messages.add_past(seq, said, more, history::CUT),
+        false => messages.extend(said),
+    }
 }
 
 /// A text in a block that names its sources.
@@ -121,7 +141,7 @@ fn marked(scope: &Scope, taint: &Taint, text: &str) -> String {
 }
 
 /// The open tasks, and whether these are all.
-fn to_do(tasks: &[TaskRow]) -> String {
+fn to_do(tasks: &[OpenTask]) -> String {
     let shown = &tasks[..tasks.len().min(usize::try_from(TASKS).unwrap_or_default())];
     let mut text = match shown.len() {
         0 => return "\nOpen tasks: none".to_owned(),
@@ -135,10 +155,9 @@ fn to_do(tasks: &[TaskRow]) -> String {
     text
 }
 
-fn scheduled(schedules: &[ScheduleRow]) -> String {
-    let active = schedules.iter().filter(|row| row.state == ScheduleState::Active);
+fn scheduled(schedules: &[ActiveSchedule]) -> String {
     let mut text = String::new();
-    for row in active.take(SCHEDULES) {
+    for row in schedules.iter().take(SCHEDULES) {
         let zone = row.zone.parse().unwrap_or(Tz::UTC);
         let rule = CronRule::parse(&row.rule, zone).map_or_else(|_| row.rule.clone(), |rule| rule.spoken());
         let _ = write!(text, "\n- {} {rule} [{}]", line(&row.text), row.id);

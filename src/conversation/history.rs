@@ -11,7 +11,7 @@ use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::{self, PastTurn};
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Store, StoreError, openings};
 
 /// How many tokens of history a request holds.
 const WINDOW: usize = 3000;
@@ -26,9 +26,11 @@ const SUMMARY: usize = 600;
 const MOST_TURNS: i64 = 40;
 /// How many turns stay when a full window is compacted.
 const KEPT_TURNS: usize = 20;
+/// After how many bytes a text is cut.
+pub const CUT: usize = WINDOW * 2;
 
 fn clip(text: &str) -> &str {
-    &text[..text.floor_char_boundary(WINDOW * 2)]
+    &text[..text.floor_char_boundary(CUT)]
 }
 
 fn cost(turn: &PastTurn) -> usize {
@@ -38,51 +40,58 @@ fn cost(turn: &PastTurn) -> usize {
 /// The recent past as a turn sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// Messages and answers, oldest first.
-    pub said: Vec<Said>,
-    /// The outside sources of all of them.
+    /// What the turns said, oldest first.
+    pub turns: Vec<Said>,
+    /// The outside sources of all of it.
     pub taint: Taint,
     /// Whether there is enough history to [`compact`].
     pub needs_compacting: bool,
 }
 
-/// A message or an answer of the past.
+/// What an earlier turn said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
-    /// The person, or the assistant.
-    pub role: Role,
-    /// The text.
-    pub text: String,
-    /// Its outside sources.
-    pub taint: Taint,
+    /// Its `turns.seq`.
+    pub seq: i64,
+    /// Its message and its answer.
+    pub texts: [String; 2],
+    /// Their outside sources.
+    pub taints: [Taint; 2],
+    /// What was added to the answer.
+    pub more: String,
 }
 
-/// The window, and whether the history should be compacted.
-pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window, StoreError> {
-    let turns = newest(store, conversation).await?;
-    let needs_compacting = compact_before(&turns).is_some();
-    let turns = &turns[..fitting(&turns)];
-    let touched = Touched::load(store, conversation, turns).await?;
-    let mut said = Vec::with_capacity(turns.len() * 2);
-    for turn in turns.iter().rev() {
-        if turn.forgotten != 0 {
-            continue;
-        }
-        let answer = turn.answer.as_deref().filter(|answer| !answer.is_empty()).unwrap_or("(no answer)");
-        let answer = format!("{}{}", clip(answer), touched.line(turn.seq));
-        for (role, text, taint) in
-            [(Role::User, clip(&turn.text), &turn.text_taint), (Role::Assistant, &answer, &turn.taint)]
-        {
-            said.push(Said { role, text: text.to_owned(), taint: taint.clone() });
-        }
-    }
-    let taint = said.iter().map(|one| &one.taint).collect();
-    Ok(Window { said, taint, needs_compacting })
+/// Where the first query for a window begins, and how many turns it may hold.
+pub fn reach(conversation: &Conversation) -> (i64, i64) {
+    (conversation.history_from.max(conversation.compacted_to), MOST_TURNS)
+}
+
+/// The window over the newest turns, and whether the history should be compacted.
+pub async fn window(
+    store: &Store,
+    conversation: &Conversation,
+    newest: &[PastTurn],
+) -> Result<Window, StoreError> {
+    let needs_compacting = compact_before(newest).is_some();
+    let shown = &newest[..fitting(newest)];
+    let touched = Touched::load(store, conversation, shown).await?;
+    let turns: Vec<Said> = shown
+        .iter()
+        .rev()
+        .filter(|turn| turn.forgotten == 0)
+        .map(|turn| {
+            let more = touched.line(turn.seq);
+            let texts = openings::said(&turn.text, turn.answer.as_deref(), &more, CUT);
+            Said { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], more }
+        })
+        .collect();
+    let taint = turns.iter().flat_map(|turn| &turn.taints).collect();
+    Ok(Window { turns, taint, needs_compacting })
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
-    let after = conversation.history_from.max(conversation.compacted_to);
-    turns::ended_after(store, &conversation.id, after, MOST_TURNS).await
+    let (after, most) = reach(conversation);
+    turns::ended_after(store, &conversation.id, after, most).await
 }
 
 /// How many of the newest turns fit into the window.
@@ -210,6 +219,7 @@ mod tests {
             answer: None,
             taint: Taint::default(),
             forgotten: 0,
+            has_calls: 0,
         };
         (1..=count).rev().map(turn).collect()
     }

@@ -40,7 +40,7 @@ impl Touched {
         turns: &[PastTurn],
     ) -> Result<Self, StoreError> {
         let mut touched = Self::default();
-        let Some(oldest) = turns.last() else { return Ok(touched) };
+        let Some(oldest) = turns.iter().rfind(|turn| turn.has_calls != 0) else { return Ok(touched) };
         let calls = executions::calls_since(store, &conversation.id, oldest.seq).await?;
         // Where others read along, what was found may be for one person alone.
         let reasons: &[Reason] = match conversation.shared {

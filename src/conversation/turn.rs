@@ -15,12 +15,13 @@ use super::{Conversations, Handle};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
-use crate::journal::{AgentSlots, Budget, Scope, TurnEvent, fail_point};
+use crate::journal::{AgentSlots, Budget, ClaimedMessage, HeldPlace, Scope, TurnEvent, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::inbox;
 use crate::store::leases::{Lease, lane};
+use crate::store::outbox::OutboxRow;
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, outbox, questions, runs, spending};
 use crate::wording;
@@ -229,12 +230,40 @@ impl Conversations {
         let is_answer = status == TurnStatus::Completed && self.speaks;
         let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;
         let last = outbox::Message { file: last.file, aloud, ..scope.message(last.text, Vec::new()) };
-        self.close(&mut batch, &leased.turn, status, root, &last);
-        self.store.write(batch).await?;
+        self.close_work(&mut batch, &leased.turn, status, root, &last.whole());
+        let row = outbox::row(&self.store, &scope.conversation, &leased.turn, &last);
+        let held = (self.hold_place)(&scope.conversation.id, &row);
+        let claimed = self.write_last(batch, scope, (row, &last), held).await?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
-        scope.wake_delivery();
+        match claimed {
+            Some(claimed) => {
+                fail_point("outbox-claimed");
+                self.events.send(TurnEvent::Claimed(Box::new(claimed)));
+            }
+            None => scope.wake_delivery(),
+        }
         Ok(())
+    }
+
+    /// Writes a turn's end with its answer, which is claimed for sending if its place is held and nothing goes before it.
+    async fn write_last(
+        &self,
+        mut batch: Batch,
+        scope: &Scope,
+        (row, message): (OutboxRow, &outbox::Message),
+        held: Option<HeldPlace>,
+    ) -> Result<Option<ClaimedMessage>, StoreError> {
+        let (conversation, owner) = (&scope.conversation.id, self.instance.owner());
+        let Some(place) = held else {
+            outbox::say(&self.store, &mut batch, conversation, owner, message);
+            return self.store.write(batch).await.map(|_| None);
+        };
+        let (instance, checkpoint) = (place.instance.clone(), place.checkpoint.clone());
+        let row = OutboxRow { instance, checkpoint, ..row };
+        outbox::say_claimed(&mut batch, conversation, &row, owner);
+        let is_claimed = outbox::is_claimed(&self.store.write(batch).await?);
+        Ok(is_claimed.then(|| ClaimedMessage { conversation: conversation.clone(), row, place }))
     }
 
     /// Announces that a turn has ended.
@@ -252,12 +281,24 @@ impl Conversations {
         root: ExecutionStatus,
         last: &outbox::Message,
     ) {
+        self.close_work(batch, turn, status, root, &last.whole());
+        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), last);
+    }
+
+    /// Adds a turn's end to the batch, without its answer's message.
+    fn close_work(
+        &self,
+        batch: &mut Batch,
+        turn: &TurnRow,
+        status: TurnStatus,
+        root: ExecutionStatus,
+        answer: &str,
+    ) {
         let now = self.store.now();
-        turns::end(batch, &turn.id, status, &last.whole(), now);
+        turns::end(batch, &turn.id, status, answer, now);
         executions::close_all(batch, &turn.id, root, now);
         runs::cancel_all(batch, &turn.id, now);
         questions::withdraw(batch, &turn.id, now);
-        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), last);
     }
 
     /// A line for each call that nobody approved in time, because the model's answer may not mention it.

@@ -13,6 +13,8 @@
 //! - If another process works on the conversation, the lane tries again later; where instances share the turns, the
 //!   one that looks first: see `gateway::sharing`.
 
+mod waking;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +33,6 @@ use crate::conversation::turn::LeasedTurn;
 use crate::domain::{ConversationId, InboxKind, PersonId};
 use crate::store::Stale;
 use crate::store::inbox::InboxRow;
-use crate::store::leases::BACKGROUND_LANES;
 use crate::store::{StoreError, sharing, turns};
 
 /// The pause before retrying, if another process works on the conversation or the store fails.
@@ -77,57 +78,6 @@ impl Lane {
 }
 
 impl Lanes {
-    /// Starts the lane that a message belongs to, or has it check for work again.
-    pub fn wake_for(self: &Arc<Self>, conversation: &ConversationId, message: &str) {
-        if !self.has_room() {
-            return;
-        }
-        if !commands::is_background(message) {
-            self.wake_lane(Lane { conversation: conversation.clone(), background: 0 });
-            return;
-        }
-        // One that isn't at work; if all are, whichever ends first looks for the message.
-        let _ = (1..=BACKGROUND_LANES)
-            .any(|background| self.wake_lane(Lane { conversation: conversation.clone(), background }));
-    }
-
-    /// Starts a conversation's lanes, or has them check for work again.
-    pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
-        for background in 0..=BACKGROUND_LANES {
-            self.wake_lane(Lane { conversation: conversation.clone(), background });
-        }
-    }
-
-    /// Whether a turn that could run elsewhere should start here.
-    fn has_room(&self) -> bool {
-        self.sharing.has_room(self.conversations.running.count())
-    }
-
-    /// Returns whether the lane wasn't at work.
-    fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
-        let was_idle = self.wakers.wake(lane.worker());
-        if was_idle {
-            self.start(lane);
-        }
-        was_idle
-    }
-
-    /// Ends a worker that has made a message whole, and wakes the message's lane, or leaves it to other instances. In one
-    /// step, so that the process doesn't count as idle in between.
-    pub(super) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
-        let is_background = commands::is_background(&row.text);
-        let lane = Lane { conversation: row.conversation_id.clone(), background: i64::from(is_background) };
-        if self.wakers.hand_over(worker, lane.worker()) {
-            match self.has_room() {
-                true => self.start(lane),
-                false => self.wakers.stop(&lane.worker()),
-            }
-        }
-        if is_background {
-            self.wake_for(&row.conversation_id, &row.text);
-        }
-    }
-
     fn start(self: &Arc<Self>, lane: Lane) {
         let lanes = self.clone();
         tokio::spawn(async move { lanes.work(&lane, None).await });
@@ -363,7 +313,7 @@ impl Lanes {
             tokio::time::sleep(RETRY_PAUSE).await;
         }
         if self.has_room() {
-            self.wake(&row.conversation_id);
+            self.wake_ready(&row.conversation_id).await;
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod attached;
 pub mod backups;
+mod claimed;
 pub mod download;
 pub mod extraction;
 pub mod files;
@@ -20,12 +21,13 @@ pub mod progress;
 pub mod receiver;
 pub mod retention;
 pub mod scheduler;
+mod seeds;
 pub mod sharing;
 pub mod speech;
 pub mod vectors;
 pub mod voice;
 
-use crate::domain::{ConversationId, TurnId};
+use crate::domain::{ConversationId, OutboxId, TurnId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +39,8 @@ use tokio::sync::Notify;
 enum Worker {
     /// Runs a conversation's lane, or delivers its messages.
     Conversation(ConversationId),
+    /// Sends a message that its turn's end has claimed.
+    Claimed(OutboxId),
     /// Runs turns of a conversation in the background, in this lane of it.
     Background(ConversationId, i64),
     /// Waits for the next attempt of a failed turn in this lane.

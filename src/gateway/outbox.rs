@@ -23,10 +23,10 @@ use super::sharing::Sharing;
 use super::speech::Speaking;
 use super::{SharedWakers, Worker, turn_span};
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState};
-use crate::journal::fail_point;
+use crate::journal::{UnderWay, fail_point};
 use crate::metrics;
 use crate::store::Stale;
-use crate::store::leases::{self, Pulse};
+use crate::store::leases::Pulse;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError};
 
@@ -72,13 +72,15 @@ pub struct Delivering {
     pub known: moka::future::Cache<String, ()>,
     /// Locked by each delivery until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
+    /// Where an answer that its turn's end has claimed is on its way.
+    pub under_way: UnderWay,
 }
 
 /// Selects the rows that a process delivers.
 pub type DeliveryFilter = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
 /// How a step of delivery ended.
-enum Step {
+pub(super) enum Step {
     /// A row is done; there may be more.
     Done,
     /// There is more to do.
@@ -121,7 +123,7 @@ impl Delivering {
         }
     }
 
-    async fn work(self: Arc<Self>, conversation: &ConversationId) {
+    pub(super) async fn work(self: &Arc<Self>, conversation: &ConversationId) {
         let worker = Worker::Conversation(conversation.clone());
         loop {
             match self.step(conversation).await {
@@ -143,9 +145,16 @@ impl Delivering {
     }
 
     async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
+        // What is on its way goes first. Looked at again after the rows are read, which may be later.
+        if self.under_way.is_waited_for(conversation) {
+            return Ok(Step::Nothing);
+        }
         // One row more than needed tells whether another query is worthwhile.
         let limit = if self.filters.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
+        if self.under_way.is_waited_for(conversation) {
+            return Ok(Step::Nothing);
+        }
         let last = rows.len() == 1;
         let wanted =
             |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
@@ -231,47 +240,13 @@ impl Delivering {
         self.conclude(conversation, &row, port, delivery).await
     }
 
-    /// Tells the adapter which messages it can't have seen itself: once per channel and once per place. After that it
-    /// knows more than the journal.
-    async fn seed(
-        &self,
-        port: &Arc<dyn ChatPort>,
-        conversation: &ConversationId,
-        row: &OutboxRow,
-    ) -> Result<(), StoreError> {
-        let mut names: Vec<String> = row.progress_receipt.iter().cloned().collect();
-        let mut seeded = Vec::new();
-        let channel = leases::channel(&row.channel);
-        if !self.known.contains_key(&channel) {
-            names.extend(outbox::recent_ids(&self.store, &row.channel).await?);
-            seeded.push(channel);
-        }
-        if !self.known.contains_key(conversation.as_str()) {
-            names.extend(outbox::last_receipt(&self.store, conversation).await?);
-            seeded.push(conversation.to_string());
-        }
-        if !names.is_empty() {
-            port.seed(&row.address(), &names).await;
-        }
-        // Only after seeding, so that others don't skip it too early.
-        for key in seeded {
-            self.known.insert(key, ()).await;
-        }
-        Ok(())
-    }
-
-    /// Forgets which adapters were seeded; call it when another instance may have sent messages in the meantime.
-    pub fn forget_places(&self) {
-        self.known.invalidate_all();
-    }
-
     /// Whether an answer may replace the progress message. Edits don't notify, so slow answers and questions may not.
     fn may_stand_in(&self, row: &OutboxRow) -> bool {
         let age = row.resumed_at.map_or(i64::MAX, |resumed_at| self.store.now() - resumed_at);
         row.part == 0 && row.choices == "[]" && age <= STANDS_IN_MS
     }
 
-    async fn conclude(
+    pub(super) async fn conclude(
         &self,
         conversation: &ConversationId,
         row: &OutboxRow,
@@ -332,10 +307,11 @@ impl Delivering {
             }
         }
         if let (Some(shown), Some(turn)) = (&row.progress_receipt, &row.turn_id) {
-            if row.edit_of.is_none() {
+            // One that has become a part was cleared with that part's receipt.
+            if row.edit_of.as_ref() != Some(shown) {
                 port.retract(&outbound.address, shown, Retract::Message).await;
+                outbox::set_progress_receipt(&self.store, turn, None).await?;
             }
-            outbox::set_progress_receipt(&self.store, turn, None).await?;
         }
         // More follows unless this was the last part.
         Ok(if is_last { Step::Done } else { Step::More })

@@ -10,6 +10,7 @@
 //! - Progress never delays an answer and never makes a turn fail.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,8 @@ pub struct ProgressDisplay {
 /// A turn whose progress is shown.
 pub struct Watched {
     latest: watch::Sender<Progress>,
+    /// Whether it has a message.
+    has_message: Arc<AtomicBool>,
     work: JoinHandle<Option<String>>,
 }
 
@@ -73,14 +76,22 @@ impl ProgressDisplay {
         }
         let turn = TurnId::from(progress.turn.as_str());
         let (latest, news) = watch::channel(progress);
-        let work = tokio::spawn(TurnDisplay::new(self, port, age).run(news).in_current_span());
-        turns.insert(turn, Watched { latest, work });
+        let display = TurnDisplay::new(self, port, age);
+        let has_message = display.has_message.clone();
+        let work = tokio::spawn(display.run(news).in_current_span());
+        turns.insert(turn, Watched { latest, has_message, work });
     }
 
     /// Ends the displays on a channel that another instance receives now. It goes on with their messages.
     pub fn leave(&self, channel: &str) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.retain(|_, watched| watched.latest.borrow().address.channel != channel);
+    }
+
+    /// Whether a turn has a progress message here. While its place is held, that doesn't change.
+    pub fn has_message(&self, turn: &TurnId) -> bool {
+        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.get(turn).is_some_and(|watched| watched.has_message.load(Ordering::Acquire))
     }
 
     /// Ends the display of a turn that no longer runs. Returns the receipt of its message, if this process showed one.
@@ -102,6 +113,8 @@ struct TurnDisplay {
     changed: Option<Instant>,
     text: String,
     receipt: Option<String>,
+    /// Whether a message was sent, or may have been.
+    has_message: Arc<AtomicBool>,
     /// Set when it is unclear what the platform shows.
     lost: bool,
 }
@@ -117,6 +130,7 @@ impl TurnDisplay {
             changed: None,
             text: String::new(),
             receipt: None,
+            has_message: Arc::default(),
             lost: false,
         }
     }
@@ -170,6 +184,7 @@ impl TurnDisplay {
                 }
             }
         }
+        self.has_message.store(true, Ordering::Release);
         match self.port.show(&progress.address, self.receipt.as_deref(), &text).await {
             Delivery::Sent(receipt) => {
                 metrics::sign(&progress.turn.as_str().into(), self.store.now()).await;

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
+use super::Opening;
 use crate::domain::ExecutionId;
 use crate::model::{Answer, Message, ModelError, Request, Role, Tool, ToolCall};
 use crate::store::calls::{self, CallRow, ToolCallRow};
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Store, StoreError, openings};
 
 /// The stable beginning of a model's requests: the same bytes for every turn with the same skills.
 #[derive(Debug)]
@@ -70,7 +71,9 @@ pub struct Round {
 pub struct Dialogue {
     execution: ExecutionId,
     prefix: Arc<Prefix>,
-    opening: Vec<Message>,
+    opening: Opening,
+    /// Whether the opening is stored with all that earlier turns said.
+    is_whole: bool,
     rounds: Vec<Round>,
     /// How many model calls are recorded, including failed ones.
     recorded: i64,
@@ -84,10 +87,18 @@ impl Dialogue {
         store: &Store,
         execution: ExecutionId,
         prefix: Arc<Prefix>,
-        opening: Vec<Message>,
+        opening: impl Into<Opening>,
     ) -> Result<Self, StoreError> {
         prefix.keep(store).await?;
-        Ok(Self { execution, prefix, opening, rounds: Vec::new(), recorded: 0, unsaved: HashSet::new() })
+        Ok(Self {
+            execution,
+            prefix,
+            opening: opening.into(),
+            is_whole: false,
+            rounds: Vec::new(),
+            recorded: 0,
+            unsaved: HashSet::new(),
+        })
     }
 
     /// Loads a dialogue from the journal; none if no model call is recorded yet.
@@ -99,7 +110,7 @@ impl Dialogue {
         let calls = calls::of_execution(store, execution).await?;
         let Some(first) = calls.first() else { return Ok(None) };
         prefix.keep(store).await?;
-        let opening = serde_json::from_str(first.opening.as_deref().unwrap_or("[]"))
+        let opening: Vec<Message> = serde_json::from_str(first.opening.as_deref().unwrap_or("[]"))
             .map_err(|error| StoreError::Corrupt(format!("the opening of {execution}: {error}")))?;
         let mut tools = calls::tools_of_execution(store, execution).await?;
         let recorded = calls.last().map_or(0, |call| call.n + 1);
@@ -110,14 +121,22 @@ impl Dialogue {
             rounds.push(Round { n: call.n, model: call.model, text: call.text, calls: of_this });
         }
         let execution = execution.to_owned();
-        Ok(Some(Self { execution, prefix, opening, rounds, recorded, unsaved: HashSet::new() }))
+        Ok(Some(Self {
+            execution,
+            prefix,
+            opening: opening.into(),
+            is_whole: false,
+            rounds,
+            recorded,
+            unsaved: HashSet::new(),
+        }))
     }
 
     /// The next request. Make it only if nothing is [`Self::unanswered`].
     pub fn request(&self) -> Request {
-        let mut messages = Vec::with_capacity(2 + self.opening.len() + self.rounds.len() * 3);
+        let mut messages = Vec::with_capacity(2 + self.opening.messages().len() + self.rounds.len() * 3);
         messages.push(Message::new(Role::System, self.prefix.system.clone()));
-        messages.extend(self.opening.iter().cloned());
+        messages.extend(self.opening.messages().iter().cloned());
         for round in &self.rounds {
             let tool_calls = round
                 .calls
@@ -149,7 +168,7 @@ impl Dialogue {
 
     /// The messages it began with.
     pub fn opening(&self) -> &[Message] {
-        &self.opening
+        self.opening.messages()
     }
 
     /// The rounds so far.
@@ -233,6 +252,14 @@ impl Dialogue {
         self.record_row(store, batch, &used, Some(error.to_string()), started);
     }
 
+    /// Names what earlier turns said instead of repeating it, in the batch that ends the turn. Not before: a dialogue that
+    /// goes on begins with the same bytes, whatever becomes of those turns.
+    pub fn shorten(&mut self, batch: &mut Batch) {
+        if std::mem::take(&mut self.is_whole) && self.opening.has_past() {
+            openings::set(batch, &self.execution, self.opening.short());
+        }
+    }
+
     fn record_row(
         &mut self,
         store: &Store,
@@ -241,7 +268,8 @@ impl Dialogue {
         error: Option<String>,
         started: i64,
     ) {
-        let opening = (self.recorded == 0).then(|| serde_json::to_string(&self.opening).unwrap_or_default());
+        let opening = (self.recorded == 0).then(|| self.opening.whole());
+        self.is_whole |= opening.is_some();
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         calls::insert(
             batch,

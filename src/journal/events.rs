@@ -6,6 +6,7 @@ use adjutant_chat::Progress;
 use tokio::sync::{mpsc, watch};
 use tracing::Span;
 
+use super::ClaimedMessage;
 use crate::domain::{ConversationId, OutboxId, TurnId};
 
 /// Something that a turn did.
@@ -13,6 +14,8 @@ use crate::domain::{ConversationId, OutboxId, TurnId};
 pub enum TurnEvent {
     /// It added a message to the outbox of this conversation.
     Said(ConversationId),
+    /// It added a message, which this process has claimed.
+    Claimed(Box<ClaimedMessage>),
     /// It made progress.
     Progress(Progress),
     /// The question in this message was answered, or has expired.

@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 use crate::agents::{AgentEnd, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, TurnEvent, fail_point, ledger};
+use crate::journal::{Dialogue, Limit, LimitReached, Opening, Prefix, Scope, TurnEvent, fail_point, ledger};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::roles::RoleSet;
 use crate::skills::{Registry, Skills};
@@ -120,13 +120,13 @@ impl Orchestrator {
         scope: &Scope,
         begun: Begun<'_>,
         said: &str,
-        opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
+        opening: impl AsyncFnOnce() -> Result<(Opening, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         // Only a person's own words are a command.
         let plan = scope.said.as_ref().and_then(|_| command::plan(said, &self.runner.workflows.current()));
         let opening = async || match &plan {
             // No model sees these messages.
-            Some(_) => Ok((vec![Message::new(Role::User, said)], Taint::default())),
+            Some(_) => Ok((vec![Message::new(Role::User, said)].into(), Taint::default())),
             None => opening().await,
         };
         let mut run = self.start(scope, begun, opening).await?;
@@ -142,6 +142,9 @@ impl Orchestrator {
             TurnEnd::Failed(answer) => TurnEnd::Failed(run.with_receipts(answer).await?),
             end => end,
         };
+        if matches!(end, TurnEnd::Answered(_) | TurnEnd::Failed(_) | TurnEnd::Cancelled(_)) {
+            run.dialogue.shorten(&mut run.tail);
+        }
         let taint = run.taint();
         if !taint.is_clean() {
             turns::set_taint(&mut run.tail, &scope.turn, &taint);
@@ -151,7 +154,7 @@ impl Orchestrator {
 
     /// Ends a parked turn with a summary: one model call without tools.
     pub async fn summarise(&self, scope: &Scope, begun: Begun<'_>) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(scope, begun, async || Ok((Vec::new(), Taint::default()))).await?;
+        let mut run = self.start(scope, begun, async || Ok((Opening::default(), Taint::default()))).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
         turns::set_taint(&mut run.tail, &scope.turn, &taint);
@@ -173,7 +176,7 @@ impl Orchestrator {
         &'a self,
         scope: &'a Scope,
         Begun { root, rows, is_new }: Begun<'_>,
-        opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
+        opening: impl AsyncFnOnce() -> Result<(Opening, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
         let listed = self.agents.executor.listed(scope, &registry).await?;

@@ -68,6 +68,7 @@ pub(super) async fn dispatch(
 ) {
     let handler = |event| match event {
         TurnEvent::Said(conversation) => delivering.wake(&conversation),
+        TurnEvent::Claimed(message) => delivering.send_claimed(*message),
         TurnEvent::QuestionSettled(message) => delivering.settled(&message),
         TurnEvent::Ended(turn) => ended.add(turn),
         TurnEvent::Progress(progress) => {

@@ -5,6 +5,7 @@
 mod bad_input;
 mod budgets;
 mod chaos;
+mod claims;
 mod commands;
 mod doctor;
 mod drafted;

@@ -54,3 +54,32 @@ async fn answered(app: &TestApp, event: &str, said: &str) {
         tokio::task::yield_now().await;
     }
 }
+
+/// The most bytes that plain turns of a conversation may add to an embedded store, each: the first ten, the next ones,
+/// and those whose window is full.
+const BYTES: [i64; 3] = [8_192, 8_192, 8_192];
+
+#[tokio::test]
+async fn a_turn_keeps_no_more_bytes_than_before() {
+    let script = Scripted::new()
+        .orchestrator(|_| text("The trains to Lyon leave every hour from 6:58 on, and take two hours."));
+    let app = scripted_with(script, |_| {}).await;
+    let size = async || {
+        let used = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, \
+                    pragma_page_size";
+        app.store().count(used, &[]).await.unwrap()
+    };
+    let said = "When do the trains from Geneva to Lyon leave on a working day, and how long do they take?";
+    let mut at = 0;
+    for most in BYTES {
+        let before = size().await;
+        for _ in 0..20 {
+            at += 1;
+            answered(&app, &format!("bytes {at}"), said).await;
+        }
+        app.rests().await;
+        let each = (size().await - before) / 20;
+        println!("turns {} to {at}: {each} bytes each", at - 19);
+        assert!(each <= most, "turns {} to {at}: {each} bytes each instead of {most}", at - 19);
+    }
+}

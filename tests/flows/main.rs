@@ -27,6 +27,7 @@ mod mcp;
 mod memory;
 mod models;
 mod notes;
+mod openings;
 mod parallel;
 mod pause;
 mod plan_rests;

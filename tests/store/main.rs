@@ -13,6 +13,7 @@ macro_rules! on_both {
 mod access;
 mod calls;
 mod check;
+mod claims;
 mod control;
 mod executions;
 mod former;
@@ -23,6 +24,7 @@ mod leases;
 mod links;
 mod memories;
 mod opening;
+mod openings;
 mod outbox;
 mod people;
 mod pins;

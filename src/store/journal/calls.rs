@@ -2,6 +2,7 @@
 
 use sqlx::FromRow;
 
+use super::openings;
 use crate::domain::{ExecutionId, TurnId};
 use crate::store::{Batch, Store, StoreError};
 
@@ -119,13 +120,15 @@ pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)
 
 /// The model calls of an execution, in order.
 pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>, StoreError> {
-    store
+    let mut rows = store
         .all(
             "SELECT execution_id, n, prefix, opening, text, model, error, prompt_tokens, cached_tokens, \
              completion_tokens, cost_usd, started_at, duration_ms FROM calls WHERE execution_id = $1 ORDER BY n",
             &[execution.into()],
         )
-        .await
+        .await?;
+    openings::complete(store, &mut rows).await?;
+    Ok(rows)
 }
 
 /// The tool calls of an execution, in order.
@@ -156,12 +159,14 @@ pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, Stor
 
 /// All model calls of a turn.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
-    store
+    let mut rows = store
         .all(
             "SELECT c.execution_id, c.n, c.prefix, c.opening, c.text, c.model, c.error, c.prompt_tokens, \
              c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
              JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
             &[turn.into()],
         )
-        .await
+        .await?;
+    openings::complete(store, &mut rows).await?;
+    Ok(rows)
 }

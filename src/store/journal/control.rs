@@ -1,7 +1,7 @@
 //! Control signals for a turn under way: stop, pause, continue. The process that runs the turn sees them within a
 //! second.
 
-use crate::domain::{Answer, InstanceId, PersonId, QuestionState, TurnId};
+use crate::domain::{Answer, ConversationId, InstanceId, PersonId, QuestionState, TurnId};
 use crate::store::outbox::anybody;
 use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, Stale, Store, StoreError};
@@ -148,4 +148,12 @@ pub async fn signals(
         _ => ControlSignal::Answered,
     };
     Ok(rows.into_iter().map(|(turn, ending)| (turn, signal(&ending))).collect())
+}
+
+/// The lanes beside a conversation in which a turn may go on.
+pub async fn ready_lanes(store: &Store, conversation: &ConversationId) -> Result<Vec<i64>, StoreError> {
+    const SQL: &str = "SELECT DISTINCT background FROM turns WHERE conversation_id = $1 AND ended_at IS NULL \
+                       AND background > 0 AND status IN ('queued', 'running')";
+    let rows: Vec<(i64,)> = store.all(SQL, &[conversation.into()]).await?;
+    Ok(rows.into_iter().map(|(lane,)| lane).collect())
 }

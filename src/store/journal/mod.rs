@@ -2,12 +2,14 @@
 
 pub mod calls;
 pub mod changes;
+mod claims;
 pub mod control;
 pub mod dead;
 pub mod executions;
 pub mod inbox;
 pub mod instances;
 pub mod leases;
+pub mod openings;
 pub mod outbox;
 pub mod questions;
 pub mod queues;

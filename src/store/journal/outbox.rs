@@ -4,6 +4,10 @@ use adjutant_chat::{Address, Choice, Outbound, OutgoingFile, OutgoingVoice};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
+use super::claims::progress_became_part;
+pub use super::claims::{
+    LeftProgress, is_claimed, left_progress, progress_receipt, row, say_claimed, set_progress_receipt,
+};
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState, TurnId};
 use crate::store::{Batch, Stale, Store, StoreError};
 
@@ -124,7 +128,7 @@ pub fn announce_once(batch: &mut Batch, topic: &str, now: i64) {
     );
 }
 
-fn json<T: serde::Serialize>(value: &T) -> String {
+pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "[]".into())
 }
 
@@ -199,50 +203,6 @@ pub async fn open(
         .await
 }
 
-/// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
-pub async fn set_progress_receipt(
-    store: &Store,
-    turn: &TurnId,
-    receipt: Option<&str>,
-) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
-    store.write(batch).await.map(|_| ())
-}
-
-/// The receipt of the message that shows a turn's progress, if there is one.
-pub async fn progress_receipt(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
-    let row: Option<(Option<String>,)> =
-        store.first("SELECT progress_receipt FROM turns WHERE id = $1", &[turn.into()]).await?;
-    Ok(row.and_then(|(shown,)| shown))
-}
-
-/// A progress message that stands beside the answer it announced.
-#[derive(Debug, FromRow)]
-pub struct LeftProgress {
-    /// Its turn.
-    pub turn_id: TurnId,
-    /// Where it is.
-    pub place: String,
-    /// Its receipt.
-    pub progress_receipt: String,
-}
-
-/// The progress messages of a channel whose turns have said everything: an earlier process died before it removed them.
-/// One that has become the answer isn't among them.
-pub async fn left_progress(store: &Store, channel: &str) -> Result<Vec<LeftProgress>, StoreError> {
-    store
-        .all(
-            "SELECT t.id AS turn_id, c.place, t.progress_receipt FROM turns t \
-             JOIN conversations c ON c.id = t.conversation_id WHERE t.progress_receipt IS NOT NULL \
-             AND c.channel = $1 AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND NOT EXISTS \
-             (SELECT 1 FROM outbox o WHERE o.turn_id = t.id \
-              AND (o.state IN ('pending', 'sending', 'unknown') OR o.receipt = t.progress_receipt))",
-            &[channel.into()],
-        )
-        .await
-}
-
 /// How many rows created before a time this instance still has to deliver on a channel.
 pub async fn count_undelivered(
     store: &Store,
@@ -261,15 +221,21 @@ pub async fn count_undelivered(
 }
 
 /// Claims a row for one attempt at its next part, and saves what a later look-up needs. Stale when another process
-/// has it.
+/// has it, or when that part was sent meanwhile.
 pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, checkpoint = $2, edit_of = $3 \
-         WHERE id = $4 AND state IN ('pending', 'sending', 'unknown') \
+         WHERE id = $4 AND part = $5 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
-        [instance.into(), row.checkpoint.clone().into(), row.edit_of.clone().into(), (&row.id).into()],
+        [
+            instance.into(),
+            row.checkpoint.clone().into(),
+            row.edit_of.clone().into(),
+            (&row.id).into(),
+            row.part.into(),
+        ],
     );
     store.write(batch).await.map(|_| ())
 }
@@ -283,6 +249,7 @@ pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<
          edit_of = NULL WHERE id = $2 AND part = $3 AND state <> 'sent'",
         [receipt.into(), (&row.id).into(), row.part.into()],
     );
+    progress_became_part(&mut batch, row);
     store.write(batch).await.map(|_| ())
 }
 
@@ -295,6 +262,7 @@ pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), S
          WHERE id = $3 AND part = $4 AND state <> 'sent'",
         [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
     );
+    progress_became_part(&mut batch, row);
     store.write(batch).await.map(|_| ())
 }
 

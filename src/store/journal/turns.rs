@@ -293,6 +293,23 @@ pub struct PastTurn {
     pub taint: Taint,
     /// 1 if the person asked to forget it: the texts are empty then.
     pub forgotten: i64,
+    /// Whether it called skills or was sent files, where that was asked.
+    #[sqlx(default)]
+    pub has_calls: i64,
+}
+
+macro_rules! past {
+    ($order:literal) => {
+        concat!(
+            "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
+             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
+             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
+             FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ",
+            $order,
+            " LIMIT $3 + 0"
+        )
+    };
 }
 
 /// The newest ended turns after `after`, newest first.
@@ -302,16 +319,7 @@ pub async fn ended_after(
     after: i64,
     limit: i64,
 ) -> Result<Vec<PastTurn>, StoreError> {
-    store
-        .all(
-            "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
-             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
-             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
-             FROM turns WHERE conversation_id = $1 AND seq > $2 \
-             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $3 + 0",
-            &[conversation.into(), after.into(), limit.into()],
-        )
-        .await
+    store.all(past!("seq DESC"), &[conversation.into(), after.into(), limit.into()]).await
 }
 
 /// What a person said here, newest first: this turn's message, and those before it.
@@ -357,16 +365,7 @@ pub async fn oldest_after(
     after: i64,
     limit: i64,
 ) -> Result<Vec<PastTurn>, StoreError> {
-    store
-        .all(
-            "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
-             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
-             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
-             FROM turns WHERE conversation_id = $1 AND seq > $2 \
-             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq LIMIT $3 + 0",
-            &[conversation.into(), after.into(), limit.into()],
-        )
-        .await
+    store.all(past!("seq"), &[conversation.into(), after.into(), limit.into()]).await
 }
 
 /// Whether the turn made progress after a time: if so, it didn't cause the crash that followed.

@@ -1,10 +1,10 @@
 //! What people keep that was made from outside text: tasks, memories, schedules, contacts and events, by domain and id.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use sqlx::FromRow;
 
-use crate::domain::{PersonId, Taint, TurnId};
+use crate::domain::{PersonId, Taint};
 use crate::store::{Batch, Store, StoreError};
 
 /// Something marked.
@@ -50,23 +50,6 @@ pub fn clear(batch: &mut Batch, person: &PersonId, row: &MarkedRow) {
 pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Taint>, StoreError> {
     let rows: Vec<(String, Taint)> =
         store.all("SELECT id, sources FROM taints WHERE domain = $1", &[domain.into()]).await?;
-    Ok(rows.into_iter().collect())
-}
-
-/// Everything marked of a person's, by domain and id, and the files of a turn's messages, which are from outside too.
-pub async fn of_person(
-    store: &Store,
-    person: &PersonId,
-    turn: &TurnId,
-) -> Result<HashSet<(String, String)>, StoreError> {
-    // In one query: it is made for each turn.
-    let rows: Vec<(String, String)> = store
-        .all(
-            "SELECT domain, id FROM taints WHERE person_id = $1 UNION ALL SELECT 'files' AS domain, a.id \
-             FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = $2",
-            &[person.into(), turn.into()],
-        )
-        .await?;
     Ok(rows.into_iter().collect())
 }
 

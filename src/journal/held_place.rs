@@ -1,0 +1,102 @@
+//! The place that an answer goes to, held while its turn ends, so that the commit that ends the turn also claims the
+//! answer for sending.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OwnedMutexGuard;
+
+use crate::domain::{ConversationId, InstanceId};
+use crate::store::outbox::OutboxRow;
+
+/// Holds the place of a new message. None if it can't be sent at once; then it is claimed later, on its own.
+pub type HoldPlace = Arc<dyn Fn(&ConversationId, &OutboxRow) -> Option<HeldPlace> + Send + Sync>;
+
+/// A place where nobody else sends until this is dropped.
+#[derive(Debug)]
+pub struct HeldPlace {
+    /// The instance that sends.
+    pub instance: InstanceId,
+    /// The adapter's checkpoint of the place.
+    pub checkpoint: Option<String>,
+    /// Tells the conversation's own delivery that a message is on its way. It ends before the lock is given back, so that
+    /// no two are.
+    pub on_its_way: OnItsWay,
+    /// Keeps everything else that is sent to this place waiting.
+    pub alone: OwnedMutexGuard<()>,
+}
+
+/// A message that its turn's end has claimed. It is to be sent now.
+#[derive(Debug)]
+pub struct ClaimedMessage {
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// The message.
+    pub row: OutboxRow,
+    /// Its place.
+    pub place: HeldPlace,
+}
+
+/// The conversations where a claimed message is on its way. Their other messages wait for it: to the store, it looks like
+/// one whose sending was interrupted.
+#[derive(Debug, Clone, Default)]
+pub struct UnderWay {
+    /// Whether anybody waits for it.
+    conversations: Arc<Mutex<HashMap<ConversationId, bool>>>,
+}
+
+impl UnderWay {
+    fn conversations(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a conversation, of which no other message may be on its way.
+    pub fn begin(&self, conversation: &ConversationId) -> OnItsWay {
+        self.conversations().insert(conversation.clone(), false);
+        OnItsWay { all: self.clone(), conversation: conversation.clone() }
+    }
+
+    /// Whether a message of this conversation is on its way. The caller is told of its end by [`OnItsWay::end`].
+    pub fn is_waited_for(&self, conversation: &ConversationId) -> bool {
+        self.conversations().get_mut(conversation).map(|waited_for| *waited_for = true).is_some()
+    }
+}
+
+/// One message on its way.
+#[derive(Debug)]
+pub struct OnItsWay {
+    all: UnderWay,
+    conversation: ConversationId,
+}
+
+impl OnItsWay {
+    /// Removes it, and returns whether anybody waits for that.
+    pub fn end(self) -> bool {
+        self.all.conversations().remove(&self.conversation).unwrap_or_default()
+    }
+}
+
+impl Drop for OnItsWay {
+    fn drop(&mut self) {
+        self.all.conversations().remove(&self.conversation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_message_is_told_of_its_end() {
+        let (all, here, there) = (UnderWay::default(), "here".into(), "there".into());
+        let first = all.begin(&here);
+        assert!(!all.is_waited_for(&there));
+        assert!(!first.end(), "nobody has asked");
+        assert!(!all.is_waited_for(&here), "it has ended");
+        let second = all.begin(&here);
+        assert!(all.is_waited_for(&here));
+        assert!(second.end());
+        drop(all.begin(&here));
+        assert!(!all.is_waited_for(&here), "it was never sent");
+    }
+}

@@ -1,0 +1,80 @@
+//! The first messages of a dialogue, and which of them earlier turns said.
+
+use serde_json::Value;
+
+use crate::model::Message;
+use crate::store::openings;
+
+/// The first messages of a dialogue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opening {
+    messages: Vec<Message>,
+    past: Vec<PastMessages>,
+}
+
+/// The message and the answer of an earlier turn, as the store can make them again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PastMessages {
+    /// The place of its message; the answer is the next one.
+    at: usize,
+    /// Its `turns.seq`.
+    turn: i64,
+    /// What was added to its answer.
+    more: String,
+    /// After how many bytes its texts were cut.
+    cut: usize,
+}
+
+impl From<Vec<Message>> for Opening {
+    fn from(messages: Vec<Message>) -> Self {
+        Self { messages, past: Vec::new() }
+    }
+}
+
+impl Opening {
+    /// The messages.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Adds messages.
+    pub fn extend(&mut self, messages: impl IntoIterator<Item = Message>) {
+        self.messages.extend(messages);
+    }
+
+    /// Adds the message and the answer of an earlier turn, made by [`openings::said`].
+    pub fn add_past(&mut self, turn: i64, said: [Message; 2], more: String, cut: usize) {
+        self.past.push(PastMessages { at: self.messages.len(), turn, more, cut });
+        self.messages.extend(said);
+    }
+
+    /// Whether some of it is in the rows of earlier turns.
+    pub fn has_past(&self) -> bool {
+        !self.past.is_empty()
+    }
+
+    /// All messages as JSON.
+    pub fn whole(&self) -> String {
+        serde_json::to_string(&self.messages).unwrap_or_default()
+    }
+
+    /// As JSON, with earlier turns named instead of repeated.
+    pub fn short(&self) -> String {
+        let mut items: Vec<Value> = Vec::new();
+        let (mut at, mut past) = (0, self.past.as_slice());
+        while at < self.messages.len() {
+            let is_run = |(n, one): (usize, &PastMessages)| one.at == at + n * 2 && one.cut == past[0].cut;
+            let run = past.iter().enumerate().take_while(|(n, one)| is_run((*n, one))).count();
+            if run == 0 {
+                items.push(serde_json::to_value(&self.messages[at]).unwrap_or_default());
+                at += 1;
+                continue;
+            }
+            let (these, rest) = past.split_at(run);
+            let turns: Vec<(i64, &str)> = these.iter().map(|one| (one.turn, one.more.as_str())).collect();
+            items.push(openings::past(&turns, these[0].cut));
+            (at, past) = (at + run * 2, rest);
+        }
+        Value::Array(items).to_string()
+    }
+}

@@ -1,0 +1,132 @@
+//! The first messages of a dialogue, as they are stored once its turn has ended: what earlier turns said is in those
+//! turns' rows, so it is named and not repeated. It would else be stored again by each later turn that sees it.
+//!
+//! A list of messages, in which `{"past": [...], "cut": 6000}` stands for the messages and answers of some turns, each
+//! text cut after so many bytes. A turn is the difference of its `seq` to that of the one before it, with what is added
+//! to its answer if there is something.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sqlx::FromRow;
+
+use super::calls::CallRow;
+use crate::domain::ExecutionId;
+use crate::store::{Batch, Store, StoreError};
+
+/// In place of an answer that a turn didn't give.
+const NO_ANSWER: &str = "(no answer)";
+/// In place of what was deleted meanwhile.
+const GONE: &str = "(no longer kept)";
+
+/// A turn of the past.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Named {
+    Turn(i64),
+    WithMore(i64, String),
+}
+
+/// Turns of the past, as they are stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    past: Vec<Named>,
+    cut: usize,
+}
+
+/// What a turn said: its message and its answer, as a later turn sees them.
+pub fn said(text: &str, answer: Option<&str>, more: &str, cut: usize) -> [String; 2] {
+    let clip = |text: &str| text[..text.floor_char_boundary(cut)].to_owned();
+    let answer = answer.filter(|answer| !answer.is_empty()).unwrap_or(NO_ANSWER);
+    [clip(text), clip(answer) + more]
+}
+
+/// The turns of the past, by their `seq`, with what is added to their answers.
+pub fn past(turns: &[(i64, &str)], cut: usize) -> Value {
+    let mut before = 0;
+    let named = turns.iter().map(|(seq, more)| {
+        let step = seq - before;
+        before = *seq;
+        if more.is_empty() { Named::Turn(step) } else { Named::WithMore(step, (*more).to_owned()) }
+    });
+    json!(Run { past: named.collect(), cut })
+}
+
+/// Replaces the first messages of an execution.
+pub fn set(batch: &mut Batch, execution: &ExecutionId, opening: String) {
+    batch.run(
+        "UPDATE calls SET opening = $1 WHERE execution_id = $2 AND n = 0 AND opening IS NOT NULL",
+        [opening.into(), execution.into()],
+    );
+}
+
+#[derive(FromRow)]
+struct SaidRow {
+    seq: i64,
+    text: String,
+    answer: Option<String>,
+    is_gone: i64,
+}
+
+/// Replaces the named turns of these rows by what they said.
+pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), StoreError> {
+    for row in rows {
+        let Some(opening) = row.opening.as_deref().filter(|opening| opening.contains(r#""cut":"#)) else {
+            continue;
+        };
+        let corrupt = |error: serde_json::Error| {
+            StoreError::Corrupt(format!("the opening of {}: {error}", row.execution_id))
+        };
+        let items: Vec<Value> = serde_json::from_str(opening).map_err(corrupt)?;
+        let mut messages = Vec::with_capacity(items.len());
+        for item in items {
+            match item.get("past").is_some() {
+                true => {
+                    let run: Run = serde_json::from_value(item).map_err(corrupt)?;
+                    messages.extend(told(store, &row.execution_id, run).await?);
+                }
+                false => messages.push(item),
+            }
+        }
+        row.opening = Some(Value::Array(messages).to_string());
+    }
+    Ok(())
+}
+
+/// The messages of some turns.
+async fn told(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec<Value>, StoreError> {
+    let mut seq = 0;
+    let turns: Vec<(i64, String)> = run
+        .past
+        .into_iter()
+        .map(|named| {
+            let (step, more) = match named {
+                Named::Turn(step) => (step, String::new()),
+                Named::WithMore(step, more) => (step, more),
+            };
+            seq += step;
+            (seq, more)
+        })
+        .collect();
+    let (Some((first, _)), Some((last, _))) = (turns.first(), turns.last()) else { return Ok(Vec::new()) };
+    let rows: Vec<SaidRow> = store
+        .all(
+            "SELECT t.seq, t.text, t.answer, CAST(CASE WHEN t.forgotten_at IS NULL AND t.bodies_emptied_at IS NULL THEN 0 \
+             ELSE 1 END AS BIGINT) AS is_gone FROM executions e JOIN turns t ON t.conversation_id = e.conversation_id \
+             WHERE e.id = $1 AND t.seq >= $2 AND t.seq <= $3",
+            &[execution.into(), (*first).into(), (*last).into()],
+        )
+        .await?;
+    let rows: HashMap<i64, SaidRow> = rows.into_iter().map(|row| (row.seq, row)).collect();
+    let message = |role: &str, text: String| json!({"role": role, "text": text});
+    let mut messages = Vec::with_capacity(turns.len() * 2);
+    for (seq, more) in turns {
+        let [text, answer] = match rows.get(&seq).filter(|row| row.is_gone == 0) {
+            Some(row) => said(&row.text, row.answer.as_deref(), &more, run.cut),
+            None => [GONE.to_owned(), GONE.to_owned()],
+        };
+        messages.extend([message("user", text), message("assistant", answer)]);
+    }
+    Ok(messages)
+}

@@ -1,0 +1,143 @@
+//! What a turn's first messages are made of, read in one query because every turn needs it.
+
+use std::collections::HashSet;
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
+
+use crate::domain::{ConversationId, PersonId, TurnId};
+use crate::store::turns::PastTurn;
+use crate::store::{Store, StoreError};
+
+/// An open task, as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenTask {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The due date as the person wrote it.
+    pub due: Option<String>,
+}
+
+/// An active schedule, as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveSchedule {
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// A cron pattern of five fields.
+    pub rule: String,
+    /// The IANA zone of the pattern.
+    pub zone: String,
+}
+
+/// What a turn begins with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// The person's open tasks, the most urgent first.
+    pub tasks: Vec<OpenTask>,
+    /// The person's active schedules, the next one first.
+    pub schedules: Vec<ActiveSchedule>,
+    /// Everything marked of the person's, by domain and id, and the files of the turn's messages: all of it is from outside.
+    pub outside: HashSet<(String, String)>,
+    /// The newest ended turns of the conversation, newest first.
+    pub past: Vec<PastTurn>,
+}
+
+/// Whose beginning, and how much of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The person.
+    pub person: &'a PersonId,
+    /// The conversation.
+    pub conversation: &'a ConversationId,
+    /// The turn.
+    pub turn: &'a TurnId,
+    /// Turns after this one.
+    pub after: i64,
+    /// At most so many tasks.
+    pub tasks: i64,
+    /// At most so many turns.
+    pub turns: i64,
+}
+
+/// Each branch has the same columns: what it is, its order, a number, and four texts.
+const SQL: &str = "\
+    SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
+    CAST(0 AS BIGINT) AS flags, id AS a, title AS b, due AS c, CAST(NULL AS TEXT) AS d FROM tasks \
+    WHERE person_id = $1 AND state = 'open' ORDER BY coalesce(due_at, 9223372036854775807), seq LIMIT $5 + 0) AS open_tasks \
+    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY next_at), CAST(0 AS BIGINT), id, text, rule, zone \
+    FROM schedules WHERE person_id = $1 AND state = 'active' ORDER BY next_at LIMIT 100) AS active \
+    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
+    FROM taints WHERE person_id = $1 \
+    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), 'files', a.id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
+    FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = $3 \
+    UNION ALL SELECT * FROM (SELECT 'turn', t.seq, CAST(CASE WHEN t.forgotten_at IS NULL THEN 0 ELSE 1 END \
+    + CASE WHEN EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') OR EXISTS \
+    (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END AS BIGINT), \
+    CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
+    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint FROM turns t WHERE t.conversation_id = $2 \
+    AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past";
+
+enum Line {
+    Task(i64, OpenTask),
+    Schedule(i64, ActiveSchedule),
+    Outside(String, String),
+    Turn(PastTurn),
+}
+
+impl<'r> FromRow<'r, AnyRow> for Line {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        let place: i64 = row.try_get("place")?;
+        Ok(match row.try_get::<String, _>("what")?.as_str() {
+            "task" => {
+                let due = row.try_get("c")?;
+                Self::Task(place, OpenTask { id: row.try_get("a")?, title: row.try_get("b")?, due })
+            }
+            "schedule" => {
+                let (id, text) = (row.try_get("a")?, row.try_get("b")?);
+                let (rule, zone) = (row.try_get("c")?, row.try_get("d")?);
+                Self::Schedule(place, ActiveSchedule { id, text, rule, zone })
+            }
+            "outside" => Self::Outside(row.try_get("a")?, row.try_get("b")?),
+            _ => {
+                let flags: i64 = row.try_get("flags")?;
+                Self::Turn(PastTurn {
+                    seq: place,
+                    text: row.try_get("a")?,
+                    text_taint: row.try_get("b")?,
+                    answer: row.try_get("c")?,
+                    taint: row.try_get("d")?,
+                    forgotten: flags & 1,
+                    has_calls: flags & 2,
+                })
+            }
+        })
+    }
+}
+
+/// Reads what a turn begins with.
+pub async fn read(store: &Store, wanted: Wanted<'_>) -> Result<Beginning, StoreError> {
+    let Wanted { person, conversation, turn, after, tasks, turns } = wanted;
+    let arguments =
+        [person.into(), conversation.into(), turn.into(), after.into(), tasks.into(), turns.into()];
+    let lines: Vec<Line> = store.all(SQL, &arguments).await?;
+    let (mut tasks, mut schedules, mut beginning) = (Vec::new(), Vec::new(), Beginning::default());
+    for line in lines {
+        match line {
+            Line::Task(place, task) => tasks.push((place, task)),
+            Line::Schedule(place, schedule) => schedules.push((place, schedule)),
+            Line::Outside(domain, id) => drop(beginning.outside.insert((domain, id))),
+            Line::Turn(turn) => beginning.past.push(turn),
+        }
+    }
+    // A query's branches are sorted, but not what is made of them.
+    tasks.sort_by_key(|(place, _)| *place);
+    schedules.sort_by_key(|(place, _)| *place);
+    beginning.past.sort_by_key(|turn| std::cmp::Reverse(turn.seq));
+    beginning.tasks = tasks.into_iter().map(|(_, task)| task).collect();
+    beginning.schedules = schedules.into_iter().map(|(_, schedule)| schedule).collect();
+    Ok(beginning)
+}

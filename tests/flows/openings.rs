@@ -1,0 +1,89 @@
+//! What a model was told at the beginning of a turn is kept without storing again what earlier turns said.
+
+use adjutant::model::{Message, Request};
+use adjutant::store::calls;
+use serde_json::json;
+
+use crate::app::{TestApp, direct, scripted_with, skill_file};
+use crate::scripted::{Scripted, Who, has_results, text};
+
+/// A skill whose text others wrote.
+const OUTSIDE: &str = r#"
+domain = "outside"
+summary = "What others wrote"
+[[skill]]
+name = "outside.read"
+summary = "Read it"
+risk = "low"
+repeatable = true
+handler = { command = ["echo", "Words of others."] }
+"#;
+
+async fn app() -> TestApp {
+    let script = Scripted::new().orchestrator(|request: &Request| {
+        let said = request.messages.iter().rfind(|message| message.role == adjutant::model::Role::User);
+        match said.map(|message| message.text.as_str()).unwrap_or_default() {
+            said if has_results(request) => text(format!("So much for: {said}")),
+            said if said.contains("add") => direct("a", "tasks.create", json!({"title": "sing"})),
+            said if said.contains("read") => direct("a", "outside.read", json!({})),
+            said => text(format!("You said: {said}")),
+        }
+    });
+    scripted_with(script, |config| skill_file(config, OUTSIDE)).await
+}
+
+/// The first request of the last turn, without the stable beginning.
+fn asked(app: &TestApp) -> Vec<Message> {
+    let requests = app.requests(Who::Orchestrator);
+    let first = requests.iter().rfind(|request| !has_results(request)).unwrap();
+    first.messages[1..].to_vec()
+}
+
+#[tokio::test]
+async fn what_a_turn_began_with_is_told_as_the_model_saw_it() {
+    let app = app().await;
+    for said in ["hello there", "add a task", "read what came", "how are you?", "add it again", "what now?"] {
+        let answer = app.says("ada", said).await;
+        let kept = app.calls(&answer).await;
+        let opening: Vec<Message> = serde_json::from_str(kept[0].opening.as_deref().unwrap()).unwrap();
+        assert_eq!(opening, asked(&app), "{said}");
+    }
+    let stored = async |sql| app.store().count(sql, &[]).await.unwrap();
+    let often = "SELECT count(*) FROM calls WHERE opening LIKE '%hello there%'";
+    assert_eq!(stored(often).await, 1, "by its own turn only");
+    let touched = "SELECT count(*) FROM calls WHERE opening LIKE '%(touched: task%'";
+    assert!(stored(touched).await > 0, "what a turn touched isn't in its row");
+    let of_others = "SELECT count(*) FROM calls WHERE n = 0 AND opening LIKE '%[outside text%'";
+    assert!(stored(of_others).await > 0, "text from outside stands in a block of the turn that sees it");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_keeps_all_it_began_with() {
+    let script = Scripted::new().orchestrator(|request: &Request| match has_results(request) {
+        true => text("Done."),
+        false if asks(request) => direct("a", "tasks.create", json!({"title": "sing"})),
+        false => text("Hello."),
+    });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), adjutant::config::Policy::Ask);
+    })
+    .await;
+    app.says("ada", "hello there").await;
+    let question = app.says("ada", "add a task").await;
+    let stored = async || {
+        let sql = "SELECT count(*) FROM calls WHERE opening LIKE '%hello there%'";
+        app.store().count(sql, &[]).await.unwrap()
+    };
+    assert_eq!(stored().await, 2, "it begins with the same bytes when it goes on");
+    let before = calls::of_turn(app.store(), &app.turn(&question).await.id).await.unwrap();
+    let answer = app.presses("ada", &question, "Approve").await;
+    assert!(answer.text.starts_with("Done."), "{}", answer.text);
+    let after = app.calls(&answer).await;
+    assert_eq!(before[0].opening, after[0].opening);
+    app.ends_well().await;
+}
+
+fn asks(request: &Request) -> bool {
+    request.messages.last().is_some_and(|message| message.text.contains("add"))
+}
