@@ -18,6 +18,7 @@ use crate::model::{Message, Role};
 use crate::store::StoreError;
 use crate::store::beginnings::{self, ActiveSchedule, Beginning, OpenTask, Wanted};
 use crate::store::memories::MemoryRow;
+use crate::store::openings::EARLIER;
 use crate::store::turns::TurnRow;
 
 use super::history::{self, Said};
@@ -74,7 +75,7 @@ pub async fn opening(
         beginnings::read(&scope.store, wanted),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
     )?;
-    let Beginning { mut tasks, mut schedules, outside, past } = beginning;
+    let Beginning { mut tasks, mut schedules, outside, past, summary: kept } = beginning;
     let past = history::window(&scope.store, &scope.conversation, &past).await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
@@ -100,10 +101,14 @@ pub async fn opening(
     }
     let summary = &scope.conversation.summary;
     let summary_taint = &scope.conversation.summary_taint;
-    if !summary.is_empty() && summary_taint.is_clean() {
-        let _ = write!(text, "\nEarlier in this conversation: {summary}");
+    let is_clean = !summary.is_empty() && summary_taint.is_clean();
+    if is_clean {
+        let _ = write!(text, "{EARLIER}{summary}");
     }
     let mut messages = Opening::from(vec![Message::new(Role::System, text)]);
+    if is_clean {
+        messages.has_summary(summary, kept);
+    }
     if !summary.is_empty() && !summary_taint.is_clean() {
         let summary = marked(scope, summary_taint, summary);
         messages.extend([Message::new(Role::User, format!("Earlier in this conversation: {summary}"))]);

@@ -255,8 +255,14 @@ impl Dialogue {
     /// Names what earlier turns said instead of repeating it, in the batch that ends the turn. Not before: a dialogue that
     /// goes on begins with the same bytes, whatever becomes of those turns.
     pub fn shorten(&mut self, batch: &mut Batch) {
-        if std::mem::take(&mut self.is_whole) && self.opening.has_past() {
+        if !std::mem::take(&mut self.is_whole) {
+            return;
+        }
+        if self.opening.can_be_short() {
             openings::set(batch, &self.execution, self.opening.short());
+        }
+        if self.opening.keeps_summary() {
+            openings::keep_summary(batch, &self.execution);
         }
     }
 

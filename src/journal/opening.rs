@@ -10,6 +10,17 @@ use crate::store::openings;
 pub struct Opening {
     messages: Vec<Message>,
     past: Vec<PastMessages>,
+    /// Who keeps the text of the summary at the end of the first message.
+    summary: Option<SummaryKeeper>,
+}
+
+/// Who keeps the text of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SummaryKeeper {
+    /// This opening does.
+    Own,
+    /// The opening of an earlier turn, by its `turns.seq`.
+    Turn(i64),
 }
 
 /// The message and the answer of an earlier turn, as the store can make them again.
@@ -27,7 +38,7 @@ struct PastMessages {
 
 impl From<Vec<Message>> for Opening {
     fn from(messages: Vec<Message>) -> Self {
-        Self { messages, past: Vec::new() }
+        Self { messages, ..Self::default() }
     }
 }
 
@@ -48,9 +59,22 @@ impl Opening {
         self.messages.extend(said);
     }
 
+    /// The first message ends with the conversation's summary. `kept` is the turn that was recorded to keep it, with that
+    /// turn's first messages as they are stored.
+    pub fn has_summary(&mut self, summary: &str, kept: Option<(i64, String)>) {
+        let is_it = |(_, opening): &(i64, String)| openings::summary_in(opening).as_deref() == Some(summary);
+        self.summary =
+            Some(kept.filter(is_it).map_or(SummaryKeeper::Own, |(turn, _)| SummaryKeeper::Turn(turn)));
+    }
+
     /// Whether some of it is in the rows of earlier turns.
-    pub fn has_past(&self) -> bool {
-        !self.past.is_empty()
+    pub fn can_be_short(&self) -> bool {
+        !self.past.is_empty() || matches!(self.summary, Some(SummaryKeeper::Turn(_)))
+    }
+
+    /// Whether later turns may name it for the text of the summary.
+    pub fn keeps_summary(&self) -> bool {
+        self.summary == Some(SummaryKeeper::Own)
     }
 
     /// All messages as JSON.
@@ -66,7 +90,7 @@ impl Opening {
             let is_run = |(n, one): (usize, &PastMessages)| one.at == at + n * 2 && one.cut == past[0].cut;
             let run = past.iter().enumerate().take_while(|(n, one)| is_run((*n, one))).count();
             if run == 0 {
-                items.push(serde_json::to_value(&self.messages[at]).unwrap_or_default());
+                items.push(self.item(at));
                 at += 1;
                 continue;
             }
@@ -76,5 +100,17 @@ impl Opening {
             (at, past) = (at + run * 2, rest);
         }
         Value::Array(items).to_string()
+    }
+
+    /// A message as it is stored.
+    fn item(&self, at: usize) -> Value {
+        let mut item = serde_json::to_value(&self.messages[at]).unwrap_or_default();
+        if let (0, Some(SummaryKeeper::Turn(turn))) = (at, self.summary)
+            && let Some((head, _)) = self.messages[0].text.split_once(openings::EARLIER)
+        {
+            item["text"] = head.into();
+            item["summary"] = turn.into();
+        }
+        item
     }
 }

@@ -15,12 +15,12 @@ pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
 pub use journal::{
-    calls, changes, control, dead, executions, inbox, instances, leases, openings, outbox, questions, queues,
-    runs, sharing, spending, timeline, turns, usage,
+    beginnings, calls, changes, control, dead, executions, inbox, instances, leases, openings, outbox,
+    questions, queues, runs, sharing, spending, timeline, turns, usage,
 };
 pub use records::{
-    access, beginnings, files, known, links, memories, objects, origins, people, pins, rooms, schedules,
-    search, taints, tasks, vectors, web,
+    access, files, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints,
+    tasks, vectors, web,
 };
 
 use crate::clock::SharedClock;

@@ -23,9 +23,10 @@ const LEFT: [(&str, &str); 4] = [
 fn an_answer_claimed_with_the_end_of_its_turn_is_said_once_wherever_the_process_dies() {
     for (number, (point, state)) in LEFT.into_iter().enumerate() {
         let platform = PLATFORMS[number % PLATFORMS.len()](1);
-        let home = Home::with_config(&platform.config());
+        let home = Home::with_config(&format!("[http]\nlisten = \"\"\n{}", platform.config()));
         let first = Gateway::start_with(&home, &[("ADJUTANT_FAIL_POINT", point)]);
         // The adapter learns the place with the first message.
+        wait_until("it receives", || platform.heard() > 0);
         platform.say(0, "add a task to call Ada");
         assert!(platform.wait_for_said(1, DEADLINE), "{point}");
         wait_until("its receipt is stored", || {
@@ -70,7 +71,7 @@ fn the_part_that_a_progress_message_became_stays_after_a_crash() {
         Reply::text(&"a long line\n".repeat(500))
     });
     let home = Home::with_config(&format!(
-        "[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n\
+        "[http]\nlisten = \"\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n\
          [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n",
         model.base_url(),
         telegram.token(),

@@ -1,7 +1,7 @@
 //! What a model was told at the beginning of a turn is kept without storing again what earlier turns said.
 
 use adjutant::model::{Message, Request};
-use adjutant::store::calls;
+use adjutant::store::{Batch, calls};
 use serde_json::json;
 
 use crate::app::{TestApp, direct, scripted_with, skill_file};
@@ -40,9 +40,9 @@ fn asked(app: &TestApp) -> Vec<Message> {
 }
 
 #[tokio::test]
-async fn what_a_turn_began_with_is_told_as_the_model_saw_it() {
+async fn what_a_turn_began_with_is_kept_as_the_model_saw_it() {
     let app = app().await;
-    for said in ["hello there", "add a task", "read what came", "how are you?", "add it again", "what now?"] {
+    for said in ["hello there", "add a task", "read what came", "how are you?", "what now?"] {
         let answer = app.says("ada", said).await;
         let kept = app.calls(&answer).await;
         let opening: Vec<Message> = serde_json::from_str(kept[0].opening.as_deref().unwrap()).unwrap();
@@ -55,6 +55,37 @@ async fn what_a_turn_began_with_is_told_as_the_model_saw_it() {
     assert!(stored(touched).await > 0, "what a turn touched isn't in its row");
     let of_others = "SELECT count(*) FROM calls WHERE n = 0 AND opening LIKE '%[outside text%'";
     assert!(stored(of_others).await > 0, "text from outside stands in a block of the turn that sees it");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_text_of_a_summary_is_kept_once() {
+    let script =
+        Scripted::new().orchestrator(|_| text("Hello.")).plain(|_| text("They said \"hello\" often."));
+    let app = scripted_with(script, |_| {}).await;
+    let stored = async |sql| app.store().count(sql, &[]).await.unwrap();
+    for _ in 0..41 {
+        app.says("ada", "hello").await;
+    }
+    while stored("SELECT count(*) FROM conversations WHERE summary <> ''").await == 0 {
+        tokio::task::yield_now().await;
+    }
+    for number in 0..3 {
+        let answer = app.says("ada", "hello").await;
+        let kept = app.calls(&answer).await;
+        let opening: Vec<Message> = serde_json::from_str(kept[0].opening.as_deref().unwrap()).unwrap();
+        assert_eq!(opening, asked(&app), "{number}");
+        assert!(opening[0].text.ends_with("\nEarlier in this conversation: They said \"hello\" often."));
+        let texts = "SELECT count(*) FROM calls WHERE opening LIKE '%Earlier in this conversation%'";
+        assert_eq!(stored(texts).await, 1, "{number}");
+    }
+    // Without the text that it names, it is written out again.
+    let mut batch = Batch::new();
+    batch.run("UPDATE calls SET opening = NULL WHERE opening LIKE '%Earlier in this conversation%'", []);
+    app.store().write(batch).await.unwrap();
+    let answer = app.says("ada", "hello").await;
+    let kept = app.calls(&answer).await[0].opening.clone().unwrap();
+    assert!(kept.contains("They said"), "{kept}");
     app.ends_well().await;
 }
 

@@ -4,6 +4,9 @@
 //! A list of messages, in which `{"past": [...], "cut": 6000}` stands for the messages and answers of some turns, each
 //! text cut after so many bytes. A turn is the difference of its `seq` to that of the one before it, with what is added
 //! to its answer if there is something.
+//!
+//! `"summary": 7` at the first message stands for the conversation's summary at its end, as the first messages of turn 7
+//! keep it.
 
 use std::collections::HashMap;
 
@@ -19,6 +22,9 @@ use crate::store::{Batch, Store, StoreError};
 const NO_ANSWER: &str = "(no answer)";
 /// In place of what was deleted meanwhile.
 const GONE: &str = "(no longer kept)";
+
+/// What is in front of the conversation's summary, at the end of the first message.
+pub const EARLIER: &str = "\nEarlier in this conversation: ";
 
 /// A turn of the past.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +59,23 @@ pub fn past(turns: &[(i64, &str)], cut: usize) -> Value {
     json!(Run { past: named.collect(), cut })
 }
 
+/// The summary at the end of the first message of a stored opening, where it is written out.
+pub fn summary_in(opening: &str) -> Option<String> {
+    let items: Vec<Value> = serde_json::from_str(opening).ok()?;
+    let (_, summary) = items.first()?.get("text")?.as_str()?.split_once(EARLIER)?;
+    Some(summary.to_owned())
+}
+
+/// Records that this execution's first messages keep the text of its conversation's summary. Who names them checks that
+/// it is the same text.
+pub fn keep_summary(batch: &mut Batch, execution: &ExecutionId) {
+    batch.run(
+        "UPDATE conversations SET summary_turn = (SELECT t.seq FROM executions e JOIN turns t ON t.id = e.turn_id \
+         WHERE e.id = $1) WHERE id = (SELECT conversation_id FROM executions WHERE id = $1)",
+        [execution.into()],
+    );
+}
+
 /// Replaces the first messages of an execution.
 pub fn set(batch: &mut Batch, execution: &ExecutionId, opening: String) {
     batch.run(
@@ -72,19 +95,21 @@ struct SaidRow {
 /// Replaces the named turns of these rows by what they said.
 pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), StoreError> {
     for row in rows {
-        let Some(opening) = row.opening.as_deref().filter(|opening| opening.contains(r#""cut":"#)) else {
-            continue;
-        };
+        let is_short = |opening: &&str| opening.contains(r#""cut":"#) || opening.contains(r#""summary":"#);
+        let Some(opening) = row.opening.as_deref().filter(is_short) else { continue };
         let corrupt = |error: serde_json::Error| {
             StoreError::Corrupt(format!("the opening of {}: {error}", row.execution_id))
         };
         let items: Vec<Value> = serde_json::from_str(opening).map_err(corrupt)?;
         let mut messages = Vec::with_capacity(items.len());
-        for item in items {
+        for mut item in items {
+            if let Some(turn) = item.get("summary").and_then(Value::as_i64) {
+                write_out(store, &row.execution_id, &mut item, turn).await?;
+            }
             match item.get("past").is_some() {
                 true => {
                     let run: Run = serde_json::from_value(item).map_err(corrupt)?;
-                    messages.extend(told(store, &row.execution_id, run).await?);
+                    messages.extend(said_in(store, &row.execution_id, run).await?);
                 }
                 false => messages.push(item),
             }
@@ -94,8 +119,33 @@ pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), 
     Ok(())
 }
 
+/// Writes out the summary at the end of a message, which this turn keeps.
+async fn write_out(
+    store: &Store,
+    execution: &ExecutionId,
+    message: &mut Value,
+    turn: i64,
+) -> Result<(), StoreError> {
+    let kept: Option<(Option<String>,)> = store
+        .first(
+            "SELECT k.opening FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
+             JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' \
+             JOIN calls k ON k.execution_id = e.id AND k.n = 0 WHERE own.id = $1",
+            &[execution.into(), turn.into()],
+        )
+        .await?;
+    let summary = kept.and_then(|(opening,)| summary_in(&opening?)).unwrap_or_else(|| GONE.to_owned());
+    if let Some(fields) = message.as_object_mut() {
+        fields.remove("summary");
+        let head = fields.get("text").and_then(Value::as_str).unwrap_or_default();
+        let text = format!("{head}{EARLIER}{summary}");
+        fields.insert("text".to_owned(), Value::String(text));
+    }
+    Ok(())
+}
+
 /// The messages of some turns.
-async fn told(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec<Value>, StoreError> {
+async fn said_in(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec<Value>, StoreError> {
     let mut seq = 0;
     let turns: Vec<(i64, String)> = run
         .past

@@ -1,7 +1,6 @@
 //! What people keep here: their accounts, tasks, memories, schedules and calendars.
 
 pub mod access;
-pub mod beginnings;
 pub mod files;
 pub mod known;
 pub mod links;

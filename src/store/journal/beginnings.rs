@@ -44,6 +44,8 @@ pub struct Beginning {
     pub outside: HashSet<(String, String)>,
     /// The newest ended turns of the conversation, newest first.
     pub past: Vec<PastTurn>,
+    /// The turn whose first messages keep the text of a summary, and these messages as they are stored.
+    pub summary: Option<(i64, String)>,
 }
 
 /// Whose beginning, and how much of it.
@@ -79,13 +81,18 @@ const SQL: &str = "\
     (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END AS BIGINT), \
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint FROM turns t WHERE t.conversation_id = $2 \
-    AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past";
+    AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past \
+    UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), k.opening, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
+    CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
+    JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
+    WHERE c.id = $2 AND c.summary <> '' AND k.opening IS NOT NULL";
 
 enum Line {
     Task(i64, OpenTask),
     Schedule(i64, ActiveSchedule),
     Outside(String, String),
     Turn(PastTurn),
+    Summary(i64, String),
 }
 
 impl<'r> FromRow<'r, AnyRow> for Line {
@@ -102,6 +109,7 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                 Self::Schedule(place, ActiveSchedule { id, text, rule, zone })
             }
             "outside" => Self::Outside(row.try_get("a")?, row.try_get("b")?),
+            "summary" => Self::Summary(place, row.try_get("a")?),
             _ => {
                 let flags: i64 = row.try_get("flags")?;
                 Self::Turn(PastTurn {
@@ -131,6 +139,7 @@ pub async fn read(store: &Store, wanted: Wanted<'_>) -> Result<Beginning, StoreE
             Line::Schedule(place, schedule) => schedules.push((place, schedule)),
             Line::Outside(domain, id) => drop(beginning.outside.insert((domain, id))),
             Line::Turn(turn) => beginning.past.push(turn),
+            Line::Summary(turn, opening) => beginning.summary = Some((turn, opening)),
         }
     }
     // A query's branches are sorted, but not what is made of them.
