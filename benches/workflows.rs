@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::{Approval, Config};
+use adjutant::journal::RateLimits;
 use adjutant::model::{Answer, Model, ModelError, Request};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::{Skills, builtin};
@@ -116,7 +117,12 @@ async fn house(workflows: &[(&str, String)]) -> House {
     let store = service::open_store(&config, clock).await.unwrap();
     let skills = service::load_skills(&config).unwrap();
     let (sink, model) = (Arc::new(Sink::default()), Arc::new(Immediate::default()));
-    let models = Models { orchestrator: model.clone(), agent: model.clone(), prices: Vec::new() };
+    let models = Models {
+        orchestrator: model.clone(),
+        agent: model.clone(),
+        prices: Vec::new(),
+        rate_limits: RateLimits::default(),
+    };
     let channels = vec![Channel::open(sink.clone())];
     let service = Service::start(&config, store, skills, models, channels).await.unwrap();
     House { service, sink, model, _folder: folder }

@@ -34,7 +34,7 @@ pub use models::{Models, build_models, model_of, unpriced};
 use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
 pub(crate) use skill_set::{missing_models, role_places, skill_layer};
-use tasks::Tasks;
+use tasks::{LONGEST_STEP, Tasks};
 use tokio::sync::mpsc;
 pub use traces::trace_collector;
 pub use voice::{speaker, transcribers};
@@ -65,9 +65,6 @@ use crate::store::instances;
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError, people};
 use crate::workflows::run::Runner;
-
-/// A healthy task never waits longer than this between two steps.
-const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
 
 /// Why the assistant can't start.
 #[derive(Debug, thiserror::Error)]
@@ -179,7 +176,8 @@ impl Service {
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
         let instance = register(&store, config, &channels).await?;
-        let tasks = Tasks::new();
+        let mut tasks = Tasks::new();
+        tasks.share_rate_limits(&models.rate_limits, &store, &instance);
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
         let services = Arc::new(skill_set.services(build_services(config, rooms)?));
@@ -366,7 +364,7 @@ fn orchestrator(
 ) -> Orchestrator {
     let executor =
         Executor { work_dir: config.data_dir.join("work"), services, breakers: Breakers::default() };
-    let model = models_by_name(config, &skill_set.skills, clock, &models.agent);
+    let model = models_by_name(config, &skill_set.skills, clock, (&models.agent, &models.rate_limits));
     let agents = Arc::new(Agents {
         executor,
         model: models.agent,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::Config;
+use adjutant::journal::RateLimits;
 use adjutant::model::SharedModel;
 use adjutant::service::{self, Channel, Models, Service};
 
@@ -27,7 +28,12 @@ pub(crate) async fn app(model: SharedModel) -> App {
     let skills = service::load_skills(&config).expect("skills");
     let sink = Arc::new(Sink::default());
     let channels = vec![Channel::open(sink.clone())];
-    let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
+    let models = Models {
+        orchestrator: model.clone(),
+        agent: model,
+        prices: Vec::new(),
+        rate_limits: RateLimits::default(),
+    };
     let service = Service::start(&config, store, skills, models, channels).await.expect("a service");
     App { service, sink, _folder: folder }
 }

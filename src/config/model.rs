@@ -6,7 +6,7 @@ use std::time::Duration;
 use genai::adapter::AdapterKind;
 
 use super::Secret;
-use super::read::{Reading, Section, address, amount, flag, span, text};
+use super::read::{Reading, Section, address, amount, count, flag, span, text};
 use super::secret::secret;
 use crate::document::Node;
 use crate::suggest::nearest;
@@ -52,6 +52,8 @@ pub struct Endpoint {
     pub price: Option<Price>,
     /// Whether it looks at pictures; none: what is known of the provider.
     pub pictures: Option<bool>,
+    /// How many requests it may get within a minute; none: as many as there are.
+    pub requests_per_minute: Option<u32>,
 }
 
 /// US dollars per million tokens.
@@ -75,6 +77,7 @@ impl Default for Endpoint {
             timeout: Duration::from_mins(1),
             price: None,
             pictures: None,
+            requests_per_minute: None,
         }
     }
 }
@@ -124,6 +127,7 @@ impl Endpoint {
         section.set("timeout", &mut it.timeout, span);
         it.price = section.section("price", Price::read).or(it.price);
         it.pictures = section.get("pictures", flag).or(it.pictures);
+        it.requests_per_minute = section.get("requests_per_minute", count).or(it.requests_per_minute);
         if is_known && section.is_whole() {
             it.check(section, is_filled);
         }
@@ -141,7 +145,7 @@ impl Endpoint {
     /// Checks the keys that depend on each other.
     fn check(&self, section: &Section<'_>, is_filled: bool) {
         if self.provider == BUILTIN {
-            for key in ["name", "api_key", "base_url", "price", "pictures"] {
+            for key in ["name", "api_key", "base_url", "price", "pictures", "requests_per_minute"] {
                 if section.has(key) {
                     let problem =
                         "the built-in planner doesn't use it; set `provider`, such as provider = \"openai\"";

@@ -56,6 +56,8 @@ fn the_example_with_its_optional_keys_is_right() {
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
     assert_eq!(config.model.main.fallback[0].name, "gpt-5-mini");
+    assert_eq!(config.model.main.first.requests_per_minute, Some(60));
+    assert_eq!(config.model.main.fallback[0].requests_per_minute, None);
     assert_eq!(
         config.model.main.first.price,
         Some(Price { input: 3.0, cached_input: Some(0.3), output: 15.0 })
@@ -342,6 +344,7 @@ fn a_model_says_what_it_lacks() {
     config.toml:2: model.name: the built-in planner doesn't use it; set `provider`, such as provider = "openai"
     config.toml:3: model.api_key: the built-in planner doesn't use it; set `provider`, such as provider = "openai"
     "#);
+    insta::assert_snapshot!(faults("[model]\nprovider = \"ollama\"\nname = \"m\"\nrequests_per_minute = 0"), @"config.toml:4: model.requests_per_minute: must be at least 1");
     insta::assert_snapshot!(faults("model = { provider = \"grmpf\" }"), @r#"config.toml:1: model.provider: unknown provider "grmpf"; known are builtin, openai, anthropic, gemini, openrouter, ollama and more; for another server with OpenAI's protocol, set provider = "openai" and base_url"#);
     insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"gpt-5\"\nbase_url = \"http://192.0.2.7/v1/\""), @r#"config.toml:1: model.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
     insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\nbase_url = \"localhost:80\""), @r#"config.toml:4: model.base_url: must be an address such as "http://127.0.0.1:9000/v1/""#);

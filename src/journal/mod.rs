@@ -11,6 +11,7 @@ pub mod fail_point;
 mod held_place;
 pub mod ledger;
 mod opening;
+pub mod rate_limits;
 pub mod scope;
 mod slots;
 pub mod untrusted;
@@ -22,6 +23,7 @@ pub use fail_point::fail_point;
 pub use held_place::{ClaimedMessage, HeldPlace, HoldPlace, UnderWay};
 pub use ledger::{BudgetLedger, LimitReached, Reservation};
 pub use opening::Opening;
+pub use rate_limits::RateLimits;
 pub use scope::{Question, Scope, SubProgress};
 pub use slots::{AgentSlots, Slot};
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use super::StartError;
 use crate::agents::ModelByName;
 use crate::clock::SharedClock;
-use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig};
+use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
+use crate::journal::RateLimits;
 use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
 use crate::model::counted::Counted;
 use crate::model::price::{Price, SharedPrice};
@@ -23,6 +24,8 @@ pub struct Models {
     pub agent: SharedModel,
     /// Their prices, in the order of [`endpoints`].
     pub prices: Vec<SharedPrice>,
+    /// How often they may be asked.
+    pub rate_limits: RateLimits,
 }
 
 /// Builds the configured models.
@@ -31,13 +34,13 @@ pub fn build_models(
     skills: &Arc<Skills>,
     clock: &SharedClock,
 ) -> Result<Models, StartError> {
-    let mut prices = Vec::new();
-    let orchestrator = chain(&config.model.main, skills, clock, &mut prices)?;
+    let (mut prices, rate_limits) = (Vec::new(), RateLimits::default());
+    let orchestrator = chain(&config.model.main, skills, clock, (&mut prices, &rate_limits))?;
     let agent = match &config.model.agent {
-        Some(own) => chain(own, skills, clock, &mut prices)?,
+        Some(own) => chain(own, skills, clock, (&mut prices, &rate_limits))?,
         None => orchestrator.clone(),
     };
-    Ok(Models { orchestrator, agent, prices })
+    Ok(Models { orchestrator, agent, prices, rate_limits })
 }
 
 /// Other models of the sub-agents' provider, by name, for roles and workflow agents that ask for one. The built-in planner answers
@@ -46,10 +49,11 @@ pub(super) fn models_by_name(
     config: &Config,
     skills: &Arc<Skills>,
     clock: &SharedClock,
-    agent: &SharedModel,
+    (agent, rate_limits): (&SharedModel, &RateLimits),
 ) -> ModelByName {
     let own = config.model.agent.as_ref().unwrap_or(&config.model.main).clone();
-    let (skills, clock, agent) = (skills.clone(), clock.clone(), agent.clone());
+    let (skills, clock) = (skills.clone(), clock.clone());
+    let (agent, rate_limits) = (agent.clone(), rate_limits.clone());
     let built: Mutex<HashMap<String, SharedModel>> = Mutex::default();
     Arc::new(move |name| {
         if name == own.first.name || own.first.provider == BUILTIN {
@@ -61,7 +65,7 @@ pub(super) fn models_by_name(
         }
         let first = Endpoint { name: name.to_owned(), price: None, ..own.first.clone() };
         let other = Chain { first, fallback: own.fallback.clone() };
-        let model = chain(&other, &skills, &clock, &mut Vec::new());
+        let model = chain(&other, &skills, &clock, (&mut Vec::new(), &rate_limits));
         let model = model.map_err(|error| format!("can't set up the model '{name}': {error}"))?;
         built.insert(name.to_owned(), model.clone());
         Ok(model)
@@ -104,7 +108,7 @@ fn chain(
     chain: &Chain,
     skills: &Arc<Skills>,
     clock: &SharedClock,
-    prices: &mut Vec<SharedPrice>,
+    (prices, rate_limits): (&mut Vec<SharedPrice>, &RateLimits),
 ) -> Result<SharedModel, StartError> {
     if chain.first.provider == BUILTIN && chain.fallback.is_empty() {
         prices.push(SharedPrice::default());
@@ -112,8 +116,8 @@ fn chain(
     }
     let client = provider::http_client()?;
     let mut models: Vec<(String, SharedModel)> = Vec::new();
-    for endpoint in std::iter::once(&chain.first).chain(&chain.fallback) {
-        let model = match endpoint.provider.as_str() {
+    for (at, endpoint) in std::iter::once(&chain.first).chain(&chain.fallback).enumerate() {
+        let model: SharedModel = match endpoint.provider.as_str() {
             BUILTIN => {
                 prices.push(SharedPrice::default());
                 planner(skills.clone())
@@ -125,9 +129,22 @@ fn chain(
             }
         };
         let name = format!("{}/{}", endpoint.provider, endpoint.name);
-        models.push((name.clone(), Arc::new(Counted::new(name, model))));
+        let model = Arc::new(Counted::new(name.clone(), model));
+        let (limit, is_last) = (limit_of(endpoint), at == chain.fallback.len());
+        models.push((name, rate_limits.limited(limit, endpoint.requests_per_minute, is_last, model)));
     }
     Ok(Arc::new(Resilient::new(models, clock.clone())))
+}
+
+/// What a provider counts requests by: the server, the model and the key.
+fn limit_of(endpoint: &Endpoint) -> (String, Option<&Secret>) {
+    let server = endpoint.base_url.as_deref().and_then(|url| reqwest::Url::parse(url).ok());
+    let server = server.map(|url| {
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!(" at {}{port}", url.host_str().unwrap_or_default())
+    });
+    let name = format!("{}/{}{}", endpoint.provider, endpoint.name, server.unwrap_or_default());
+    (name, endpoint.api_key.as_ref())
 }
 
 fn provider_config(endpoint: &Endpoint) -> ProviderConfig {

@@ -1,11 +1,18 @@
 //! The background tasks of a service.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::journal::RateLimits;
 use crate::lifecycle::task_monitor::TaskMonitor;
+use crate::store::Store;
+use crate::store::leases::Instance;
+
+/// A healthy task never waits longer than this between two steps.
+pub(super) const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
 
 /// The background tasks of a service.
 pub(super) struct Tasks {
@@ -31,5 +38,13 @@ impl Tasks {
         task: impl Future<Output = ()> + Send + 'static,
     ) {
         self.set.spawn(self.steps.watch(name, limit, task));
+    }
+
+    /// Shares the rate limits of models with other instances on a server.
+    pub(super) fn share_rate_limits(&mut self, limits: &RateLimits, store: &Store, instance: &Arc<Instance>) {
+        if limits.share(store) {
+            let follow = limits.clone().follow(instance.clone(), self.stop.clone());
+            self.spawn("the rate limits of models", LONGEST_STEP, follow);
+        }
     }
 }

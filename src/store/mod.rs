@@ -16,7 +16,7 @@ pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
 pub use journal::{
     beginnings, calls, changes, control, dead, executions, inbox, instances, leases, openings, outbox,
-    questions, queues, runs, sharing, spending, timeline, turns, usage,
+    questions, queues, rate_limits, runs, sharing, spending, timeline, turns, usage,
 };
 pub use records::{
     access, files, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints,

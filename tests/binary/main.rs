@@ -44,6 +44,7 @@ mod serve;
 mod service;
 mod sharing;
 mod sharing_crashes;
+mod sharing_models;
 mod short_soak;
 mod slack;
 mod soak;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{ChannelConfig, Config, Platform, Secret};
+use adjutant::journal::RateLimits;
 use adjutant::model::{Request, Role};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::Skills;
@@ -142,6 +143,7 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
         orchestrator: model.clone(),
         agent: model,
         prices: Vec::new(),
+        rate_limits: RateLimits::default(),
     };
     let mut app = build(models, None, change).await;
     app.script = Some(script);
@@ -155,6 +157,7 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
         orchestrator: model.clone(),
         agent: model,
         prices: Vec::new(),
+        rate_limits: RateLimits::default(),
     };
     build(models, Some(rooms), |_| {}).await
 }

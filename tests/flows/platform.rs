@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{Config, Policy};
+use adjutant::journal::RateLimits;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
@@ -207,7 +208,12 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let channel =
         Channel { connection: Some(connection), allow: vec!["carol".into()], ..Channel::open(phone.clone()) };
     let model = Arc::new(script);
-    let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
+    let models = Models {
+        orchestrator: model.clone(),
+        agent: model,
+        prices: Vec::new(),
+        rate_limits: RateLimits::default(),
+    };
     let service = Service::start(&config, store, skills, models, vec![channel]).await.unwrap();
     Town { service, phone, clock, arrivals, events: Default::default(), _folder: folder }
 }

@@ -70,6 +70,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     230a280c1d61 migrations/postgres/0025_attachments.sql
     eed53083056c migrations/postgres/0026_forgetting.sql
     2b8180470cb8 migrations/postgres/0027_openings.sql
+    f8216c08004b migrations/postgres/0028_rate_limits.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
     691b9ce147e5 migrations/sqlite/0003_office.sql
@@ -94,6 +95,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     485eb684114e migrations/sqlite/0025_attachments.sql
     f6a4e7158756 migrations/sqlite/0026_forgetting.sql
     2b8180470cb8 migrations/sqlite/0027_openings.sql
+    f8216c08004b migrations/sqlite/0028_rate_limits.sql
     ");
 }
 

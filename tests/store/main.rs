@@ -31,6 +31,7 @@ mod pins;
 mod plans;
 mod questions;
 mod queues;
+mod rate_limits;
 mod recall;
 #[path = "../../benches/remembered/mod.rs"]
 mod remembered;

@@ -14,6 +14,7 @@ pub mod openings;
 pub mod outbox;
 pub mod questions;
 pub mod queues;
+pub mod rate_limits;
 pub mod runs;
 pub mod sharing;
 pub mod spending;
