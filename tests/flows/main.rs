@@ -41,6 +41,11 @@ mod run_receipts;
 mod scheduler;
 mod script;
 mod scripted;
+#[path = "simulation.rs"]
+mod simulated;
+#[expect(dead_code, reason = "the benches use more of it")]
+#[path = "../../benches/simulation/mod.rs"]
+mod simulation;
 mod skill_set;
 mod spawn;
 mod talk;
