@@ -176,8 +176,7 @@ impl Service {
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
         let instance = register(&store, config, &channels).await?;
-        let mut tasks = Tasks::new();
-        tasks.share_rate_limits(&models.rate_limits, &store, &instance);
+        let tasks = Tasks::sharing(&models.rate_limits, &store, &instance);
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
         let services = Arc::new(skill_set.services(build_services(config, rooms)?));

@@ -25,9 +25,15 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn new() -> Self {
+    /// No task but the one that shares the rate limits of models with other instances, if the store is on a server.
+    pub(super) fn sharing(limits: &RateLimits, store: &Store, instance: &Arc<Instance>) -> Self {
         let (stop, drained) = (CancellationToken::new(), CancellationToken::new());
-        Self { set: JoinSet::new(), steps: TaskMonitor::default(), stop, drained }
+        let mut tasks = Self { set: JoinSet::new(), steps: TaskMonitor::default(), stop, drained };
+        if limits.share(store) {
+            let follow = limits.clone().follow(instance.clone(), tasks.stop.clone());
+            tasks.spawn("the rate limits of models", LONGEST_STEP, follow);
+        }
+        tasks
     }
 
     /// Runs a task; one that makes no step within `limit` is reported as stuck.
@@ -38,13 +44,5 @@ impl Tasks {
         task: impl Future<Output = ()> + Send + 'static,
     ) {
         self.set.spawn(self.steps.watch(name, limit, task));
-    }
-
-    /// Shares the rate limits of models with other instances on a server.
-    pub(super) fn share_rate_limits(&mut self, limits: &RateLimits, store: &Store, instance: &Arc<Instance>) {
-        if limits.share(store) {
-            let follow = limits.clone().follow(instance.clone(), self.stop.clone());
-            self.spawn("the rate limits of models", LONGEST_STEP, follow);
-        }
     }
 }
