@@ -43,6 +43,7 @@ mod scorecard;
 mod serve;
 mod service;
 mod sharing;
+mod sharing_budgets;
 mod sharing_crashes;
 mod sharing_models;
 mod short_soak;
