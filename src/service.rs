@@ -321,6 +321,11 @@ impl Service {
         &self.store
     }
 
+    /// Declines what MCP servers ask while a call runs: this process ends before anybody could answer.
+    pub fn holds_no_calls(&self) {
+        self.mcp.hold_no_calls();
+    }
+
     /// Starts nothing new, gives running turns up to `patience` to end, and stops. The next process takes over the rest.
     pub async fn shut_down(mut self, patience: Duration) -> Result<(), StoreError> {
         self.tasks.stop.cancel();

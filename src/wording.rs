@@ -1,5 +1,6 @@
 //! Every sentence that the assistant says of its own accord. To change its tone, change this module.
 
+pub mod asked;
 pub mod files;
 mod limits;
 pub mod memories;

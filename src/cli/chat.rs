@@ -70,6 +70,7 @@ async fn once(
     let inbound = source.inbound(Entry { conversation: place.clone(), ..entry });
     let event = inbound.event().clone();
     let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
+    session.service.holds_no_calls();
     session.service.accept(inbound, async || {}).await?;
     session.while_read(session.wait_for_turns()).await?;
     let code = session.outcome(&event).await?;

@@ -269,6 +269,7 @@ impl Conversations {
     /// Announces that a turn has ended.
     pub(super) fn ended(&self, turn: &TurnId, status: TurnStatus) {
         metrics::turn_ended(status.as_str());
+        self.orchestrator.agents.executor.services.mcp.release(turn);
         self.events.send(TurnEvent::Ended(turn.clone()));
     }
 

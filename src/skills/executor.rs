@@ -10,10 +10,12 @@
 //! - A refused call has its row too.
 
 mod approval;
+mod asking;
 mod caution;
 mod reach;
 mod retry;
 mod unmade;
+mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,13 +25,12 @@ use tokio::sync::OnceCell;
 
 pub use approval::Approved;
 pub use reach::{offered, reach};
-use retry::delay_before_retry;
 
 use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
 use super::call::{Call, CallEnd, Outcome, new_row, report};
-use super::handlers;
-use super::{ErrorKind, Failure, Handler, Output, Registry, Skill, SkillError, by_itself, risk};
+use super::handlers::mcp::{Asked, CallAnswer};
+use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError, risk};
 use crate::config::Policy;
 use crate::domain::ExecutionStatus;
 use crate::journal::{Scope, fail_point};
@@ -75,6 +76,7 @@ impl Executor {
             is_journalled,
             is_ahead: false,
             targets: OnceCell::new(),
+            asked: None,
         };
         match attempt.make(registry).await {
             Ok(end) => Ok(end),
@@ -96,6 +98,8 @@ struct Attempt<'a> {
     is_ahead: bool,
     /// What the call acts on, once something asks.
     targets: OnceCell<Vec<Target>>,
+    /// What its server has asked, with a person's answers.
+    asked: Option<Asked>,
 }
 
 impl Attempt<'_> {
@@ -224,7 +228,10 @@ impl Attempt<'_> {
         if !scope.cancel.is_cancelled() {
             breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
         }
-        let (mut output, mut writes) = done?;
+        let (mut output, mut writes) = match done? {
+            (CallAnswer::Done(output), writes) => (output, writes),
+            (CallAnswer::Asks(asked), _) => return self.ask_for_server(skill, &asked).await,
+        };
         self.row.taint = self.read_sources(skill, &mut output).await?;
         self.mark_kept(skill, &output, &mut writes).await?;
         Ok(self.close(Outcome::Completed(output), writes).await?)
@@ -267,75 +274,6 @@ impl Attempt<'_> {
         }
         let message = "somebody else keeps changing the same thing at the same time. Try again";
         Err(SkillError::tool(message).into())
-    }
-
-    /// Does what a call does outside our own store, again where that may help.
-    async fn work(
-        &self,
-        skill: &Skill,
-        mut context: CallContext<'_>,
-        approved: &Approved,
-    ) -> Result<(Output, Batch), SkillError> {
-        let (scope, timeout) = (self.scope, self.timeout(skill));
-        let is_repeatable = context.effect == Effect::Repeatable;
-        for attempt in 1.. {
-            let mut writes = Batch::new();
-            let work = self.work_once(skill, &context, approved, &mut writes);
-            let done = tokio::select! {
-                done = tokio::time::timeout(timeout, work) => done.unwrap_or_else(|_| {
-                    Err(SkillError { unknown: true, ..timed_out(&skill.name, timeout) })
-                }),
-                () = scope.cancel.cancelled() => {
-                    let error = SkillError::tool("it was stopped while it was running");
-                    return Err(SkillError { unknown: !is_repeatable, ..error });
-                }
-            };
-            let mut error = match done {
-                Ok(output) => return Ok((output, writes)),
-                Err(error) => error,
-            };
-            error.unknown &= !is_repeatable;
-            let delay = delay_before_retry(&error, attempt, scope.store.clock().random());
-            let Some(delay) = delay.filter(|_| !error.unknown) else { return Err(error) };
-            tokio::select! {
-                () = tokio::time::sleep(delay) => metrics::retry("skill"),
-                () = scope.cancel.cancelled() => return Err(error),
-            }
-            context.is_retry = true;
-        }
-        Err(SkillError::unknown_outcome())
-    }
-
-    async fn work_once(
-        &self,
-        skill: &Skill,
-        context: &CallContext<'_>,
-        approved: &Approved,
-        writes: &mut Batch,
-    ) -> Result<Output, SkillError> {
-        let arguments = context.arguments;
-        match &skill.handler {
-            Handler::Http(handler) => {
-                let services = context.services;
-                handlers::http::call(handler, arguments, &services.http, &services.oauth).await
-            }
-            Handler::Command(handler) => {
-                handlers::command::call(handler, arguments, &self.executor.work_dir).await
-            }
-            Handler::Mcp(tool) => context.services.mcp.call(tool, arguments).await,
-            Handler::Instructions(call) => {
-                context.services.instructions.call(call, arguments, &self.executor.work_dir).await
-            }
-            Handler::Builtin(name) => {
-                let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));
-                let builtin = builtin::find(name).ok_or_else(missing)?;
-                builtin.run(context, approved, writes).await.map_err(|failure| match failure {
-                    Failure::Skill(error) => error,
-                    Failure::Store(error) => SkillError::tool(error.to_string()),
-                })
-            }
-            Handler::Workflow(_) => Err(SkillError::params(by_itself(&skill.name))),
-        }
     }
 
     /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.

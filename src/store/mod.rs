@@ -15,7 +15,7 @@ pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
 pub use journal::{
-    beginnings, calls, changes, control, dead, executions, inbox, instances, leases, openings, outbox,
+    asked, beginnings, calls, changes, control, dead, executions, inbox, instances, leases, openings, outbox,
     questions, queues, rate_limits, runs, sharing, spending, timeline, turns, usage,
 };
 pub use records::{

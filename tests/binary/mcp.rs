@@ -1,6 +1,8 @@
 //! `adjutant mcp`: what an owner sees of a server, and what a yes changes.
 
 use adjutant_fakes::mcp::StandIn;
+use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use serde_json::json;
 
 use crate::process::Home;
 
@@ -75,4 +77,66 @@ fn a_name_of_other_skills_is_refused() {
     let checked = home.run(&["config", "check"]);
     assert_eq!(checked.status, Some(78), "{refused:?} {checked:?}");
     assert!(checked.stderr.contains("there are skills called tasks.* already"), "{checked:?}");
+}
+
+/// A home whose model adds a note in the middle of which the server asks for a folder.
+fn asking(behaviour: &str) -> (Home, StandIn, FakeModel) {
+    let call = json!({"agent_id": "a", "mission": "add it", "role": "executor", "skills": ["notes.add_note"],
+                      "arguments": {"text": "ask which"}});
+    let model = FakeModel::start(move |request| {
+        let is_new = has_tool(request, "dispatch_agent") && last_message(request).contains("note it");
+        let told = || last_message(request).replace("[outside", "outside");
+        if is_new { Reply::call("dispatch_agent", &call) } else { Reply::text(&told()) }
+    });
+    let home = Home::new();
+    let server = StandIn::in_folder(home.path()).unwrap();
+    let base_url = model.base_url();
+    let config = server.section("notes", behaviour);
+    let model_section =
+        format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{base_url}\"\n");
+    home.write("config.toml", &format!("{model_section}[approval]\nhigh = \"auto\"\n{config}"));
+    assert_eq!(home.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0));
+    (home, server, model)
+}
+
+fn answered(server: &StandIn) -> Vec<String> {
+    server.log().into_iter().filter(|line| line.starts_with("answered")).collect()
+}
+
+#[test]
+fn a_question_of_a_server_survives_a_restart_where_the_protocol_allows_it() {
+    let (home, server, _model) = asking("stateless");
+    let asked = home.run(&["chat", "--once", "note it"]);
+    assert!(asked.stdout.contains("Which folder?"), "{asked:?}");
+    let done = home.run(&["chat", "--once", "Recipes"]);
+    assert!(done.stdout.contains("✓ notes.add_note"), "{done:?}");
+    assert_eq!(answered(&server), [r#"answered {"action": "accept", "content": {"folder": "Recipes"}}"#]);
+    home.assert_tidy("a question across processes");
+}
+
+#[test]
+fn a_call_that_a_restart_has_cut_off_is_unknown_and_not_repeated() {
+    let (home, server, _model) = asking("");
+    let asked = home.feed(&["chat"], b"note it\n");
+    assert!(asked.stdout.contains("Which folder?"), "{asked:?}");
+    let gone = home.feed(&["chat"], b"Recipes\n");
+    assert!(gone.stdout.contains("? Add a note: the connection"), "{gone:?}");
+    assert!(gone.stdout.contains("the connection in which the MCP server notes asked is gone"), "{gone:?}");
+    assert_eq!(server.calls(), 1, "nothing was called again");
+    home.assert_tidy("a call that was cut off");
+}
+
+#[test]
+fn a_pipe_answers_a_question_while_the_call_runs_and_once_declines_it() {
+    let (home, server, _model) = asking("");
+    let done = home.feed(&["chat"], b"note it\nRecipes\n");
+    assert!(done.stdout.contains("✓ notes.add_note"), "{done:?}");
+    let declined = home.run(&["chat", "--once", "note it"]);
+    assert!(!declined.stdout.contains("Which folder?"), "{declined:?}");
+    let answers = [
+        r#"answered {"action": "accept", "content": {"folder": "Recipes"}}"#,
+        r#"answered {"action": "decline"}"#,
+    ];
+    assert_eq!(answered(&server), answers);
+    home.assert_tidy("a question in a pipe");
 }

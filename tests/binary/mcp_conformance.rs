@@ -56,8 +56,14 @@ fn installed() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// What the suite says of our client in a scenario in which this tool is called: its checks, each with its status.
-fn checks(suite: &Path, scenario: &str, tool: &str, arguments: &Value) -> Vec<(String, String)> {
+/// What the suite says of our client in a scenario in which this tool is called, and a person answers its questions like
+/// this: its checks, each with its status.
+fn checks(
+    suite: &Path,
+    scenario: &str,
+    (tool, arguments): (&str, &Value),
+    answers: &[&str],
+) -> Vec<(String, String)> {
     let call = json!({"agent_id": "a", "mission": "call it", "role": "executor", "skills": [format!("suite.{tool}")],
                       "arguments": arguments});
     let model = FakeModel::start(move |request| {
@@ -70,7 +76,8 @@ fn checks(suite: &Path, scenario: &str, tool: &str, arguments: &Value) -> Vec<(S
         &format!(
             "#!/bin/sh\nset -e\nexport HOME={home}; cd {home}\ncat > config.toml <<END\n[model]\nprovider = \"openai\"\n\
              name = \"fake\"\nbase_url = \"{model}\"\n[mcp.suite]\nurl = \"$1\"\nrisk = {{ \"*\" = \"low\" }}\nEND\n\
-             {binary} mcp approve suite --yes\n[ -z '{tool}' ] || {binary} chat --once 'call the tool'\n",
+             {binary} mcp approve suite --yes\n[ -z '{tool}' ] || printf 'call the tool\\n{answers}' | {binary} chat\n",
+            answers = answers.iter().map(|answer| format!("{answer}\\n")).collect::<String>(),
             home = home.path().display(),
             model = model.base_url(),
             binary = env!("CARGO_BIN_EXE_adjutant"),
@@ -107,20 +114,34 @@ fn the_client_passes_the_official_suite() {
     let Some(suite) = suite() else { return };
     let mut count = 0;
     // The scenarios that apply; docs/connectors.md has the others, and why they don't.
-    for (scenario, tool, arguments, wanted) in [
-        ("initialize", "", json!({}), vec!["mcp-client-initialization"]),
-        ("tools_call", "add_numbers", json!({"a": 5, "b": 3}), vec!["tool-add-numbers"]),
+    for (scenario, tool, arguments, answers, wanted) in [
+        ("initialize", "", json!({}), vec![], vec!["mcp-client-initialization"]),
+        ("tools_call", "add_numbers", json!({"a": 5, "b": 3}), vec![], vec!["tool-add-numbers"]),
         (
             "sse-retry",
             "test_reconnection",
             json!({}),
+            vec![],
             vec!["client-sse-graceful-reconnect", "client-sse-retry-timing", "client-sse-last-event-id"],
         ),
+        (
+            "elicitation-sep1034-client-defaults",
+            "test_client_elicitation_defaults",
+            json!({}),
+            vec!["default", "default", "default", "active", "Yes"],
+            vec![
+                "client-elicitation-sep1034-string-default",
+                "client-elicitation-sep1034-integer-default",
+                "client-elicitation-sep1034-number-default",
+                "client-elicitation-sep1034-enum-default",
+                "client-elicitation-sep1034-boolean-default",
+            ],
+        ),
     ] {
-        let found = checks(&suite, scenario, tool, &arguments);
+        let found = checks(&suite, scenario, (tool, &arguments), &answers);
         let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(ids, wanted, "{scenario}");
         count += ids.len();
     }
-    assert_eq!(count, 5);
+    assert_eq!(count, 10);
 }

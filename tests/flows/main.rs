@@ -24,6 +24,7 @@ mod instructions;
 mod limits;
 mod mail;
 mod mcp;
+mod mcp_questions;
 mod memory;
 mod models;
 mod notes;

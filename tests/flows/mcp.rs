@@ -18,7 +18,7 @@ use crate::scripted::{Reply, Scripted, Who};
 /// A server whose tools were accepted when it was honest.
 pub(crate) struct World {
     folder: TempDir,
-    server: StandIn,
+    pub(crate) server: StandIn,
 }
 
 impl World {

@@ -71,6 +71,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     eed53083056c migrations/postgres/0026_forgetting.sql
     2b8180470cb8 migrations/postgres/0027_openings.sql
     f8216c08004b migrations/postgres/0028_rate_limits.sql
+    9f0955735d01 migrations/postgres/0030_asked.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
     691b9ce147e5 migrations/sqlite/0003_office.sql
@@ -96,6 +97,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     f6a4e7158756 migrations/sqlite/0026_forgetting.sql
     2b8180470cb8 migrations/sqlite/0027_openings.sql
     f8216c08004b migrations/sqlite/0028_rate_limits.sql
+    9f0955735d01 migrations/sqlite/0030_asked.sql
     ");
 }
 

@@ -1,9 +1,9 @@
 //! The execution journal.
 
 use adjutant::domain::{Bailout, ExecutionStatus, Taint};
-use adjutant::store::Stale;
 use adjutant::store::executions::{self, Closing, ExecutionRow};
 use adjutant::store::people;
+use adjutant::store::{Batch, Stale, asked};
 
 use crate::world::{World, execution, refused, stale};
 
@@ -16,6 +16,7 @@ on_both!(
     rows_are_found_by_turn_and_by_agent,
     agents_are_counted_by_the_beginning_of_their_names,
     skill_calls_are_counted_in_their_window,
+    what_a_server_asks_is_kept_until_its_call_ends,
 );
 
 const ALL: [ExecutionStatus; 10] = [
@@ -291,4 +292,23 @@ async fn skill_calls_are_counted_in_their_window(world: World) {
     assert_eq!(party(13, 9).await.person.id, room.person_id);
     let nowhere = people::party(&world.store, &"x".into(), &room.person_id, 11, 9).await.unwrap_err();
     assert!(nowhere.to_string().contains("there is no conversation x"), "{nowhere}");
+}
+
+async fn what_a_server_asks_is_kept_until_its_call_ends(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.execution(execution("t1", "e1", "skill")).await;
+    let id = "e1".into();
+    assert_eq!(asked::of(&world.store, &id).await.unwrap(), None);
+    let mut batch = Batch::new();
+    asked::wait(&mut batch, &id, "{\"rounds\": 1}");
+    world.store.write(batch).await.unwrap();
+    assert_eq!(asked::of(&world.store, &id).await.unwrap().as_deref(), Some("{\"rounds\": 1}"));
+    assert_eq!(of_turn(&world).await[0].status, ExecutionStatus::Waiting);
+    let mut batch = Batch::new();
+    executions::close(&mut batch, &id, ExecutionStatus::Completed, &Closing::default(), 5);
+    world.store.write(batch).await.unwrap();
+    assert_eq!(asked::of(&world.store, &id).await.unwrap(), None, "nobody's answers stay behind");
+    let mut late = Batch::new();
+    asked::wait(&mut late, &id, "{}");
+    assert!(world.store.write(late).await.is_err());
 }

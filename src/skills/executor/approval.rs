@@ -6,6 +6,7 @@ use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{LimitReached, fail_point};
 use crate::skills::builtin::Preview;
 use crate::skills::call::CallEnd;
+use crate::skills::handlers::mcp::Asked;
 use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
@@ -25,6 +26,12 @@ impl Approved {
 
     pub(super) fn before_a_crash(row: &ExecutionRow) -> Option<Self> {
         (row.status == ExecutionStatus::Running).then_some(Self(()))
+    }
+
+    /// Of a call that had begun when its server asked something.
+    pub(super) fn under_way(asked: &Asked) -> Self {
+        let _ = asked;
+        Self(())
     }
 
     /// With the preview that was approved. A yes is good for exactly the arguments it was asked about.
@@ -54,6 +61,9 @@ impl Attempt<'_> {
         let question = question.ok_or_else(missing)?;
         if question.state == QuestionState::Pending {
             return Ok(CallEnd::Waiting);
+        }
+        if let Some(asked) = self.asked_by_server(skill, &question).await? {
+            return self.resume_asked(skill, &question, asked).await;
         }
         let arguments = self.call.arguments.to_string();
         let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {

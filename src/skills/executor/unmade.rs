@@ -25,6 +25,7 @@ impl Executor {
             is_journalled: false,
             is_ahead: true,
             targets: OnceCell::new(),
+            asked: None,
         };
         match attempt.make(registry).await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
@@ -48,6 +49,7 @@ impl Executor {
             is_journalled: false,
             is_ahead: false,
             targets: OnceCell::new(),
+            asked: None,
         };
         attempt.close(error.into(), Batch::new()).await
     }

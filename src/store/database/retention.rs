@@ -165,7 +165,7 @@ const TRACES: Texts = Texts {
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
-        "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL, \
+        "UPDATE executions SET task = NULL, parameters = NULL, asked = NULL, result = NULL, data = NULL, \
          undo = NULL, taint = CASE WHEN taint = '' THEN '' ELSE 'outside' END WHERE turn_id = $1",
         "UPDATE questions SET detail = '', \
          answer = CASE WHEN kind IN ('choose', 'input') AND answer IS NOT NULL THEN '' ELSE answer END WHERE turn_id = $1",

@@ -272,7 +272,8 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
     batch.must(
         Stale::ExecutionEnded,
         "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
-         untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10, answer = $11 \
+         untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10, answer = $11, \
+         asked = NULL \
          WHERE id = $12 AND ended_at IS NULL",
         [
             status.into(),

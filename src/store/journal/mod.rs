@@ -1,5 +1,6 @@
 //! The journal: what arrived, what was done about it, and what is sent.
 
+pub mod asked;
 pub mod beginnings;
 pub mod calls;
 pub mod changes;

@@ -7,8 +7,12 @@
 //!
 //! The protocol itself is the official library's; nothing outside of this folder names it.
 
+mod asked;
 mod catalogue;
+mod client;
 mod definition;
+mod field;
+mod held;
 mod process;
 mod result;
 mod server;
@@ -22,13 +26,15 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::Value;
 
+pub use self::asked::{Asked, Prompted};
 pub use self::definition::{Definition, difference};
+use self::held::{HeldCalls, Leg};
 use self::server::Server;
 pub use self::session::About;
 use super::super::oauth::OAuth;
 use super::super::{Domain, Output, SkillError};
 use crate::config::{Config, McpConfig};
-use crate::domain::{PinKind, Risk};
+use crate::domain::{ExecutionId, PinKind, Risk, TurnId};
 use crate::store::pins::PinRow;
 use crate::store::{Batch, Store, StoreError, pins};
 
@@ -56,6 +62,31 @@ pub struct McpServers {
     configs: BTreeMap<String, McpConfig>,
     servers: BTreeMap<String, Arc<Server>>,
     pins: RwLock<Vec<PinRow>>,
+    held: Arc<HeldCalls>,
+}
+
+/// A call to be made, or to go on with.
+#[derive(Debug, Clone, Copy)]
+pub struct McpCall<'a> {
+    /// The tool.
+    pub tool: &'a McpTool,
+    /// Its arguments.
+    pub arguments: &'a Value,
+    /// The turn and the execution that it belongs to.
+    pub place: (&'a TurnId, &'a ExecutionId),
+    /// What its server has asked, with a person's answers.
+    pub asked: Option<&'a Asked>,
+    /// How long it may wait for a person.
+    pub patience: Duration,
+}
+
+/// What has come of a call.
+#[derive(Debug)]
+pub enum CallAnswer {
+    /// Its result.
+    Done(Output),
+    /// Its server wants to know more first.
+    Asks(Asked),
 }
 
 /// How a tool of a server compares with what was accepted.
@@ -115,6 +146,7 @@ impl McpServers {
             configs: configs.clone(),
             servers: configs.iter().map(server).collect(),
             pins: RwLock::default(),
+            held: Arc::default(),
         }
     }
 
@@ -166,13 +198,33 @@ impl McpServers {
         self.configs.get(server).map_or(Risk::High, |config| catalogue::risk_of(config, tool))
     }
 
-    /// Makes a call.
-    pub(in crate::skills) async fn call(
-        &self,
-        tool: &McpTool,
-        arguments: &Value,
-    ) -> Result<Output, SkillError> {
-        self.server(&tool.server)?.call(tool, arguments).await
+    /// Makes a call, or goes on with one whose server has asked.
+    pub(in crate::skills) async fn call(&self, call: McpCall<'_>) -> Result<CallAnswer, SkillError> {
+        let server = self.server(&call.tool.server)?;
+        let (turn, execution) = call.place;
+        let held = self.held.take(execution);
+        if held.is_none() && call.asked.is_some_and(Asked::is_held) {
+            return Err(server.gone());
+        }
+        Ok(match server.call(&call, held).await? {
+            Leg::Done(output) => CallAnswer::Done(output),
+            Leg::Asks(asked, held) => {
+                if let Some(held) = held {
+                    self.held.put(turn, execution, held, call.patience);
+                }
+                CallAnswer::Asks(asked)
+            }
+        })
+    }
+
+    /// Lets go of what a turn that has ended was waiting for.
+    pub fn release(&self, turn: &TurnId) {
+        self.held.release(turn);
+    }
+
+    /// Holds no call for a person's answer from now on: what servers ask while one runs is declined.
+    pub fn hold_no_calls(&self) {
+        self.servers.values().for_each(|server| server.hold_no_calls());
     }
 
     /// Asks a server for its tools.
@@ -201,6 +253,7 @@ impl McpServers {
 
     /// Stops all servers that run.
     pub async fn stop(&self) {
+        self.held.clear();
         join_all(self.servers.values().map(|server| server.stop())).await;
     }
 

@@ -1,6 +1,6 @@
 //! What a call has brought, as a skill's output. All of it is text from outside.
 
-use rmcp::model::{CallToolResult, ContentBlock, InputRequiredResult, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
 use crate::skills::handlers::http::{self, shorten};
@@ -71,22 +71,4 @@ fn block(block: &ContentBlock) -> String {
         }
         _ => "[content of an unknown kind]".to_owned(),
     }
-}
-
-/// A server that wants to know more before it goes on. It has done nothing yet.
-pub(super) fn question(server: &str, asked: &InputRequiredResult) -> SkillError {
-    let asked = asked.input_requests.as_ref().and_then(|asked| serde_json::to_value(asked).ok());
-    let messages: Vec<String> = asked
-        .iter()
-        .filter_map(Value::as_object)
-        .flat_map(|asked| asked.values())
-        .filter_map(|one| one.pointer("/params/message").and_then(Value::as_str))
-        .map(|message| line(message, MOST_ERROR))
-        .collect();
-    let said = if messages.is_empty() { "more than the call says".to_owned() } else { messages.join("; ") };
-    let message = format!(
-        "the MCP server {server} wants to know: {said}. It has to be in the call's arguments; a server's own \
-         questions aren't passed on"
-    );
-    SkillError::new(ErrorKind::Params, message)
 }

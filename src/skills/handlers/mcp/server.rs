@@ -1,25 +1,26 @@
 //! One configured server: it is started when it is needed, and stopped when it is not.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rmcp::ServiceError;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode};
-use serde_json::Value;
+use rmcp::model::ErrorCode;
 use tokio::process::Child;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::McpTool;
 use super::definition::Definition;
+use super::held::{Held, Leg};
 use super::result;
 use super::session::{About, Session, Unconnected};
+use super::{McpCall, McpTool};
 use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::skills::handlers::http::without;
 use crate::skills::hidden::line;
 use crate::skills::oauth::OAuth;
-use crate::skills::{ErrorKind, Output, SkillError};
+use crate::skills::{ErrorKind, SkillError};
 use crate::wording;
 
 /// How long a server gets for its start.
@@ -38,6 +39,8 @@ pub(super) struct Server {
     home: PathBuf,
     idle: Duration,
     oauth: Arc<OAuth>,
+    /// Whether its calls may be held for a person's answer.
+    holds_calls: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -59,55 +62,49 @@ impl Server {
         oauth: &Arc<OAuth>,
     ) -> Self {
         let (name, config, oauth) = (name.to_owned(), config.clone(), Arc::clone(oauth));
-        Self { name, config, home, idle, oauth, state: Mutex::default() }
+        let holds_calls = AtomicBool::new(true);
+        Self { name, config, home, idle, oauth, holds_calls, state: Mutex::default() }
     }
 
-    /// Makes a call, if the tool is what an owner has accepted. Nothing that it brings has our keys.
+    /// Makes a call, if the tool is what an owner has accepted, or goes on with one. Nothing that it brings has our keys.
     pub(super) async fn call(
         self: &Arc<Self>,
-        tool: &McpTool,
-        arguments: &Value,
-    ) -> Result<Output, SkillError> {
+        call: &McpCall<'_>,
+        held: Option<Held>,
+    ) -> Result<Leg, SkillError> {
         let mut secrets = self.config.secrets();
-        let mut done = self.ask(tool, arguments).await;
+        let is_new = held.is_none();
+        let mut done = match (held, call.asked) {
+            (Some(held), Some(asked)) => self.go_on(held, asked).await,
+            _ => self.begin(call.tool, call.arguments, call.asked).await,
+        };
         // Tokens may end before their time. What was rejected wasn't done.
-        if done.as_ref().is_err_and(|error| error.kind == ErrorKind::Auth) && self.renew(&mut secrets).await?
-        {
-            done = self.ask(tool, arguments).await;
+        let is_rejected = is_new && done.as_ref().is_err_and(|error| error.kind == ErrorKind::Auth);
+        if is_rejected && self.renew(&mut secrets).await? {
+            done = self.begin(call.tool, call.arguments, call.asked).await;
         }
         let session = self.state.lock().await.session.clone();
         secrets
             .extend(session.and_then(|session| session.token.clone()).map(|token| token.expose().to_owned()));
         match done {
-            Ok(output) => Ok(result::without(output, &secrets)),
+            Ok(Leg::Done(output)) => Ok(Leg::Done(result::without(output, &secrets))),
+            Ok(leg) => Ok(leg),
             Err(error) => Err(SkillError { message: without(error.message, &secrets), ..error }),
         }
     }
 
-    async fn ask(self: &Arc<Self>, tool: &McpTool, arguments: &Value) -> Result<Output, SkillError> {
-        let session = self.session().await?;
-        let _in_use = session.begin();
-        let mut hung = Hung { server: Arc::downgrade(self), session: Some(Arc::clone(&session)) };
-        if let Err(refused) = self.check(&session, tool).await {
-            hung.session = None;
-            return Err(refused);
-        }
-        let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let request = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
-        let answer = session.call(request).await;
-        hung.session = None;
-        match answer {
-            Ok(CallToolResponse::Complete(done)) => {
-                self.state.lock().await.failures = 0;
-                result::read(&self.name, done)
-            }
-            Ok(CallToolResponse::InputRequired(asked)) => Err(result::question(&self.name, &asked)),
-            Ok(_) => {
-                let message = format!("{} answered with a task, which isn't supported", self.shown());
-                Err(SkillError { unknown: true, ..SkillError::tool(message) })
-            }
-            Err(error) => Err(self.failed(&session, &error).await),
-        }
+    /// Whether its calls may be held for a person's answer.
+    pub(super) fn holds_calls(&self) -> bool {
+        self.holds_calls.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn hold_no_calls(&self) {
+        self.holds_calls.store(false, Ordering::Relaxed);
+    }
+
+    /// Notes that it works.
+    pub(super) async fn works(&self) {
+        self.state.lock().await.failures = 0;
     }
 
     /// Gets another token after one was rejected. Returns whether there is a login to get it from.
@@ -174,7 +171,7 @@ impl Server {
 
     /// Refuses a tool that is no more what was accepted. The model has read what was accepted, so another definition is
     /// another tool.
-    async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
+    pub(super) async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
         let now = self.list(session).await?;
         let server = &self.name;
         let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
@@ -207,7 +204,7 @@ impl Server {
     }
 
     /// The connection, made now if there is none.
-    async fn session(self: &Arc<Self>) -> Result<Arc<Session>, SkillError> {
+    pub(super) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, SkillError> {
         let token = self.token().await?;
         let mut state = self.state.lock().await;
         if let Some(session) = &state.session {
@@ -259,7 +256,7 @@ impl Server {
     }
 
     /// What a failed exchange means. After a lost connection, nobody knows what the server has done.
-    async fn failed(&self, session: &Arc<Session>, error: &ServiceError) -> SkillError {
+    pub(super) async fn failed(&self, session: &Arc<Session>, error: &ServiceError) -> SkillError {
         match error {
             ServiceError::McpError(error) => {
                 let kind = match error.code {
@@ -298,7 +295,7 @@ impl Server {
         session.kill();
     }
 
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         format!("the MCP server {}", self.name)
     }
 }
@@ -315,9 +312,21 @@ impl State {
 }
 
 /// A call that got no answer. Where nobody waits for it any more, the server must show that it still works.
-struct Hung {
+pub(super) struct Hung {
     server: Weak<Server>,
     session: Option<Arc<Session>>,
+}
+
+impl Hung {
+    /// Of a server, as long as there is nothing to wait for.
+    pub(super) fn of(server: &Arc<Server>) -> Self {
+        Self { server: Arc::downgrade(server), session: None }
+    }
+
+    /// Whether an answer is waited for now, and in which connection.
+    pub(super) fn watch(&mut self, session: Option<Arc<Session>>) {
+        self.session = session;
+    }
 }
 
 impl Drop for Hung {

@@ -10,10 +10,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
-    PaginatedRequestParams, ProtocolVersion, Tool,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, PaginatedRequestParams, ProtocolVersion, Tool};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -24,6 +21,7 @@ use tokio::process::Child;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::client::{Calls, Client, Listening};
 use super::process::{LastWords, Processes, Start};
 use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::skills::handlers::{HttpClient, host};
@@ -43,12 +41,13 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A connection.
 pub(super) struct Session {
     peer: Peer<RoleClient>,
-    running: Mutex<Option<RunningService<RoleClient, ClientConfig>>>,
+    running: Mutex<Option<RunningService<RoleClient, Client>>>,
     processes: Mutex<Option<Processes>>,
     /// The program has ended.
     ended: CancellationToken,
     left: Arc<AtomicU64>,
     usage: Mutex<Usage>,
+    calls: Arc<Calls>,
     last_words: LastWords,
     /// The token of the login that its requests carry.
     pub(super) token: Option<Secret>,
@@ -142,7 +141,7 @@ impl Session {
                     .max_sse_event_size(LONGEST_MESSAGE)
                     .max_json_response_size(LONGEST_MESSAGE);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
-                let running = client_config().serve_with_lifecycle(transport, mode).await;
+                let running = Client::new().serve_with_lifecycle(transport, mode).await;
                 let running = running.map_err(|error| unconnected(&error, ""))?;
                 Ok((Self::of(running, None, LastWords::default(), Arc::default()), None))
             }
@@ -164,7 +163,7 @@ impl Session {
         let stdout = Metered { inner: process.stdout, left: Arc::clone(&left) };
         let transport = AsyncRwTransport::<RoleClient, _, _>::new_client(stdout, process.stdin)
             .with_max_line_length(LONGEST_MESSAGE);
-        let running = client_config().serve_with_lifecycle(transport, mode).await;
+        let running = Client::new().serve_with_lifecycle(transport, mode).await;
         let running = match running {
             Ok(running) => running,
             Err(error) => {
@@ -176,12 +175,13 @@ impl Session {
     }
 
     fn of(
-        running: RunningService<RoleClient, ClientConfig>,
+        running: RunningService<RoleClient, Client>,
         processes: Option<Processes>,
         last_words: LastWords,
         left: Arc<AtomicU64>,
     ) -> Self {
         let peer = running.peer().clone();
+        let calls = running.service().calls();
         let info = peer.peer_info();
         let server = info.as_ref().and_then(|info| info.server_info.as_ref());
         let server = server.map(|server| line(&format!("{} {}", server.name, server.version), 80));
@@ -196,6 +196,7 @@ impl Session {
             ended: CancellationToken::new(),
             left,
             usage: Mutex::new(Usage { running: 0, since: Instant::now() }),
+            calls,
             last_words,
             token: None,
             about,
@@ -218,11 +219,18 @@ impl Session {
         Ok(tools)
     }
 
-    pub(super) async fn call(
+    /// Calls a tool. The future needs nothing of the session, but ends with it.
+    pub(super) fn call(
         &self,
         request: CallToolRequestParams,
-    ) -> Result<CallToolResponse, ServiceError> {
-        self.peer.call_tool_once(request).await
+    ) -> impl Future<Output = Result<CallToolResponse, ServiceError>> + Send + use<> {
+        let peer = self.peer.clone();
+        async move { peer.call_tool_once(request).await }
+    }
+
+    /// Hears the questions of a call that begins.
+    pub(super) fn listen(&self) -> Listening {
+        self.calls.listen()
     }
 
     /// Whether the connection is of no more use.
@@ -311,14 +319,6 @@ fn newest() -> ClientLifecycleMode {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
-}
-
-/// We offer a server nothing: no roots, no model, no questions.
-fn client_config() -> ClientConfig {
-    let about = Implementation::new("adjutant", env!("CARGO_PKG_VERSION"));
-    let mut config = ClientConfig::new(ClientCapabilities::default(), about);
-    config.protocol_version = ProtocolVersion::V_2025_11_25;
-    config
 }
 
 fn mark(name: &str) -> String {

@@ -11,6 +11,24 @@ use crate::skills::ErrorKind;
 
 const SERVER: &str = include_str!("../../../../tests/fakes/src/mcp/server.py");
 
+/// Makes a call whose server asks nothing.
+async fn call(servers: &McpServers, tool: &McpTool, arguments: &Value) -> Result<Output, SkillError> {
+    match answer(servers, tool, arguments, None).await? {
+        CallAnswer::Done(output) => Ok(output),
+        CallAnswer::Asks(asked) => panic!("{asked:?}"),
+    }
+}
+
+async fn answer(
+    servers: &McpServers,
+    tool: &McpTool,
+    arguments: &Value,
+    asked: Option<&Asked>,
+) -> Result<CallAnswer, SkillError> {
+    let place = (&"turn".into(), &"call".into());
+    servers.call(McpCall { tool, arguments, place, asked, patience: IDLE }).await
+}
+
 /// A stand-in server with a behaviour.
 struct StandIn {
     servers: McpServers,
@@ -51,7 +69,7 @@ impl StandIn {
     }
 
     async fn add(&self, tool: &McpTool, text: &str) -> Result<Output, SkillError> {
-        self.servers.call(tool, &json!({"text": text})).await
+        call(&self.servers, tool, &json!({"text": text})).await
     }
 
     fn log(&self) -> Vec<String> {
@@ -86,7 +104,7 @@ async fn an_honest_server_is_started_once_and_only_when_needed() {
     assert_eq!(server.log(), [""; 0], "nothing runs yet");
     let done = server.add(&tool, "milk").await.unwrap();
     assert_eq!((done.summary.as_str(), done.untrusted), ("added: milk", true));
-    let found = server.servers.call(&search, &json!({"query": "milk"})).await.unwrap();
+    let found = call(&server.servers, &search, &json!({"query": "milk"})).await.unwrap();
     assert_eq!((found.summary.as_str(), &found.data["count"]), ("2 notes about milk", &json!(2)));
     let wrong = server.add(&tool, "bad").await.unwrap_err();
     assert_eq!((wrong.kind, wrong.unknown), (ErrorKind::Params, false));
@@ -110,9 +128,6 @@ async fn both_revisions_of_the_protocol_are_spoken() {
         assert_eq!(server.add(&tool, "x").await.unwrap().summary, "added: x");
         server.servers.stop().await;
     }
-    let asking = StandIn::new("stateless");
-    let asked = asking.add(&StandIn::tool("addNote").await, "ask").await.unwrap_err();
-    assert!(asked.message.contains("wants to know: Which folder?") && !asked.unknown, "{asked:?}");
 }
 
 /// A stand-in that speaks HTTP, and its address.
@@ -153,12 +168,12 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         let right = servers("key-12345678");
         assert_eq!(right.inspect("notes").await.unwrap().about.protocol, protocol);
         let tool = StandIn::tool("addNote").await;
-        let done = right.call(&tool, &json!({"text": "x"})).await.unwrap();
+        let done = call(&right, &tool, &json!({"text": "x"})).await.unwrap();
         assert_eq!((done.summary.as_str(), done.untrusted), ("added: x", true), "{behaviour}");
         right.stop().await;
         process.kill().unwrap();
         process.wait().unwrap();
-        let lost = right.call(&tool, &json!({"text": "x"})).await.unwrap_err();
+        let lost = call(&right, &tool, &json!({"text": "x"})).await.unwrap_err();
         assert!(!lost.unknown, "nothing was sent: {lost:?}");
     }
 }
@@ -184,12 +199,12 @@ async fn a_server_gets_the_token_of_a_login_and_another_one_when_it_rejects_that
     let server = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
     config.mcp.insert("notes".to_owned(), server);
     let (servers, tool) = (McpServers::new(&config), StandIn::tool("addNote").await);
-    let error = servers.call(&tool, &json!({"text": "x"})).await.unwrap_err();
+    let error = call(&servers, &tool, &json!({"text": "x"})).await.unwrap_err();
     assert!(error.message.contains("An owner can do it with `adjutant oauth login wiki`"), "{error:?}");
     let login = OAuth::new(&config).log_in("wiki").await.unwrap();
     let back = cloud.opens(login.page());
     login.finish(std::future::ready(back)).await.unwrap();
-    let done = servers.call(&tool, &json!({"text": "access-0003-t0ken"})).await.unwrap();
+    let done = call(&servers, &tool, &json!({"text": "access-0003-t0ken"})).await.unwrap();
     assert_eq!(done.summary, "added: [secret]", "what it repeats of the token isn't passed on");
     cloud.state().logins.revoke();
     servers.stop().await;
@@ -263,10 +278,21 @@ async fn a_flood_ends_the_server_and_the_call_is_unknown() {
 #[tokio::test]
 async fn garbage_and_endless_questions_change_nothing() {
     let tool = StandIn::tool("addNote").await;
-    for behaviour in ["garbage", "asks"] {
-        let server = StandIn::new(behaviour);
-        assert_eq!(server.add(&tool, "x").await.unwrap().summary, "added: x", "{behaviour}");
-    }
+    let garbage = StandIn::new("garbage");
+    assert_eq!(garbage.add(&tool, "x").await.unwrap().summary, "added: x");
+    // All its questions at once, and it doesn't wait for an answer.
+    let asking = StandIn::new("asks");
+    let (mut asked, arguments) = (None, json!({"text": "x"}));
+    let done = loop {
+        match answer(&asking.servers, &tool, &arguments, asked.as_ref()).await.unwrap() {
+            CallAnswer::Done(done) => break done,
+            CallAnswer::Asks(now) => {
+                let asked: &mut Asked = asked.insert(now);
+                asked.take(Some("no"));
+            }
+        }
+    };
+    assert_eq!(done.summary, "added: x");
     let endless = StandIn::new("endless");
     assert_eq!(endless.servers.inspect("notes").await.unwrap().tools.len(), 1000);
 }

@@ -12,6 +12,24 @@ import time
 BEHAVIOUR = os.environ.get("BEHAVIOUR", "")
 LOG = os.environ.get("LOG")
 listed = 0
+asked = 0
+
+
+def form(message, properties, required=()):
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return {"mode": "form", "message": message, "requestedSchema": schema}
+
+
+# What is asked in the middle of a call whose text is "ask" and one of these words.
+QUESTIONS = {
+    "which": form("Which folder? [Pick here](https://evil.example)", {"folder": {"type": "string", "title": "Folder", "maxLength": 20}}, ["folder"]),
+    "pick": form("Which repository?", {"repository": {"type": "string", "enum": ["acme/web", "acme/api"]}}, ["repository"]),
+    "sure": form("Overwrite it?", {}),
+    "all": form("About the note", {"title": {"type": "string"}, "copies": {"type": "integer", "minimum": 1, "maximum": 9}, "public": {"type": "boolean"}}, ["title", "public"]),
+    "login": {"mode": "url", "message": "Please log in", "url": "https://login.example.org/start?x=1", "elicitationId": "e-1"},
+    "secret": form("What is your password?", {"value": {"type": "string"}}, ["value"]),
+    "endless": form("And now?", {"more": {"type": "boolean"}}, ["more"]),
+}
 
 
 def note(text):
@@ -67,8 +85,50 @@ def mutate(search, add, query, number):
         add["title"] = f"Add {number}"
 
 
+def ask(question):
+    """Asks in the middle of a call, and waits for the answer. Requests that come meanwhile are answered."""
+    global asked
+    asked += 1
+    number = f"q-{asked}"
+    say({"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": question})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") == number and "method" not in message:
+            note("answered " + json.dumps(message.get("result", message.get("error")), sort_keys=True))
+            return message.get("result", {})
+        respond(message)
+    sys.exit(0)
+
+
+def asks(arguments):
+    """The word behind "ask" in a call's text."""
+    words = arguments.get("text", "").split()
+    return words[1] if len(words) == 2 and words[0] == "ask" else None
+
+
+def ask_without_state(params):
+    """The same in the stateless revision: the questions until they are answered, and no result before."""
+    word = asks(params["arguments"])
+    if "requestState" not in params:
+        return {"resultType": "input_required", "inputRequests": {"one": {"method": "elicitation/create", "params": QUESTIONS[word]}}, "requestState": f"1 {word}"}
+    number, before = params["requestState"].split()
+    answer = params["inputResponses"]["one"]
+    note("answered " + json.dumps(answer, sort_keys=True))
+    if before != word or set(params["inputResponses"]) != {"one"}:
+        return text("the state isn't mine", isError=True, resultType="complete")
+    if word == "endless":
+        return {"resultType": "input_required", "inputRequests": {"one": {"method": "elicitation/create", "params": QUESTIONS[word]}}, "requestState": f"{int(number) + 1} {word}"}
+    return text("added: " + answer["action"], resultType="complete")
+
+
 def call(name, arguments):
     note(f"{name} {json.dumps(arguments)}")
+    word = asks(arguments)
+    if word:
+        answer = ask(QUESTIONS[word])
+        while word == "endless":
+            answer = ask(QUESTIONS[word])
+        return text("added: " + answer.get("action", "nothing"))
     if BEHAVIOUR == "hangs":
         time.sleep(1000)
     if BEHAVIOUR == "dies":
@@ -109,14 +169,25 @@ def answer(method, params):
     if method == "tools/list":
         return dict(tools(), resultType="complete", ttlMs=0, cacheScope="private") if BEHAVIOUR == "stateless" else tools()
     if method == "tools/call":
-        if BEHAVIOUR == "stateless" and params["arguments"].get("text") == "ask":
-            asked = {"method": "elicitation/create", "params": {"mode": "form", "message": "Which folder?", "requestedSchema": {"type": "object", "properties": {}}}}
-            return {"resultType": "input_required", "inputRequests": {"one": asked}, "requestState": "s"}
+        if BEHAVIOUR == "stateless" and asks(params["arguments"]):
+            return ask_without_state(params)
         done = call(params["name"], params["arguments"])
         return dict(done, resultType="complete") if BEHAVIOUR == "stateless" else done
     if method == "ping":
         return {}
     return None
+
+
+def respond(message):
+    if "method" not in message or "id" not in message:
+        return
+    note(message["method"])
+    result = answer(message["method"], message.get("params", {}))
+    if result is None:
+        error = {"code": -32601, "message": "no such method"}
+        say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+    else:
+        say({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 
 def http():
@@ -188,16 +259,7 @@ def main():
                 time.sleep(1000)
             os._exit(0)
     for line in sys.stdin:
-        message = json.loads(line)
-        if "method" not in message or "id" not in message:
-            continue
-        note(message["method"])
-        result = answer(message["method"], message.get("params", {}))
-        if result is None:
-            error = {"code": -32601, "message": "no such method"}
-            say({"jsonrpc": "2.0", "id": message["id"], "error": error})
-        else:
-            say({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        respond(json.loads(line))
     if BEHAVIOUR == "forks":
         # It doesn't end when it should.
         time.sleep(1000)

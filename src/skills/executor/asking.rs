@@ -1,0 +1,83 @@
+//! Calls whose server wants to know more before it goes on: the person is asked, and the call waits for them.
+
+use super::{Approved, Attempt};
+use crate::domain::{Answer, QuestionKind, QuestionState};
+use crate::journal::{LimitReached, Question, fail_point};
+use crate::skills::call::CallEnd;
+use crate::skills::handlers::mcp::{Asked, Prompted};
+use crate::skills::{Failure, Handler, Skill};
+use crate::store::questions::QuestionRow;
+use crate::store::{StoreError, asked, executions};
+use crate::wording::asked as words;
+
+impl Attempt<'_> {
+    /// What the call's server has asked; none if it waits for something else.
+    pub(super) async fn asked_by_server(
+        &self,
+        skill: &Skill,
+        question: &QuestionRow,
+    ) -> Result<Option<Asked>, StoreError> {
+        let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+        if is_approval || !matches!(skill.handler, Handler::Mcp(_)) {
+            return Ok(None);
+        }
+        let kept = asked::of(&self.scope.store, &self.row.id).await?;
+        let broken =
+            || StoreError::Corrupt(format!("what the server of {} asked can't be read", self.row.id));
+        kept.map(|kept| serde_json::from_str(&kept).map_err(|_| broken())).transpose()
+    }
+
+    /// Asks the person what the server wants to know next, and leaves the call waiting.
+    pub(super) async fn ask_for_server(&mut self, skill: &Skill, asked: &Asked) -> Result<CallEnd, Failure> {
+        let scope = self.scope;
+        let server = skill.handler.tool().map_or_else(|| skill.domain.clone(), |tool| tool.server.clone());
+        let Some(Prompted { subject, words: said, buttons, how, misfit }) = asked.next() else {
+            return Err(StoreError::Corrupt(format!("the server of {} asked nothing", self.row.id)).into());
+        };
+        let text = words::question(&server, skill.title(), &said, &how, misfit.as_deref());
+        let subject = words::subject(&server, &subject);
+        let kind = match buttons.is_empty() {
+            true => QuestionKind::Input { name: subject },
+            false => QuestionKind::Choice { subject, options: buttons },
+        };
+        let mut batch = scope.batch();
+        let kept = serde_json::to_string(asked).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        asked::wait(&mut batch, &self.row.id, &kept);
+        executions::wait(&mut batch, self.call.agent);
+        scope
+            .ask(&mut batch, Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() });
+        scope.store.write(batch).await?;
+        fail_point("asked");
+        scope.wake_delivery();
+        Ok(CallEnd::Waiting)
+    }
+
+    /// Goes on with a call after a person's answer: with the next thing to ask, or with the server.
+    pub(super) async fn resume_asked(
+        &mut self,
+        skill: &Skill,
+        question: &QuestionRow,
+        mut asked: Asked,
+    ) -> Result<CallEnd, Failure> {
+        let scope = self.scope;
+        let is_expired = question.state == QuestionState::Expired;
+        asked.take(question.answer.as_ref().map(Answer::as_str).filter(|_| !is_expired));
+        if asked.next().is_some() {
+            return self.ask_for_server(skill, &asked).await;
+        }
+        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
+            Ok(()) => {}
+            Err(LimitReached::Store(error)) => return Err(error.into()),
+            Err(LimitReached::Limit(limit)) => {
+                // It waits for the turn to go on, and then finds the same answer.
+                let mut batch = scope.batch();
+                executions::postpone(&mut batch, &self.row.id);
+                scope.store.write(batch).await?;
+                return Ok(CallEnd::LimitReached(limit));
+            }
+        }
+        let approved = Approved::under_way(&asked);
+        self.asked = Some(asked);
+        self.run_unless_open(skill, &approved).await
+    }
+}
