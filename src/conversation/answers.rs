@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::commands::is_command;
-use crate::domain::{Answer, QuestionId, QuestionKind};
+pub use crate::domain::with_words;
+use crate::domain::{Answer, IN_WORDS, QuestionId, QuestionKind};
 use crate::store::questions::QuestionRow;
 
 /// What a typed text means for the open questions.
@@ -126,27 +127,18 @@ fn plain(text: &str) -> String {
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
 
-/// How a press begins that brings words along, behind its question: those from the field beside a question's buttons,
-/// where a channel shows one.
-const WORDS: &str = "words:";
-
-/// A press that answers a question with words.
-pub fn with_words(question: &QuestionId, words: &str) -> String {
-    format!("{question}:{WORDS}{words}")
-}
-
 /// A button's question, and which of its buttons it is.
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
     let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject")
         || ALL.iter().any(|(name, _)| *name == which)
-        || which.strip_prefix(WORDS).is_some_and(|words| !words.trim().is_empty());
+        || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
     (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
 
 /// The answer that a button of a question stands for.
 fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
-    if let Some(words) = which.strip_prefix(WORDS).map(str::trim) {
+    if let Some(words) = which.strip_prefix(IN_WORDS).map(str::trim) {
         return match kind {
             QuestionKind::Plan { .. } => Some(Answer::change(words)),
             QuestionKind::Input { .. } => Some(Answer::Text(words.to_owned())),

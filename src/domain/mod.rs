@@ -15,7 +15,7 @@ pub use ids::{
     TaskId, TurnId,
 };
 pub use pins::PinKind;
-pub use questions::{Answer, QuestionKind};
+pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
     Bailout, ContextMode, Effects, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState,

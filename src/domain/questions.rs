@@ -1,5 +1,16 @@
 //! Questions to a person, and their answers.
 
+use super::QuestionId;
+
+/// How a press begins that brings words along, behind its question: those of the button, or from the field beside a
+/// question's buttons, where a channel shows one.
+pub const IN_WORDS: &str = "words:";
+
+/// A press that answers a question with words.
+pub fn with_words(question: &QuestionId, words: &str) -> String {
+    format!("{question}:{IN_WORDS}{words}")
+}
+
 /// What is asked, with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionKind {

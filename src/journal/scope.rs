@@ -14,6 +14,7 @@ use crate::clock;
 use crate::config::Settings;
 use crate::domain::{
     ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
+    with_words,
 };
 use crate::store::people::{self, Conversation, Person};
 use crate::store::questions::{self, QuestionRow};
@@ -198,12 +199,25 @@ impl Scope {
 
     /// Adds a question for the turn's person to the batch. Call [`Self::wake_delivery`] once the batch is written.
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
-        self.asked.store(true, Ordering::Relaxed);
         let id: QuestionId = self.store.new_id();
         let choices = match &question.kind {
             QuestionKind::Choice { options, .. } => buttons(&id, options),
             _ => (question.choices)(&id),
         };
+        self.ask_with(batch, id, question, choices);
+    }
+
+    /// The same for a question that is answered in words, with a button, by its label, for some of them.
+    pub fn ask_for_words(&self, batch: &mut Batch, question: Question<'_>, words: &[(String, String)]) {
+        let id: QuestionId = self.store.new_id();
+        let button =
+            |(label, words): &(String, String)| Choice { id: with_words(&id, words), label: label.clone() };
+        let choices = words.iter().map(button).collect();
+        self.ask_with(batch, id, question, choices);
+    }
+
+    fn ask_with(&self, batch: &mut Batch, id: QuestionId, question: Question<'_>, choices: Vec<Choice>) {
+        self.asked.store(true, Ordering::Relaxed);
         let outbox_id = self.say(batch, question.text, choices);
         let question = QuestionRow {
             execution_id: question.execution.cloned(),

@@ -35,7 +35,7 @@ pub fn question(server: &str, call: &str, said: &str, how: &How, misfit: Option<
     };
     let how = match how {
         How::Confirm => "Press a button, or reply with “yes” or “no”.".to_owned(),
-        How::Choose => "Press a button, or reply with a number.".to_owned(),
+        How::Choose => "Press a button, or reply in your own words.".to_owned(),
         How::Write { several, optional, suggested } => in_words(*several, *optional, suggested.as_deref()),
         How::Open { address, host } => format!(
             "It wants you to open this page of {}:\n\n<{address}>\n\nI don't open it. Press Done when you're finished there, \

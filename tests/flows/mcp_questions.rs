@@ -206,3 +206,34 @@ async fn a_turn_that_is_stopped_lets_go_of_its_call() {
     assert_eq!(answered(&world), [r#"{"action": "cancel"}"#]);
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn a_server_that_wants_a_page_opened_first_is_called_again_once_it_was() {
+    for (press, end, calls) in [("Done", "completed", 2), ("Decline", "failed rejected", 1)] {
+        let world = World::new().await;
+        let app = app(&world, "", "first").await;
+        let asked = app.says("ada", "note it").await;
+        assert!(asked.text.contains("<https://login.example.org/start?x=1>"), "{}", asked.text);
+        let done = app.presses("ada", &asked, press).await;
+        ends_with(&app, &done, end).await;
+        assert_eq!(world.server.calls(), calls, "{press}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_a_hurry_is_understood_and_another_thing_is_asked_again() {
+    let world = World::new().await;
+    let app = app(&world, "", "pick").await;
+    app.says("ada", "note it").await;
+    let again = app.says("ada", "what was that again?").await;
+    assert!(
+        again.text.starts_with("That doesn't work: `“what was that again?” isn't in the list`"),
+        "{}",
+        again.text
+    );
+    let done = app.says("ada", "the api one").await;
+    assert_eq!(answered(&world), [r#"{"action": "accept", "content": {"repository": "acme/api"}}"#]);
+    ends_with(&app, &done, "completed").await;
+    app.ends_well().await;
+}

@@ -36,16 +36,14 @@ impl Attempt<'_> {
         };
         let text = words::question(&server, skill.title(), &said, &how, misfit.as_deref());
         let subject = words::subject(&server, &subject);
-        let kind = match buttons.is_empty() {
-            true => QuestionKind::Input { name: subject },
-            false => QuestionKind::Choice { subject, options: buttons },
-        };
+        // Whatever the person says next is their answer, also in words that no button has.
+        let kind = QuestionKind::Input { name: subject };
         let mut batch = scope.batch();
         let kept = serde_json::to_string(asked).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         asked::wait(&mut batch, &self.row.id, &kept);
         executions::wait(&mut batch, self.call.agent);
-        scope
-            .ask(&mut batch, Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() });
+        let question = Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() };
+        scope.ask_for_words(&mut batch, question, &buttons);
         scope.store.write(batch).await?;
         fail_point("asked");
         scope.wake_delivery();

@@ -40,6 +40,9 @@ pub struct Asked {
     pub(super) state: Option<String>,
     /// Whether its call is still under way in a connection of one process.
     is_held: bool,
+    /// Whether pages have to be opened before the call is made at all.
+    #[serde(default)]
+    opens_first: bool,
     /// How often it has asked during this call.
     pub(super) rounds: u32,
     asks: Vec<Ask>,
@@ -81,8 +84,8 @@ pub struct Prompted {
     pub subject: String,
     /// The server's words.
     pub words: String,
-    /// The labels of the buttons; empty if it is answered in words.
-    pub buttons: Vec<String>,
+    /// The labels of the buttons, and the words that each stands for.
+    pub buttons: Vec<(String, String)>,
     /// How it is answered.
     pub how: How,
     /// Why the last answer didn't fit.
@@ -171,8 +174,12 @@ impl Ask {
     }
 
     fn close_by(&mut self, words: &str, yes: &str) -> Result<(), String> {
-        let is_yes = words.trim().eq_ignore_ascii_case(yes);
-        self.reply = Some(if is_yes { Reply::Accepted } else { Reply::Declined });
+        let yes = yes.to_lowercase();
+        self.reply = match words.trim().trim_end_matches(['.', '!']).to_lowercase().as_str() {
+            said if said == yes || said == format!("{yes} please") => Some(Reply::Accepted),
+            "no" | "no thanks" | "decline" => Some(Reply::Declined),
+            _ => return Err(format!("“{}” is neither “{yes}” nor “no”", line(words, 40))),
+        };
         Ok(())
     }
 }
@@ -208,6 +215,22 @@ impl Asked {
         self.is_held
     }
 
+    /// The pages that a server wants opened before it is called again, as its error names them; or why nobody is asked.
+    pub(super) fn first(error: &Value, rounds: u32) -> Result<Self, String> {
+        let pages: Vec<ElicitRequestParams> = serde_json::from_value(error["elicitations"].clone())
+            .map_err(|_| "it doesn't say which page to open".to_owned())?;
+        if pages.is_empty() || pages.len() > MOST_FIELDS {
+            return Err(format!("it names {} pages to open", pages.len()));
+        }
+        let asks = pages.iter().map(|page| Ask::read("", page)).collect::<Result<_, _>>()?;
+        Ok(Self { rounds, asks, opens_first: true, ..Self::default() })
+    }
+
+    /// Whether a page that had to be opened first wasn't.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.opens_first && self.asks.iter().any(|ask| ask.reply != Some(Reply::Accepted))
+    }
+
     /// What to ask next; none once everything is answered.
     pub fn next(&self) -> Option<Prompted> {
         let ask = self.asks.iter().find(|ask| ask.reply.is_none())?;
@@ -216,9 +239,9 @@ impl Asked {
             (AskKind::Address(address), _) => {
                 let host = Url::parse(address).ok()?.host_str()?.to_owned();
                 let how = How::Open { address: address.clone(), host };
-                (vec![DONE.to_owned(), DECLINE.to_owned()], how)
+                (own([DONE, DECLINE]), how)
             }
-            (AskKind::Form(_), None) => (vec![YES.to_owned(), NO.to_owned()], How::Confirm),
+            (AskKind::Form(_), None) => (own([YES, NO]), How::Confirm),
             (AskKind::Form(_), Some(field)) => {
                 words.push(field.described());
                 words.extend(field.listed());
@@ -265,11 +288,16 @@ impl Asked {
         self.asks.first().and_then(Ask::result)
     }
 
-    /// The answers by their keys.
+    /// The answers by their keys. That a page was opened is no answer.
     pub(super) fn responses(&self) -> BTreeMap<String, Value> {
         let response = |ask: &Ask| Some((ask.key.clone(), serde_json::to_value(ask.result()?).ok()?));
-        self.asks.iter().filter_map(response).collect()
+        self.asks.iter().filter(|_| !self.opens_first).filter_map(response).collect()
     }
+}
+
+/// Buttons that stand for their labels.
+fn own(labels: [&str; 2]) -> Vec<(String, String)> {
+    labels.iter().map(|label| ((*label).to_owned(), (*label).to_owned())).collect()
 }
 
 /// An address that can be shown to a person as it is.
@@ -334,7 +362,9 @@ mod tests {
         assert_eq!(next.misfit.as_deref(), Some("“old” isn't a whole number"));
         assert!(matches!(next.how, How::Write { optional: true, .. }));
         asked.take(Some("skip"));
-        assert_eq!(asked.next().unwrap().buttons, ["Yes", "No", "Skip", "Decline"]);
+        let buttons = asked.next().unwrap().buttons;
+        let labels: Vec<&str> = buttons.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(labels, ["Yes", "No", "Skip", "Decline"]);
         // The journal keeps it in between.
         let mut asked: Asked = serde_json::from_str(&serde_json::to_string(&asked).unwrap()).unwrap();
         asked.take(Some("No"));
@@ -355,7 +385,9 @@ mod tests {
         }
         let mut confirmed = asked(form("Sure?", json!({"type": "object", "properties": {}})).unwrap());
         assert_eq!(confirmed.next().unwrap().how, How::Confirm);
-        confirmed.take(Some("Yes"));
+        confirmed.take(Some("what does it do?"));
+        assert!(confirmed.next().unwrap().misfit.is_some(), "neither a yes nor a no");
+        confirmed.take(Some("Yes please!"));
         assert_eq!(json!(confirmed.responses()), json!({"k": {"action": "accept", "content": {}}}));
     }
 

@@ -1,5 +1,7 @@
 //! A field of a server's form: what it takes, and what a person's words are as its value.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, NaiveDate};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,8 @@ use crate::skills::hidden::line;
 const MOST_BUTTONS: usize = 20;
 /// The most options that are listed.
 const MOST_LISTED: usize = 50;
+/// So many words may mean an option of which they aren't the label.
+const FEW: usize = 5;
 /// The longest label of an option, in characters.
 const LONGEST_LABEL: usize = 60;
 
@@ -154,15 +158,16 @@ impl Field {
         self.schema["type"] == "array"
     }
 
-    /// The labels of its buttons; none if it is answered in words.
-    pub(super) fn buttons(&self) -> Vec<String> {
+    /// The labels of its buttons, and the words that each stands for; none if it is answered in words alone.
+    pub(super) fn buttons(&self) -> Vec<(String, String)> {
         let options = self.options();
         if options.is_empty() || options.len() > MOST_BUTTONS || self.takes_several() {
             return Vec::new();
         }
         let ours = [(!self.required).then_some(SKIP), Some(DECLINE)];
-        let labels = options.into_iter().map(|(_, label)| label);
-        labels.chain(ours.into_iter().flatten().map(str::to_owned)).collect()
+        let numbered =
+            (1..).zip(options).map(|(number, (_, label)): (usize, _)| (label, format!("#{number}")));
+        numbered.chain(ours.into_iter().flatten().map(|word| (word.to_owned(), word.to_owned()))).collect()
     }
 
     /// Its options as lines with numbers: the server's words.
@@ -256,18 +261,42 @@ impl Field {
         }
     }
 
-    /// The option of this label, value or number.
+    /// The option of this label, value or number, or the only one that a few words can mean.
     fn chosen(&self, words: &str) -> Result<Value, String> {
         let options = self.options();
+        if let Some(number) = words.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
+            let option = number.checked_sub(1).and_then(|at| options.get(at));
+            return option.map(|(value, _)| value.clone()).ok_or_else(|| "there's no such option".to_owned());
+        }
         let is_meant = |(value, label): &&(Value, String)| {
             label.eq_ignore_ascii_case(words) || value.as_str().is_some_and(|value| value == words)
         };
         let by_number = || options.get(words.trim_end_matches('.').parse::<usize>().ok()?.checked_sub(1)?);
-        let chosen = options.iter().find(is_meant).or_else(by_number);
+        let chosen = options.iter().find(is_meant).or_else(by_number).or_else(|| meant(words, &options));
         chosen
             .map(|(value, _)| value.clone())
             .ok_or_else(|| format!("“{}” isn't in the list", line(words, 40)))
     }
+}
+
+/// The only option that has a word which the person says, in a few words without a no: “the shop one”.
+fn meant<'o>(said: &str, options: &'o [(Value, String)]) -> Option<&'o (Value, String)> {
+    let words = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let said = words(said);
+    let is_no = ["not", "no", "don", "dont", "never", "nor", "neither", "except", "but"];
+    let labels: Vec<BTreeSet<String>> = options.iter().map(|(_, label)| words(label)).collect();
+    let has = |label: &BTreeSet<String>, word: &str| label.contains(word);
+    if said.len() > FEW || is_no.iter().any(|no| said.contains(*no) && !labels.iter().any(|it| has(it, no))) {
+        return None;
+    }
+    let is_its_own = |word: &&String| labels.iter().filter(|label| has(label, word)).count() == 1;
+    let own: Vec<&String> = said.iter().filter(is_its_own).collect();
+    let mut meant = options.iter().zip(&labels).filter(|(_, label)| own.iter().any(|word| has(label, word)));
+    let (option, _) = meant.next()?;
+    meant.next().is_none().then_some(option)
 }
 
 /// Why a text isn't in the format that was asked for.
@@ -346,6 +375,12 @@ mod tests {
             (colour.clone(), "green", Some(json!("g"))),
             (colour.clone(), "r", Some(json!("r"))),
             (colour.clone(), "2.", Some(json!("g"))),
+            (colour.clone(), "#2", Some(json!("g"))),
+            (colour.clone(), "#9", None),
+            (colour.clone(), "the green one, please", Some(json!("g"))),
+            (colour.clone(), "red or green", None),
+            (colour.clone(), "not the red one", None),
+            (json!({"type": "boolean"}), "no thanks", Some(json!(false))),
             (colour.clone(), "3", None),
             (colour, "blue", None),
             (tags.clone(), "a, 3", Some(json!(["a", "c"]))),
@@ -364,7 +399,8 @@ mod tests {
         let optional = Field { required: false, ..text };
         assert_eq!(optional.read("Skip"), Said::Given(Given::Skipped));
         let odd = field(json!({"type": "string", "enum": ["Decline", "decline", "other"]}));
-        assert_eq!(odd.buttons(), ["Decline (2)", "decline (2) (2)", "other", "Decline"], "ours is the last");
+        let labels: Vec<String> = odd.buttons().into_iter().map(|(label, _)| label).collect();
+        assert_eq!(labels, ["Decline (2)", "decline (2) (2)", "other", "Decline"], "ours is the last");
         assert_eq!(odd.read("Decline (2)"), Said::Given(Given::Value(json!("Decline"))));
     }
 

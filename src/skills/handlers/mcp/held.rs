@@ -10,9 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rmcp::ServiceError;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, InputRequiredResult,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, ErrorCode};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -26,6 +24,8 @@ use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How long a server that only wants to be called again gets in between.
 const PAUSE: Duration = Duration::from_millis(250);
+/// The error of a server that wants a page opened before the call.
+const OPEN_FIRST: ErrorCode = ErrorCode(-32042);
 /// Why nobody is asked by a process that ends with its one message.
 const NOBODY: &str = "it has to be answered while the call runs; use `adjutant chat` or a channel for that";
 
@@ -98,6 +98,10 @@ impl Server {
         arguments: &Value,
         asked: Option<&Asked>,
     ) -> Result<Leg, SkillError> {
+        if asked.is_some_and(Asked::is_in_vain) {
+            let message = format!("{} wants a page opened first, and it wasn't", self.shown());
+            return Err(SkillError::new(ErrorKind::Rejected, message));
+        }
         let session = self.session().await?;
         let in_use = session.begin();
         let mut hung = Hung::of(self);
@@ -184,21 +188,24 @@ impl Server {
                 self.works().await;
                 result::read(&self.name, done).map(Leg::Done)
             }
-            Ok(CallToolResponse::InputRequired(asks)) => self.asks(&asks, rounds),
+            Ok(CallToolResponse::InputRequired(asks)) => self.asks(Asked::read(&asks, rounds + 1), rounds),
             Ok(_) => {
                 let message = format!("{} answered with a task, which isn't supported", self.shown());
                 Err(SkillError { unknown: true, ..SkillError::tool(message) })
+            }
+            Err(ServiceError::McpError(error)) if error.code == OPEN_FIRST => {
+                self.asks(Asked::first(&error.data.unwrap_or_default(), rounds + 1), rounds)
             }
             Err(error) => Err(self.failed(&session, &error).await),
         }
     }
 
     /// The questions of a server that has ended its call with them: by the protocol, it isn't done.
-    fn asks(&self, asks: &InputRequiredResult, rounds: u32) -> Result<Leg, SkillError> {
+    fn asks(&self, asked: Result<Asked, String>, rounds: u32) -> Result<Leg, SkillError> {
         if rounds == MOST_ROUNDS {
             return Err(self.asks_too_often());
         }
-        match Asked::read(asks, rounds + 1) {
+        match asked {
             Ok(asked) => Ok(Leg::Asks(asked, None)),
             Err(why) => {
                 let message = format!("{} has a question that nobody is asked: {why}", self.shown());

@@ -13,6 +13,7 @@ BEHAVIOUR = os.environ.get("BEHAVIOUR", "")
 LOG = os.environ.get("LOG")
 listed = 0
 asked = 0
+opened = False
 
 
 def form(message, properties, required=()):
@@ -124,7 +125,7 @@ def ask_without_state(params):
 def call(name, arguments):
     note(f"{name} {json.dumps(arguments)}")
     word = asks(arguments)
-    if word:
+    if word and word != "first":
         answer = ask(QUESTIONS[word])
         while word == "endless":
             answer = ask(QUESTIONS[word])
@@ -171,6 +172,10 @@ def answer(method, params):
     if method == "tools/call":
         if BEHAVIOUR == "stateless" and asks(params["arguments"]):
             return ask_without_state(params)
+        global opened
+        if asks(params["arguments"]) == "first" and not opened:
+            opened = True
+            return {"error": {"code": -32042, "message": "Log in first", "data": {"elicitations": [QUESTIONS["login"]]}}}
         done = call(params["name"], params["arguments"])
         return dict(done, resultType="complete") if BEHAVIOUR == "stateless" else done
     if method == "ping":
@@ -186,6 +191,8 @@ def respond(message):
     if result is None:
         error = {"code": -32601, "message": "no such method"}
         say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+    elif "error" in result:
+        say({"jsonrpc": "2.0", "id": message["id"], "error": result["error"]})
     else:
         say({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
@@ -210,6 +217,11 @@ def http():
             self.wfile.write(body)
 
         def do_GET(self):
+            note("GET " + self.path)
+            own = f"http://{self.headers['Host']}/mcp"
+            if self.path == "/.well-known/oauth-protected-resource/mcp" and "LOGIN" in os.environ:
+                about = {"resource": os.environ.get("RESOURCE", own), "authorization_servers": [os.environ["LOGIN"]], "scopes_supported": ["notes"]}
+                return self.reply(200, json.dumps(about).encode())
             self.reply(405)
 
         def do_DELETE(self):
@@ -221,7 +233,7 @@ def http():
             method = message.get("method", "")
             note(method)
             if self.headers["Authorization"] != "Bearer " + os.environ.get("HTTP_KEY", "key-12345678"):
-                return self.reply(401, WWW_Authenticate="Bearer")
+                return self.reply(401, WWW_Authenticate=os.environ.get("CHALLENGE", "Bearer"))
             accepts = self.headers["Accept"] or ""
             if "application/json" not in accepts or "text/event-stream" not in accepts:
                 return self.reply(406)
