@@ -6,14 +6,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::oauth::{by_browser, in_words, plain};
 use super::{CliError, McpCommand as Command, confirmed, out};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, McpConfig, McpLaunch, Secret};
+use crate::config::{Config, McpClient, McpConfig, McpLaunch, Secret};
 use crate::service;
 use crate::skills::handlers::mcp::{
     Definition, Inspection, McpServers, ToolState, approve, difference, withdraw,
 };
 use crate::skills::hidden::{line, shown};
+use crate::skills::oauth::{LoginState, OAuth};
 use crate::store::{Batch, Store};
 use crate::trace::text::several;
 
@@ -25,6 +27,10 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
     if let Command::Probe { env, launch } = &command {
         return probe(env, launch).await;
     }
+    if let Command::Login { server } | Command::Logout { server } = &command {
+        known(config.mcp.keys().map(String::as_str), server)?;
+        return login(&config, server, matches!(command, Command::Login { .. })).await;
+    }
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
     let servers = McpServers::new(&config);
     servers.load(&store).await?;
@@ -32,7 +38,7 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
         Command::List => list(&config, &servers),
         Command::Tools { server } => tools(&servers, server).await,
         Command::Approve { server, tools, yes } => accept(&store, &servers, server, tools, *yes).await,
-        Command::Probe { .. } => Ok(ExitCode::SUCCESS),
+        Command::Probe { .. } | Command::Login { .. } | Command::Logout { .. } => Ok(ExitCode::SUCCESS),
     };
     servers.stop().await;
     store.close().await;
@@ -41,11 +47,15 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
 
 fn list(config: &Config, servers: &McpServers) -> Result<ExitCode, CliError> {
     let mut text = String::new();
+    let oauth = OAuth::new(config);
     let width = servers.names().map(str::len).max().unwrap_or_default();
     for (name, server) in &config.mcp {
         let approved = servers.approved(name);
         let tools = several(approved, "approved tool");
         let _ = writeln!(text, "{name:width$}  {tools:>17}  {}", launch(&server.launch));
+        if let Some(state) = oauth.state_at_server(name).filter(|state| *state != LoginState::None) {
+            let _ = writeln!(text, "{:width$}  {}", "", in_words(state, config));
+        }
         if approved == 0 {
             let _ = writeln!(text, "{:width$}  → run: adjutant mcp approve {name}", "");
         }
@@ -66,15 +76,35 @@ fn launch(launch: &McpLaunch) -> String {
 }
 
 async fn inspect(servers: &McpServers, name: &str) -> Result<Inspection, CliError> {
-    if !servers.has(name) {
-        let names: Vec<&str> = servers.names().collect();
-        let known = if names.is_empty() { "it names none".to_owned() } else { names.join(", ") };
-        return Err(CliError::plain(format!(
-            "there is no [mcp.{}] in the configuration: {known}",
-            line(name, 60)
-        )));
-    }
+    known(servers.names(), name)?;
     servers.inspect(name).await.map_err(|error| CliError::plain(error.message))
+}
+
+fn known<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Result<(), CliError> {
+    let names: Vec<&str> = names.collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let known = if names.is_empty() { "it names none".to_owned() } else { names.join(", ") };
+    let message = format!("there is no [mcp.{}] in the configuration: {known}", line(name, 60));
+    Err(CliError::plain(message))
+}
+
+async fn login(config: &Config, server: &str, is_login: bool) -> Result<ExitCode, CliError> {
+    // From here on, nothing we write is readable for other users.
+    service::private::restrict(config);
+    let oauth = OAuth::new(config);
+    if is_login {
+        by_browser(oauth.log_in_at_server(server).await.map_err(plain)?).await?;
+        out(&format!("You are logged in: {server}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = match oauth.log_out_of_server(server).map_err(plain)? {
+        true => "logged out. The service may still list this login; you can end it there, too",
+        false => "nobody was logged in",
+    };
+    out(&format!("{server}: {text}\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode, CliError> {
@@ -189,9 +219,12 @@ impl Inspection {
 async fn probe(env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {
     let is_address = |word: &String| word.starts_with("https://") || word.starts_with("http://");
     let launch = match launch {
-        [url] if is_address(url) => {
-            McpLaunch::Url { url: url.clone(), headers: BTreeMap::new(), oauth: None }
-        }
+        [url] if is_address(url) => McpLaunch::Url {
+            url: url.clone(),
+            headers: BTreeMap::new(),
+            oauth: None,
+            client: McpClient::default(),
+        },
         words => {
             let read = |name: &String| match std::env::var(name) {
                 Ok(value) => Ok((name.clone(), Secret::new(value))),

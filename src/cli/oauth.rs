@@ -41,7 +41,7 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
     Ok(ExitCode::SUCCESS)
 }
 
-fn plain(error: SkillError) -> CliError {
+pub(super) fn plain(error: SkillError) -> CliError {
     CliError::plain(error.message)
 }
 
@@ -50,23 +50,31 @@ fn list(config: &Config, oauth: &OAuth) -> String {
     if states.is_empty() {
         return "There are no logins: [oauth.NAME] in the configuration names none\n".to_owned();
     }
-    let day = |ms| local_day(ms, config.assistant.timezone);
     let mut text = String::new();
     for (name, state) in states {
         let state = match state {
             LoginState::None => format!("not logged in; run `adjutant oauth login {name}`"),
-            LoginState::Ready { since, until: None } => format!("logged in since {}", day(since)),
-            LoginState::Ready { since, until: Some(until) } => {
-                format!("logged in since {}; ends on {} and can't be renewed", day(since), day(until))
-            }
-            LoginState::Broken(why) => why,
+            state => in_words(state, config),
         };
         let _ = writeln!(text, "{name}: {state}");
     }
     text
 }
 
-async fn by_browser(login: CodeLogin) -> Result<(), CliError> {
+/// How a login stands.
+pub(super) fn in_words(state: LoginState, config: &Config) -> String {
+    let day = |ms| local_day(ms, config.assistant.timezone);
+    match state {
+        LoginState::None => "not logged in".to_owned(),
+        LoginState::Ready { since, until: None } => format!("logged in since {}", day(since)),
+        LoginState::Ready { since, until: Some(until) } => {
+            format!("logged in since {}; ends on {} and can't be renewed", day(since), day(until))
+        }
+        LoginState::Broken(why) => why,
+    }
+}
+
+pub(super) async fn by_browser(login: CodeLogin) -> Result<(), CliError> {
     let page = login.page();
     out(&format!(
         "Open this address in your browser and allow access:\n\n  {page}\n\n\

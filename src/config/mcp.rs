@@ -30,7 +30,20 @@ pub enum McpLaunch {
         headers: BTreeMap<String, Secret>,
         /// The login whose token each request carries.
         oauth: Option<String>,
+        /// Who we are where the server wants people to log in.
+        client: McpClient,
     },
+}
+
+/// Who we are at the login service of a server. What is missing, the service and the server say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct McpClient {
+    /// Our name there.
+    pub id: Option<String>,
+    /// Our password there.
+    pub secret: Option<Secret>,
+    /// What we ask for.
+    pub scopes: Vec<String>,
 }
 
 /// One server.
@@ -78,6 +91,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
     let url = section.get("url", url);
     let headers = section.entries("headers", secret);
     let oauth = section.get("oauth", text);
+    let client = client(section);
     let allow = section.list("allow", text);
     let risk = section.entries("risk", risk);
     let timeout = section.get("timeout", timeout);
@@ -101,7 +115,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
             if oauth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
                 section.problem("oauth", "it sends the header Authorization; take that out of `headers`");
             }
-            url.map(|url| McpLaunch::Url { url, headers, oauth })
+            url.map(|url| McpLaunch::Url { url, headers, oauth, client })
         }
         (both, _) => {
             if section.is_whole() {
@@ -117,6 +131,23 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
         }
     };
     Some(McpConfig { launch: launch?, allow, risk, timeout }).filter(|_| is_word)
+}
+
+/// Who we are where the server wants people to log in.
+fn client(section: &mut Section<'_>) -> McpClient {
+    let id = section.get("client_id", text);
+    let secret = section.get("client_secret", secret);
+    let scopes = section.list("scopes", text);
+    for key in ["client_id", "client_secret", "scopes"] {
+        if section.has(key) && (section.has("command") || section.has("oauth")) {
+            let why = "it is for `adjutant mcp login`, and only a server at a `url` without `oauth` has that";
+            section.problem(key, why);
+        }
+    }
+    if secret.is_some() && id.is_none() {
+        section.problem("client_secret", "it needs `client_id`");
+    }
+    McpClient { id, secret, scopes }
 }
 
 fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {

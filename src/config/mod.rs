@@ -42,7 +42,7 @@ pub use env::Env;
 pub use env::place::{find, place};
 pub use error::ConfigError;
 pub use limits::Limits;
-pub use mcp::{McpConfig, McpLaunch};
+pub use mcp::{McpClient, McpConfig, McpLaunch};
 pub use memory::{Embeddings, Memory};
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use oauth::OAuthConfig;

@@ -51,6 +51,7 @@ fn the_example_with_its_optional_keys_is_right() {
         ("GITHUB_TOKEN", "g"),
         ("WIKI_TOKEN", "w"),
         ("GOOGLE_CLIENT_SECRET", "gs"),
+        ("ISSUES_CLIENT_SECRET", "is"),
         ("SEARCH_KEY", "s"),
     ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();

@@ -24,6 +24,7 @@ mod logs;
 mod maintenance;
 mod mcp;
 mod mcp_conformance;
+mod mcp_login;
 mod memory;
 mod metrics;
 mod notify;

@@ -26,6 +26,19 @@ pub(crate) enum McpCommand {
         #[arg(long)]
         yes: bool,
     },
+    /// Log in at a server that asks for it
+    #[command(after_help = "Example:\n  adjutant mcp login github\n\n\
+                            A running `serve` uses it from its next call on.")]
+    Login {
+        /// The server's name in the configuration
+        server: String,
+    },
+    /// Forget the login at a server
+    #[command(after_help = "Example:\n  adjutant mcp logout github")]
+    Logout {
+        /// The server's name in the configuration
+        server: String,
+    },
     /// Try a server that isn't in the configuration
     #[command(after_help = "Example:\n  adjutant mcp probe --env GITHUB_TOKEN github-mcp-server stdio\n  \
                             adjutant mcp probe https://mcp.example.org/mcp")]

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::Account;
 use super::endpoint::{Answer, Refusal, Reply};
+use super::{Account, Place};
 use crate::skills::{ErrorKind, SkillError};
 
 /// How long the person has.
@@ -28,38 +28,63 @@ pub struct CodeLogin {
     state: String,
     verifier: String,
     page: Url,
+    /// The only service that may send the browser back, and whether it says that it did (RFC 9207).
+    issuer: Option<(String, bool)>,
 }
 
 /// What the browser has brought, by the fields of its address.
 struct Brought {
     state: Option<String>,
+    issuer: Option<String>,
     code: Option<String>,
     refusal: Option<Refusal>,
 }
 
-impl CodeLogin {
-    pub(super) async fn begin(account: Arc<Account>) -> Result<Self, SkillError> {
-        let name = &account.name;
-        let Some(page) = &account.config.auth_url else {
-            let message =
-                format!("[oauth.{name}] has no `auth_url`; use `adjutant oauth login {name} --device`");
-            return Err(SkillError::params(message));
-        };
-        let wrong = |_| SkillError::params(format!("an address in [oauth.{name}] is wrong"));
-        let mut page = Url::parse(page).map_err(wrong)?;
-        let redirect = account.config.redirect.as_deref();
-        let mut redirect = Url::parse(redirect.unwrap_or("http://127.0.0.1:0/callback")).map_err(wrong)?;
+/// A port of this machine that the browser comes back to.
+pub(super) struct Listener {
+    listener: TcpListener,
+    redirect: Url,
+}
+
+impl Listener {
+    /// Listens at this address, or at any free port.
+    pub(super) async fn open(redirect: Option<&str>, place: &Place) -> Result<Self, SkillError> {
+        let redirect = Url::parse(redirect.unwrap_or("http://127.0.0.1:0/callback"));
+        let mut redirect = redirect.map_err(|_| wrong(place))?;
         let port = redirect.port_or_known_default().unwrap_or_default();
         let listener = TcpListener::bind(("127.0.0.1", port)).await.and_then(|it| Ok((it.local_addr()?, it)));
         let (address, listener) = listener.map_err(|error| {
             let message = format!(
-                "can't listen on port {port} for the browser: {error}; set `redirect` in [oauth.{name}]"
+                "can't listen on port {port} for the browser: {error}; set `redirect` in {}",
+                place.section
             );
             SkillError::tool(message)
         })?;
         if port == 0 {
             let _ = redirect.set_port(Some(address.port()));
         }
+        Ok(Self { listener, redirect })
+    }
+
+    /// Where the browser is sent back to.
+    pub(super) fn redirect(&self) -> &Url {
+        &self.redirect
+    }
+}
+
+fn wrong(place: &Place) -> SkillError {
+    SkillError::params(format!("an address in {} is wrong", place.section))
+}
+
+impl CodeLogin {
+    pub(super) fn begin(account: Arc<Account>, listener: Listener) -> Result<Self, SkillError> {
+        let Listener { listener, redirect } = listener;
+        let Some(page) = &account.config.auth_url else {
+            let Place { section, login } = &account.place;
+            let message = format!("{section} has no `auth_url`; use `{login} --device`");
+            return Err(SkillError::params(message));
+        };
+        let mut page = Url::parse(page).map_err(|_| wrong(&account.place))?;
         let (state, verifier) = (random()?, random()?);
         let config = &account.config;
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
@@ -72,7 +97,12 @@ impl CodeLogin {
         }
         query.extend_pairs(&config.params);
         drop(query);
-        Ok(Self { account, listener, redirect, state, verifier, page })
+        Ok(Self { account, listener, redirect, state, verifier, page, issuer: None })
+    }
+
+    /// The same, where only this service may send the browser back. `names_itself` if it always says that it did.
+    pub(super) fn only_from(self, issuer: String, names_itself: bool) -> Self {
+        Self { issuer: Some((issuer, names_itself)), ..self }
     }
 
     /// The address for the person's browser.
@@ -127,6 +157,13 @@ impl CodeLogin {
                 self.again().trim_end_matches('.')
             )));
         }
+        if let Some((issuer, names_itself)) = &self.issuer {
+            let is_same = brought.issuer.as_ref().map_or(!names_itself, |named| named == issuer);
+            if !is_same {
+                let message = "that answer comes from another login service, so nothing was kept.";
+                return Err(auth(format!("{message} {}", self.again())));
+            }
+        }
         if let Some(refusal) = brought.refusal {
             let message = match refusal.error.as_str() {
                 "access_denied" => {
@@ -151,7 +188,7 @@ impl CodeLogin {
     }
 
     fn again(&self) -> String {
-        format!("Run `adjutant oauth login {}` again.", self.account.name)
+        format!("Run `{}` again.", self.account.place.login)
     }
 }
 
@@ -180,6 +217,7 @@ impl Brought {
         let words = field("error_description").unwrap_or_default();
         Self {
             state: field("state"),
+            issuer: field("iss"),
             code: field("code").filter(|code| !code.is_empty()),
             refusal: field("error").map(|error| Refusal { error, words }),
         }

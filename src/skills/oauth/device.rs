@@ -37,8 +37,7 @@ impl DeviceLogin {
     pub(super) async fn begin(account: Arc<Account>) -> Result<Self, SkillError> {
         let config = &account.config;
         let Some(address) = &config.device_url else {
-            let name = &account.name;
-            let message = format!("[oauth.{name}] has no `device_url`; leave out --device");
+            let message = format!("{} has no `device_url`; leave out --device", account.place.section);
             return Err(SkillError::params(message));
         };
         let scopes = config.scopes.join(" ");
@@ -47,7 +46,7 @@ impl DeviceLogin {
         let (Some(device_code), Some(user_code), Some(page)) =
             (reply.device_code, reply.user_code, reply.verification_uri)
         else {
-            return Err(SkillError::tool(format!("the service of [oauth.{}] gave no code", account.name)));
+            return Err(SkillError::tool(format!("the service of {} gave no code", account.place.section)));
         };
         let interval = reply.interval.unwrap_or(INTERVAL);
         let lifetime = Duration::from_secs(reply.expires_in.unwrap_or(LIFETIME).unsigned_abs().min(3600));
@@ -87,8 +86,8 @@ impl DeviceLogin {
 
     fn too_late(&self) -> SkillError {
         let message = format!(
-            "the code has expired, so nothing was kept. Run `adjutant oauth login {} --device` again.",
-            self.account.name
+            "the code has expired, so nothing was kept. Run `{} --device` again.",
+            self.account.place.login
         );
         SkillError::new(ErrorKind::Timeout, message)
     }

@@ -69,11 +69,16 @@ impl Account {
     /// Asks an endpoint. Nothing is repeated: a code is good for one question.
     pub(super) async fn ask(&self, address: &str, form: &[(&str, &str)]) -> Result<Answer, SkillError> {
         let wrong = |error: &dyn std::fmt::Display| {
-            SkillError::tool(format!("an address in [oauth.{}] is wrong: {error}", self.name))
+            SkillError::tool(format!("an address in {} is wrong: {error}", self.place.section))
         };
         let url = Url::parse(address).map_err(|error| wrong(&error))?;
         let mut fields = Url::parse("http://form/").map_err(|error| wrong(&error))?;
-        fields.query_pairs_mut().extend_pairs(form).extend_pairs(self.config.ourselves());
+        let resource = self.service.as_ref().map(|service| ("resource", service.resource.as_str()));
+        fields
+            .query_pairs_mut()
+            .extend_pairs(form)
+            .extend_pairs(self.config.ourselves())
+            .extend_pairs(resource);
         let host = host(&url).to_owned();
         // It is the owner's own choice, so it may be in a private network.
         let client = self.http.for_url(&url, std::slice::from_ref(&host))?;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::server::Service;
+use super::{LoginState, Place};
 use crate::skills::SkillError;
 
 /// How often, and how long after another, a lock is tried that somebody holds: they are asking the service.
@@ -23,6 +25,9 @@ pub(super) struct Tokens {
     pub(super) expires_at: Option<i64>,
     /// When the person logged in, in milliseconds.
     pub(super) since: i64,
+    /// Of a login at an MCP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) service: Option<Service>,
 }
 
 /// Where they are.
@@ -30,14 +35,16 @@ pub(super) struct Vault {
     folder: PathBuf,
     file: PathBuf,
     name: String,
+    place: Place,
 }
 
 impl Vault {
-    pub(super) fn new(folder: &Path, name: &str) -> Self {
+    pub(super) fn new(folder: &Path, name: &str, place: Place) -> Self {
         Self {
             folder: folder.to_path_buf(),
             file: folder.join(format!("{name}.json")),
             name: name.to_owned(),
+            place,
         }
     }
 
@@ -46,15 +53,24 @@ impl Vault {
         match std::fs::read_to_string(&self.file) {
             // What is wrong in it may be a token, so it isn't shown.
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
-                let name = &self.name;
-                let message = format!(
-                    "{} is damaged; `adjutant oauth login {name}` writes a new one",
-                    self.file.display()
-                );
+                let message =
+                    format!("{} is damaged; `{}` writes a new one", self.file.display(), self.place.login);
                 SkillError::tool(message)
             }),
             Err(error) if error.kind() == IoKind::NotFound => Ok(None),
             Err(error) => Err(self.failed("read", &error)),
+        }
+    }
+
+    /// How the login stands.
+    pub(super) fn state(&self) -> LoginState {
+        match self.read() {
+            Ok(None) => LoginState::None,
+            Ok(Some(tokens)) => {
+                let until = tokens.expires_at.filter(|_| tokens.refresh_token.is_none());
+                LoginState::Ready { since: tokens.since, until }
+            }
+            Err(error) => LoginState::Broken(error.message),
         }
     }
 
@@ -97,8 +113,8 @@ impl Vault {
             }
         }
         Err(SkillError::tool(format!(
-            "another process is renewing the login of [oauth.{}]; try again",
-            self.name
+            "another process is renewing the login of {}; try again",
+            self.place.section
         )))
     }
 

@@ -7,8 +7,10 @@
 
 mod code;
 mod device;
+mod discovery;
 mod endpoint;
 mod file;
+mod server;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,9 +23,11 @@ use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, OAuthConfig, Secret};
 
 pub use self::code::CodeLogin;
+use self::code::Listener;
 pub use self::device::DeviceLogin;
 use self::endpoint::{Answer, Refusal, Reply};
 use self::file::{Tokens, Vault};
+use self::server::{ServerLogin, Service};
 
 /// A token that ends within this time is renewed first.
 const EARLY: Duration = Duration::from_mins(1);
@@ -32,15 +36,26 @@ const EARLY: Duration = Duration::from_mins(1);
 #[derive(Default)]
 pub struct OAuth {
     accounts: BTreeMap<String, Arc<Account>>,
+    /// Those at MCP servers that ask for one.
+    servers: BTreeMap<String, ServerLogin>,
+}
+
+/// Where a login is configured, such as `[oauth.google]`, and the command that logs in.
+#[derive(Debug, Clone)]
+struct Place {
+    section: String,
+    login: String,
 }
 
 /// One login.
 struct Account {
-    name: String,
+    place: Place,
     config: OAuthConfig,
     vault: Vault,
     http: HttpClient,
     clock: SharedClock,
+    /// Of a login at an MCP server: what is kept with its tokens.
+    service: Option<Service>,
 }
 
 /// How a login stands.
@@ -68,35 +83,33 @@ impl std::fmt::Debug for OAuth {
 impl OAuth {
     /// The logins of a configuration.
     pub fn new(config: &Config) -> Self {
-        Self::with(&config.oauth, config.data_dir.join("oauth"), &(Arc::new(SystemClock) as SharedClock))
+        let clock: SharedClock = Arc::new(SystemClock);
+        let folder = config.data_dir.join("oauth");
+        let servers = server::of(config, &folder, &clock);
+        Self { servers, ..Self::with(&config.oauth, folder, &clock) }
     }
 
     /// These logins, with their tokens in this folder.
     pub fn with(configs: &BTreeMap<String, OAuthConfig>, folder: PathBuf, clock: &SharedClock) -> Self {
         let account = |(name, config): (&String, &OAuthConfig)| {
+            let place =
+                Place { section: format!("[oauth.{name}]"), login: format!("adjutant oauth login {name}") };
             let account = Account {
-                name: name.clone(),
                 config: config.clone(),
-                vault: Vault::new(&folder, name),
+                vault: Vault::new(&folder, name, place.clone()),
+                place,
                 http: HttpClient::new(),
                 clock: Arc::clone(clock),
+                service: None,
             };
             (name.clone(), Arc::new(account))
         };
-        Self { accounts: configs.iter().map(account).collect() }
+        Self { accounts: configs.iter().map(account).collect(), servers: BTreeMap::new() }
     }
 
     /// Each login, and how it stands.
     pub fn states(&self) -> Vec<(&str, LoginState)> {
-        let state = |account: &Account| match account.vault.read() {
-            Ok(None) => LoginState::None,
-            Ok(Some(tokens)) => {
-                let until = tokens.expires_at.filter(|_| tokens.refresh_token.is_none());
-                LoginState::Ready { since: tokens.since, until }
-            }
-            Err(error) => LoginState::Broken(error.message),
-        };
-        self.accounts.iter().map(|(name, account)| (name.as_str(), state(account))).collect()
+        self.accounts.iter().map(|(name, account)| (name.as_str(), account.vault.state())).collect()
     }
 
     /// The token to send, renewed if it is due.
@@ -116,7 +129,46 @@ impl OAuth {
 
     /// Begins a login in a browser.
     pub async fn log_in(&self, name: &str) -> Result<CodeLogin, SkillError> {
-        CodeLogin::begin(Arc::clone(self.account(name)?)).await
+        let account = Arc::clone(self.account(name)?);
+        let listener = Listener::open(account.config.redirect.as_deref(), &account.place).await?;
+        CodeLogin::begin(account, listener)
+    }
+
+    /// How the login at an MCP server stands; none if the server takes none, or it is configured.
+    pub fn state_at_server(&self, server: &str) -> Option<LoginState> {
+        self.servers.get(server).map(ServerLogin::state)
+    }
+
+    /// The token for an MCP server that asks for a login, another one than `rejected`; none if nobody has logged in.
+    pub async fn token_at_server(
+        &self,
+        server: &str,
+        rejected: Option<&Secret>,
+    ) -> Result<Option<Secret>, SkillError> {
+        match self.servers.get(server) {
+            Some(login) => login.token(rejected).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Begins a login in a browser at an MCP server that asks for one.
+    pub async fn log_in_at_server(&self, server: &str) -> Result<CodeLogin, SkillError> {
+        self.server(server)?.log_in().await
+    }
+
+    /// Forgets the tokens for an MCP server. Returns whether there were any.
+    pub fn log_out_of_server(&self, server: &str) -> Result<bool, SkillError> {
+        self.server(server)?.log_out()
+    }
+
+    fn server(&self, name: &str) -> Result<&ServerLogin, SkillError> {
+        let missing = || {
+            let message = format!(
+                "there is no login to make: [mcp.{name}] has no `url`, or gets its key by `headers` or `oauth`"
+            );
+            SkillError::params(message)
+        };
+        self.servers.get(name).ok_or_else(missing)
     }
 
     /// Begins a login for which the person types a code into a page elsewhere.
@@ -152,9 +204,9 @@ impl Account {
         let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
         let Some(refresh) = &tokens.refresh_token else {
             let message = format!(
-                "the login of [oauth.{0}] has ended, and the service gave us nothing to renew it with. An owner can log in \
-                 again with `adjutant oauth login {0}`",
-                self.name
+                "the login of {} has ended, and the service gave us nothing to renew it with. An owner can log in \
+                 again with `{}`",
+                self.place.section, self.place.login
             );
             return Err(SkillError::new(ErrorKind::Auth, message));
         };
@@ -183,21 +235,21 @@ impl Account {
         let is_bearer = reply.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
         let Some(access_token) = reply.access_token.filter(|token| is_bearer && !token.is_empty()) else {
             return Err(SkillError::tool(format!(
-                "the service of [oauth.{}] gave no bearer token",
-                self.name
+                "the service of {} gave no bearer token",
+                self.place.section
             )));
         };
         let now = self.clock.now_ms();
         let expires_at = reply.expires_in.map(|seconds| now.saturating_add(seconds.saturating_mul(1000)));
         let refresh_token = reply.refresh_token.or_else(|| before?.refresh_token.clone());
         let since = before.map_or(now, |before| before.since);
-        Ok(Tokens { access_token, refresh_token, expires_at, since })
+        Ok(Tokens { access_token, refresh_token, expires_at, since, service: self.service.clone() })
     }
 
     fn unknown(&self) -> SkillError {
         let message = format!(
-            "nobody has logged in at the service of [oauth.{0}] yet. An owner can do it with `adjutant oauth login {0}`",
-            self.name
+            "nobody has logged in at the service of {} yet. An owner can do it with `{}`",
+            self.place.section, self.place.login
         );
         SkillError::new(ErrorKind::Auth, message)
     }
@@ -205,9 +257,9 @@ impl Account {
     fn refused_renewal(&self, refusal: &Refusal) -> SkillError {
         let message = match refusal.error.as_str() {
             "invalid_grant" => format!(
-                "the service of [oauth.{0}] doesn't accept our login any more ({refusal}). An owner can log in again with \
-                 `adjutant oauth login {0}`",
-                self.name
+                "the service of {} doesn't accept our login any more ({refusal}). An owner can log in again with \
+                 `{}`",
+                self.place.section, self.place.login
             ),
             _ => self.refused(refusal),
         };
@@ -218,14 +270,14 @@ impl Account {
     fn refused(&self, refusal: &Refusal) -> String {
         match refusal.error.as_str() {
             "invalid_client" | "unauthorized_client" => format!(
-                "the service of [oauth.{0}] rejects us ({refusal}). Check `client_id` and `client_secret` in [oauth.{0}]",
-                self.name
+                "the service of {0} rejects us ({refusal}). Check `client_id` and `client_secret` in {0}",
+                self.place.section
             ),
             "invalid_scope" => format!(
-                "the service of [oauth.{0}] doesn't know what we ask for ({refusal}). Check `scopes` in [oauth.{0}]",
-                self.name
+                "the service of {0} doesn't know what we ask for ({refusal}). Check `scopes` in {0}",
+                self.place.section
             ),
-            _ => format!("the service of [oauth.{}] refused the login ({refusal})", self.name),
+            _ => format!("the service of {} refused the login ({refusal})", self.place.section),
         }
     }
 }

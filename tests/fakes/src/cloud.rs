@@ -125,7 +125,9 @@ fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
 impl State {
     fn answer(&mut self, asked: &Asked) -> Result<Answer, String> {
         match asked.path.as_str() {
-            "/authorize" | "/token" | "/device" => return self.logins.answer(asked),
+            "/authorize" | "/token" | "/device" | "/register" | "/.well-known/oauth-authorization-server" => {
+                return self.logins.answer(asked);
+            }
             _ => {}
         }
         let token = asked.header("authorization").strip_prefix("Bearer ").unwrap_or_default();

@@ -152,11 +152,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::McpLaunch;
+    use crate::config::{McpClient, McpLaunch};
 
     fn config() -> McpConfig {
         let url = "https://mcp.example.org".into();
-        let launch = McpLaunch::Url { url, headers: BTreeMap::new(), oauth: None };
+        let launch =
+            McpLaunch::Url { url, headers: BTreeMap::new(), oauth: None, client: McpClient::default() };
         McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None }
     }
 

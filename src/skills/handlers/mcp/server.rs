@@ -19,7 +19,7 @@ use super::{McpCall, McpTool};
 use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::skills::handlers::http::without;
 use crate::skills::hidden::line;
-use crate::skills::oauth::OAuth;
+use crate::skills::oauth::{LoginState, OAuth};
 use crate::skills::{ErrorKind, SkillError};
 use crate::wording;
 
@@ -109,17 +109,25 @@ impl Server {
 
     /// Gets another token after one was rejected. Returns whether there is a login to get it from.
     async fn renew(&self, secrets: &mut Vec<String>) -> Result<bool, SkillError> {
-        let McpLaunch::Url { oauth: Some(login), .. } = &self.config.launch else { return Ok(false) };
-        let mut state = self.state.lock().await;
-        let session = state.session.take();
-        *state = State::default();
-        drop(state);
-        let rejected = match session.and_then(|session| session.token.clone()) {
+        let session = self.state.lock().await.session.clone();
+        let token = session.and_then(|session| session.token.clone());
+        let rejected = match token {
             Some(token) => token,
-            None => self.oauth.token(login).await?,
+            None => match self.token().await? {
+                Some(token) => token,
+                None => return Ok(false),
+            },
         };
+        *self.state.lock().await = State::default();
         secrets.push(rejected.expose().to_owned());
-        self.oauth.renewed(login, &rejected).await?;
+        match &self.config.launch {
+            McpLaunch::Url { oauth: Some(login), .. } => {
+                self.oauth.renewed(login, &rejected).await?;
+            }
+            _ => {
+                self.oauth.token_at_server(&self.name, Some(&rejected)).await?;
+            }
+        }
         Ok(true)
     }
 
@@ -127,7 +135,8 @@ impl Server {
     async fn token(&self) -> Result<Option<Secret>, SkillError> {
         match &self.config.launch {
             McpLaunch::Url { oauth: Some(login), .. } => self.oauth.token(login).await.map(Some),
-            _ => Ok(None),
+            McpLaunch::Url { oauth: None, .. } => self.oauth.token_at_server(&self.name, None).await,
+            McpLaunch::Command { .. } => Ok(None),
         }
     }
 
@@ -243,16 +252,26 @@ impl Server {
 
     fn unstarted(&self, error: &Unconnected) -> SkillError {
         if error.is_refused {
-            let key = match &self.config.launch {
-                McpLaunch::Url { oauth: Some(login), .. } => {
-                    format!("log in again with `adjutant oauth login {login}`")
-                }
-                _ => format!("set `headers` or `oauth` in [mcp.{}]", self.name),
-            };
-            let message = format!("{} rejects our credential; {key}", self.shown());
-            return SkillError::new(ErrorKind::Auth, message);
+            return SkillError::new(ErrorKind::Auth, self.rejected());
         }
         SkillError::tool(format!("{} can't be used: {}", self.shown(), error.why))
+    }
+
+    /// What to do where the server wants another credential, or one at all.
+    fn rejected(&self) -> String {
+        let (name, shown) = (&self.name, self.shown());
+        match (&self.config.launch, self.oauth.state_at_server(name)) {
+            (McpLaunch::Url { oauth: Some(login), .. }, _) => {
+                format!("{shown} rejects our credential; log in again with `adjutant oauth login {login}`")
+            }
+            (_, Some(LoginState::None)) => {
+                format!("{shown} wants a login. An owner can do it with `adjutant mcp login {name}`")
+            }
+            (_, Some(_)) => format!(
+                "{shown} doesn't accept our login any more. An owner can log in again with `adjutant mcp login {name}`"
+            ),
+            (_, None) => format!("{shown} rejects our credential; check `headers` in [mcp.{name}]"),
+        }
     }
 
     /// What a failed exchange means. After a lost connection, nobody knows what the server has done.

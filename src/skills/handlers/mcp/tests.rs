@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 
 use super::*;
-use crate::config::{McpLaunch, OAuthConfig, Secret};
+use crate::config::{McpClient, McpLaunch, OAuthConfig, Secret};
 use crate::skills::ErrorKind;
 
 const SERVER: &str = include_str!("../../../../tests/fakes/src/mcp/server.py");
@@ -155,14 +155,15 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         let (mut process, url) = over_http(behaviour, "key-12345678", &folder);
         let servers = |key: &str| {
             let headers = [("Authorization".to_owned(), Secret::new(format!("Bearer {key}")))].into();
-            let launch = McpLaunch::Url { url: url.clone(), headers, oauth: None };
+            let launch =
+                McpLaunch::Url { url: url.clone(), headers, oauth: None, client: McpClient::default() };
             let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
             McpServers::with(&BTreeMap::from([("notes".to_owned(), config)]), folder.path(), IDLE)
         };
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
         assert!(
-            refused.message.ends_with("rejects our credential; set `headers` or `oauth` in [mcp.notes]"),
+            refused.message.ends_with("rejects our credential; check `headers` in [mcp.notes]"),
             "{refused:?}"
         );
         let right = servers("key-12345678");
@@ -195,7 +196,12 @@ async fn a_server_gets_the_token_of_a_login_and_another_one_when_it_rejects_that
     config.oauth.insert("wiki".to_owned(), login);
     // The token after the one of the login.
     let (mut process, url) = over_http("honest", "access-0003-t0ken", &folder);
-    let launch = McpLaunch::Url { url, headers: BTreeMap::new(), oauth: Some("wiki".to_owned()) };
+    let launch = McpLaunch::Url {
+        url,
+        headers: BTreeMap::new(),
+        oauth: Some("wiki".to_owned()),
+        client: McpClient::default(),
+    };
     let server = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
     config.mcp.insert("notes".to_owned(), server);
     let (servers, tool) = (McpServers::new(&config), StandIn::tool("addNote").await);

@@ -27,6 +27,14 @@ pub struct Logins {
     pub good: BTreeSet<String>,
     /// The refresh token that is good.
     pub refresh: Option<String>,
+    /// The server that tokens are bound to. Then anybody may register a client, and no other is known.
+    pub resource: Option<String>,
+    /// What it says that it is called, if not by its address.
+    pub issuer: Option<String>,
+    /// Whether it protects codes that are on their way.
+    pub is_unprotected: bool,
+    /// The clients that have registered: their name and where the browser may be sent.
+    pub clients: Vec<(String, String)>,
     /// Every token and code that was ever given out.
     pub given: Vec<String>,
     codes: BTreeMap<String, Code>,
@@ -52,13 +60,26 @@ impl Logins {
     pub(super) fn answer(&mut self, asked: &Asked) -> Result<Answer, String> {
         match (asked.request.method.as_str(), asked.path.as_str()) {
             ("GET", "/authorize") => self.authorize(asked),
+            ("GET", "/.well-known/oauth-authorization-server") => {
+                Ok(Answer::json(200, &self.described(asked)))
+            }
+            ("POST", "/register") => self.register(asked),
             ("POST", path) => {
                 if asked.header("content-type") != "application/x-www-form-urlencoded" {
                     return Err("the body is no form".to_owned());
                 }
                 let form = pairs(&asked.text());
                 let field = |key: &str| form.get(key).map_or("", String::as_str).to_owned();
-                if (field("client_id"), field("client_secret")) != (CLIENT.to_owned(), SECRET.to_owned()) {
+                let is_known = match &self.resource {
+                    Some(_) => self.clients.iter().any(|(id, _)| *id == field("client_id")),
+                    None => {
+                        (field("client_id"), field("client_secret")) == (CLIENT.to_owned(), SECRET.to_owned())
+                    }
+                };
+                if self.resource.as_ref().is_some_and(|resource| *resource != field("resource")) {
+                    return Err(format!("a token for {:?}", field("resource")));
+                }
+                if !is_known {
                     return Ok(refused("invalid_client", "The OAuth client was not found."));
                 }
                 Ok(if path == "/device" { self.device() } else { self.token(&field) })
@@ -78,9 +99,17 @@ impl Logins {
             "scope",
             "access_type?",
             "prompt?",
+            "resource?",
         ])?;
+        let is_known = match &self.resource {
+            Some(resource) => {
+                let client = (asked.query("client_id").to_owned(), asked.query("redirect_uri").to_owned());
+                asked.query("resource") == resource && self.clients.contains(&client)
+            }
+            None => asked.query("client_id") == CLIENT && asked.query("resource").is_empty(),
+        };
         let is_right = asked.query("response_type") == "code"
-            && asked.query("client_id") == CLIENT
+            && is_known
             && asked.query("code_challenge_method") == "S256"
             && asked.query("state").len() >= 32;
         if !is_right {
@@ -96,7 +125,39 @@ impl Logins {
             self.codes.insert(code.clone(), Code { challenge, redirect: redirect.clone() });
             format!("{redirect}?code={code}&state={state}")
         };
+        let issuer = self.described(asked)["issuer"].as_str().unwrap_or_default().to_owned();
+        let back = if self.resource.is_some() { format!("{back}&iss={issuer}") } else { back };
         Ok(Answer { status: 302, headers: vec![("location".to_owned(), back)], body: String::new() })
+    }
+
+    /// What it says of itself (RFC 8414).
+    fn described(&self, asked: &Asked) -> Value {
+        let origin = format!("http://{}", asked.header("host"));
+        let methods = if self.is_unprotected { json!(["plain"]) } else { json!(["plain", "S256"]) };
+        json!({
+            "issuer": self.issuer.as_ref().unwrap_or(&origin), "authorization_endpoint": format!("{origin}/authorize"),
+            "token_endpoint": format!("{origin}/token"), "registration_endpoint": format!("{origin}/register"),
+            "code_challenge_methods_supported": methods, "authorization_response_iss_parameter_supported": true,
+        })
+    }
+
+    /// Makes a client known (RFC 7591).
+    fn register(&mut self, asked: &Asked) -> Result<Answer, String> {
+        let client = asked.json(&[
+            "client_name",
+            "redirect_uris",
+            "response_types",
+            "grant_types",
+            "token_endpoint_auth_method",
+            "scope",
+        ])?;
+        let redirect = client["redirect_uris"][0].as_str().unwrap_or_default().to_owned();
+        if client["token_endpoint_auth_method"] != "none" || !redirect.starts_with("http://127.0.0.1:") {
+            return Err("a client that no service takes".to_owned());
+        }
+        let id = format!("registered-{}", self.clients.len());
+        self.clients.push((id.clone(), redirect));
+        Ok(Answer::json(201, &json!({"client_id": id})))
     }
 
     fn token(&mut self, field: &dyn Fn(&str) -> String) -> Answer {

@@ -1,0 +1,163 @@
+//! Logins at MCP servers that ask for one: `adjutant mcp login`, as a person makes it.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use adjutant_fakes::cloud::{FakeCloud, get};
+use adjutant_fakes::mcp::StandIn;
+
+use crate::process::{Ended, Home};
+
+/// A server at an address, which takes one token and sends others to a login service.
+struct World {
+    home: Home,
+    cloud: FakeCloud,
+    server: Child,
+    url: String,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl World {
+    /// The first token that the login service gives out is good.
+    fn new(more: &[(&str, &str)]) -> Self {
+        let (home, cloud) = (Home::new(), FakeCloud::start());
+        let stand_in = StandIn::in_folder(home.path()).unwrap();
+        let port = home.path().join("port");
+        let words = stand_in.words();
+        let mut server = Command::new(&words[0]);
+        server.arg(&words[1]).arg("--http").arg(&port).envs(stand_in.env(""));
+        server.env("HTTP_KEY", "access-0001-t0ken").env("LOGIN", cloud.origin());
+        let server = server.envs(more.iter().copied()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        let port = loop {
+            if let Ok(port) = std::fs::read_to_string(&port) {
+                break port;
+            }
+            assert!(Instant::now() < until, "the server doesn't start");
+            std::thread::yield_now();
+        };
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        home.write("config.toml", &format!("[mcp.notes]\nurl = \"{url}\"\n"));
+        cloud.state().logins.resource = Some(url.clone());
+        Self { home, cloud, server, url }
+    }
+
+    /// Logs in, with a browser that goes where it is sent, or elsewhere. Returns how it ended and what was said.
+    fn log_in(&self, change: impl Fn(String) -> String) -> (bool, String) {
+        let mut login = self.home.command(&["mcp", "login", "notes"]);
+        let login = login.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut login = login.spawn().unwrap();
+        let mut said = BufReader::new(login.stdout.take().unwrap());
+        let mut page = String::new();
+        while !page.trim().starts_with("http://") {
+            page.clear();
+            if said.read_line(&mut page).unwrap() == 0 {
+                break;
+            }
+        }
+        if !page.is_empty() {
+            let _ = get(&change(self.cloud.opens(page.trim())));
+        }
+        let mut text = String::new();
+        said.read_to_string(&mut text).unwrap();
+        login.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        (login.wait().unwrap().success(), text)
+    }
+
+    fn run(&self, words: &[&str]) -> Ended {
+        self.home.run(words)
+    }
+}
+
+#[test]
+fn a_server_that_wants_a_login_gets_one_bound_to_it() {
+    let world = World::new(&[]);
+    let open = world.run(&["mcp", "tools", "notes"]);
+    assert!(
+        open.stderr.contains("notes wants a login. An owner can do it with `adjutant mcp login notes`"),
+        "{open:?}"
+    );
+    let (done, said) = world.log_in(|back| back);
+    assert!(done && said.ends_with("You are logged in: notes\n"), "{said}");
+    assert_eq!(world.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0));
+    assert!(
+        world.run(&["mcp", "list"]).stdout.contains("logged in since 2"),
+        "{:?}",
+        world.run(&["mcp", "list"])
+    );
+    assert!(!said.contains("t0ken"));
+    assert_eq!(world.cloud.state().complaints, [""; 0], "each question for a token names the server");
+
+    // Its token is for that address alone.
+    let elsewhere = world.url.replace("127.0.0.1", "localhost");
+    world.home.write("config.toml", &format!("[mcp.notes]\nurl = \"{elsewhere}\"\n"));
+    let other = world.run(&["mcp", "tools", "notes"]);
+    assert!(other.stderr.contains("belongs to another address, so its token isn't sent"), "{other:?}");
+    assert!(world.run(&["mcp", "logout", "notes"]).stdout.starts_with("notes: logged out."));
+    assert!(world.run(&["mcp", "tools", "notes"]).stderr.contains("notes wants a login"));
+}
+
+#[test]
+fn a_login_that_has_ended_says_how_to_renew_it() {
+    let world = World::new(&[]);
+    world.cloud.state().logins.lifetime = Some(1);
+    assert!(world.log_in(|back| back).0);
+    world.cloud.state().logins.revoke();
+    let ended = world.run(&["mcp", "tools", "notes"]);
+    assert!(ended.stderr.contains("doesn't accept our login any more (invalid_grant"), "{ended:?}");
+    assert!(ended.stderr.contains("log in again with `adjutant mcp login notes`"), "{ended:?}");
+}
+
+#[test]
+fn a_login_is_refused_where_an_answer_or_a_description_is_not_the_servers_own() {
+    let evil = [("CHALLENGE", "Bearer resource_metadata=\"https://evil.example/x\"")];
+    let (done, said) = World::new(&evil).log_in(|back| back);
+    assert!(
+        !done && said.contains("at another address (https://evil.example/x), which is refused"),
+        "{said}"
+    );
+    let (done, said) = World::new(&[("RESOURCE", "https://bank.example/mcp")]).log_in(|back| back);
+    assert!(
+        !done && said.contains("at another address (https://bank.example/mcp), which is refused"),
+        "{said}"
+    );
+    let (done, said) = World::new(&[("LOGIN", "http://auth.example")]).log_in(|back| back);
+    assert!(!done && said.contains("wants a login at http://auth.example, which isn't https"), "{said}");
+
+    let world = World::new(&[]);
+    world.cloud.state().logins.issuer = Some("https://other.example".into());
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("says that it is https://other.example"), "{said}");
+    world.cloud.state().logins.issuer = None;
+    world.cloud.state().logins.is_unprotected = true;
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("doesn't protect logins (PKCE with S256)"), "{said}");
+    world.cloud.state().logins.is_unprotected = false;
+
+    for (change, why) in [
+        ((|back| back.replace("state=", "state=x")) as fn(String) -> String, "its state is wrong"),
+        (
+            |back| back.replace("iss=http://127.0.0.1", "iss=http://evil.example"),
+            "comes from another login service",
+        ),
+        (
+            |back| back.split("&iss=").next().unwrap_or_default().to_owned(),
+            "comes from another login service",
+        ),
+    ] {
+        let (done, said) = world.log_in(change);
+        assert!(!done && said.contains(why), "{said}");
+    }
+    world.cloud.state().logins.is_denied = true;
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("access was denied (access_denied), so nothing was kept"), "{said}");
+    assert!(said.contains("Run `adjutant mcp login notes` again."), "{said}");
+    assert!(world.run(&["mcp", "tools", "notes"]).stderr.contains("notes wants a login"), "nothing was kept");
+}
