@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use adjutant::cli::{self, Cli, CliError};
 use adjutant::config::Env;
-use adjutant::files::pdf;
+use adjutant::files::apart;
 use adjutant::{heap, logging};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    if std::env::args_os().skip(1).eq([pdf::COMMAND]) {
-        return pdf::run();
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == apart::COMMAND) {
+        return apart::run(words.next());
     }
     heap::use_one_arena();
     run(Cli::parse()).unwrap_or_else(|error| error.report())

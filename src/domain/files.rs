@@ -11,7 +11,13 @@ words! {
         Pdf = "pdf",
         /// A picture that models take.
         Picture = "picture",
-        /// Something else. It is kept and can be sent on; archives aren't opened.
+        /// A document of a word processor or a presentation, whose text can be read.
+        Document = "document",
+        /// A mail.
+        Mail = "mail",
+        /// An archive: the files inside can be taken out.
+        Archive = "archive",
+        /// Something else. It is kept and can be sent on.
         Other = "file",
     }
 }
@@ -29,12 +35,18 @@ words! {
         Gone = "gone",
         /// It couldn't be downloaded.
         NotDownloaded = "not downloaded",
-        /// A PDF without text, such as a scan.
+        /// A PDF or a document without text, such as a scan.
         NoText = "no text",
-        /// A PDF with a password.
+        /// It has a password.
         Locked = "locked",
-        /// A PDF that can't be read within our limits, or is broken.
+        /// It can't be read within our limits, or is broken.
         Unreadable = "unreadable",
+        /// An archive of too many files.
+        TooManyInside = "too many inside",
+        /// An archive whose files' names lead out of it.
+        Unsafe = "unsafe",
+        /// There is no such file inside.
+        NotInside = "not inside",
         /// Our own code failed.
         Failed = "failed",
     }
@@ -43,6 +55,6 @@ words! {
 impl FileProblem {
     /// Whether the file is kept all the same: it can't be read, but it can be sent on.
     pub fn is_kept(self) -> bool {
-        matches!(self, Self::NoText | Self::Locked | Self::Unreadable)
+        matches!(self, Self::NoText | Self::Locked | Self::Unreadable | Self::TooManyInside | Self::Unsafe)
     }
 }

@@ -3,16 +3,19 @@
 //! Properties:
 //!
 //! - A file is what its content says, whatever its name does.
-//! - A PDF is parsed by a process of its own with limits of time, memory, pages and text, so a bad one ends that process
-//!   and nothing else.
-//! - Nothing is unpacked.
+//! - PDFs and archives are read by a process of its own with limits of time, memory, pages and text, so a bad one ends
+//!   that process and nothing else.
+//! - Nothing is unpacked to the disk, and nothing inside of a file is opened unless that is asked for.
 
+pub mod apart;
+mod archive;
+mod mail;
 mod name;
-pub mod pdf;
+mod pdf;
 mod reader;
 
 pub use name::file_name;
-pub use reader::{Reader, Reading};
+pub use reader::{Reader, Reading, Taken};
 
 use crate::domain::FileKind;
 
@@ -41,6 +44,9 @@ fn kind_of(content: &[u8], says_text: bool) -> (FileKind, Option<&'static str>) 
     // Readers look for this within the first kilobyte.
     if content[..content.len().min(1024)].windows(5).any(|bytes| bytes == b"%PDF-") {
         return (FileKind::Pdf, Some("application/pdf"));
+    }
+    if content.starts_with(b"PK\x03\x04") || content.starts_with(b"PK\x05\x06") {
+        return (FileKind::Archive, None);
     }
     match decoded(content, says_text) {
         Some(_) => (FileKind::Text, None),
@@ -108,7 +114,8 @@ mod tests {
             (b"Gr\xfc\xdfe", "list.csv", "text"),
             (b"Gr\xfc\xdfe", "list.bin", "file"),
             (b"\xff\xfea\0b\0", "list", "text"),
-            (b"PK\x03\x04\0\0", "report.txt", "file"),
+            (b"PK\x03\x04\0\0", "report.txt", "archive"),
+            (b"\x1f\x8b\x08\0\0", "all.tar.gz", "file"),
             (b"a\0b", "a.txt", "file"),
         ] {
             assert_eq!(kind(content, name), is, "{name}");

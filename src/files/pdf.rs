@@ -1,71 +1,36 @@
-//! The text of a PDF. This runs in a process of its own, with its limits: see [`run`].
+//! The text of a PDF, in a process of its own: see [`super::apart`].
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::process::ExitCode;
 
 use lopdf::content::{Content, Operation};
 use lopdf::{Document, Encoding, LoadOptions, Object, ObjectId};
-use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::MOST_TEXT;
+use crate::domain::FileProblem;
 
 /// The most pages that are read.
-pub const MOST_PAGES: usize = 200;
+const MOST_PAGES: usize = 200;
 /// What one stream in the file may grow to when it is unpacked.
 const MOST_UNPACKED: usize = 32 << 20;
-/// What the process may use of memory, in bytes, and of a processor, in seconds.
-const MEMORY: u64 = 768 << 20;
-pub(super) const SECONDS: u64 = 20;
-/// The biggest file, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
-
-/// The only argument of our program that makes it [`run`] this.
-pub const COMMAND: &str = "read-pdf";
-
-/// How the process says that the file has a password.
-pub(super) const LOCKED: u8 = 3;
 
 /// What was read of a PDF.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PdfText {
+pub(super) struct PdfText {
     /// How many pages it has.
-    pub pages: usize,
+    pub(super) pages: usize,
     /// How many of them were read.
-    pub read: usize,
+    pub(super) read: usize,
     /// Their text.
-    pub text: String,
+    pub(super) text: String,
 }
 
-/// Reads a PDF from stdin and writes its [`PdfText`] to stdout as JSON. The process gives up whatever it doesn't need
-/// before it looks at the file.
-pub fn run() -> ExitCode {
-    for (resource, most) in [
-        (Resource::As, MEMORY),
-        (Resource::Cpu, SECONDS),
-        (Resource::Core, 0),
-        (Resource::Fsize, 0),
-        (Resource::Nofile, 16),
-    ] {
-        if setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).is_err() {
-            return ExitCode::FAILURE;
-        }
-    }
-    let mut content = Vec::new();
-    if std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut content).is_err() {
-        return ExitCode::FAILURE;
-    }
-    let found = match text_of(&content) {
-        Ok(found) => found,
-        Err(lopdf::Error::InvalidPassword) => return LOCKED.into(),
-        Err(_) => return ExitCode::FAILURE,
-    };
-    let Ok(json) = serde_json::to_vec(&found) else { return ExitCode::FAILURE };
-    match std::io::stdout().lock().write_all(&json) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+/// Reads a PDF.
+pub(super) fn read(content: &[u8]) -> Result<PdfText, FileProblem> {
+    text_of(content).map_err(|error| match error {
+        lopdf::Error::InvalidPassword => FileProblem::Locked,
+        _ => FileProblem::Unreadable,
+    })
 }
 
 fn text_of(content: &[u8]) -> lopdf::Result<PdfText> {

@@ -1,25 +1,28 @@
-//! Reads files: what they are, and their text.
+//! Reads files: what they are, their text, and the files inside of them.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde::de::DeserializeOwned;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::sync::Semaphore;
 
-use super::pdf::{self, PdfText};
-use super::{MOST_TEXT, decoded, kept, kind_of, says_text};
+use super::apart::{self, Job};
+use super::archive::{Archive, Inside};
+use super::pdf::PdfText;
+use super::{MOST_MEGABYTES, MOST_TEXT, decoded, kept, kind_of, mail, says_text};
 use crate::domain::{FileKind, FileProblem};
 
-/// How long reading a PDF may take: longer than the process may compute.
-const TIMEOUT: Duration = Duration::from_secs(pdf::SECONDS + 10);
-/// The longest answer of the process, in bytes. JSON writes some characters as six.
-const MOST_ANSWER: u64 = 8 * MOST_TEXT as u64;
-/// PDFs that are read at the same time.
+/// How long reading a file may take: longer than the process may compute.
+const TIMEOUT: Duration = Duration::from_secs(apart::SECONDS + 10);
+/// The longest answer of the process, in bytes: a file, or a text as JSON, which writes some characters as six.
+const MOST_ANSWER: u64 = (MOST_MEGABYTES << 20) + 8 * MOST_TEXT as u64;
+/// Files that are read at the same time.
 const AT_ONCE: usize = 2;
 
 /// What a file is.
@@ -37,10 +40,21 @@ pub struct Reading {
     pub problem: Option<FileProblem>,
 }
 
+/// A file that was taken out of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Its name, with its folders.
+    pub name: String,
+    /// Its type, where the other file says it.
+    pub media_type: String,
+    /// What it contains.
+    pub bytes: Vec<u8>,
+}
+
 /// Reads files.
 #[derive(Debug)]
 pub struct Reader {
-    /// Our own program: run with `read-pdf`, it does [`pdf::run`].
+    /// Our own program: run with `read-file`, it does [`apart::run`].
     program: PathBuf,
     slots: Semaphore,
 }
@@ -53,7 +67,7 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// A reader that has PDFs read by this program.
+    /// A reader that has PDFs and archives read by this program.
     pub fn new(program: PathBuf) -> Self {
         Self { program, slots: Semaphore::new(AT_ONCE) }
     }
@@ -64,25 +78,43 @@ impl Reader {
         #[expect(clippy::disallowed_methods, reason = "it reads one local file, which is soon done")]
         let blocking = tokio::task::spawn_blocking(move || read_plain(&file, &name, said));
         let mut reading = blocking.await.map_err(io::Error::other)??;
-        if reading.kind == FileKind::Pdf {
-            match self.read_pdf(path).await {
-                Ok(found) => {
-                    reading.pages = Some(found.pages);
-                    let rest = found.pages - found.read.min(found.pages);
-                    reading.problem = found.text.is_empty().then_some(FileProblem::NoText);
-                    let more =
-                        if rest > 0 { format!("\n[{rest} more pages aren't read]") } else { String::new() };
-                    reading.text = (!found.text.is_empty()).then(|| format!("{}{more}", kept(found.text)));
-                }
+        match reading.kind {
+            FileKind::Pdf => match self.read_apart(path, Job::Pdf).await {
+                Ok(found) => reading.take_pdf(found),
                 Err(problem) => reading.problem = Some(problem),
-            }
+            },
+            FileKind::Archive => match self.read_apart(path, Job::Archive).await {
+                Ok(found) => reading.take_archive(found),
+                Err(problem) => reading.problem = Some(problem),
+            },
+            _ => {}
         }
         Ok(reading)
     }
 
-    async fn read_pdf(&self, path: &Path) -> Result<PdfText, FileProblem> {
+    /// Takes the file of this number, from 1, out of an archive or a mail.
+    pub async fn take_out(&self, path: &Path, kind: FileKind, number: usize) -> Result<Taken, FileProblem> {
+        if kind == FileKind::Mail {
+            let file = path.to_owned();
+            #[expect(clippy::disallowed_methods, reason = "it reads one local file, which is soon done")]
+            let taken = tokio::task::spawn_blocking(move || mail::attachment(&std::fs::read(file)?, number));
+            let taken = taken.await.map_err(io::Error::other).and_then(|taken| taken).map_err(failed)?;
+            return taken.ok_or(FileProblem::NotInside);
+        }
+        let answer = self.apart(path, Job::Entry(number)).await?;
+        let end = answer.iter().position(|byte| *byte == b'\n').ok_or(FileProblem::Unreadable)?;
+        let about: Inside = serde_json::from_slice(&answer[..end]).map_err(|_| FileProblem::Unreadable)?;
+        Ok(Taken { name: about.name, media_type: String::new(), bytes: answer[end + 1..].to_vec() })
+    }
+
+    async fn read_apart<T: DeserializeOwned>(&self, path: &Path, job: Job) -> Result<T, FileProblem> {
+        serde_json::from_slice(&self.apart(path, job).await?).map_err(|_| FileProblem::Unreadable)
+    }
+
+    /// What the process answers.
+    async fn apart(&self, path: &Path, job: Job) -> Result<Vec<u8>, FileProblem> {
         let _slot = self.slots.acquire().await.map_err(|_| FileProblem::Failed)?;
-        let mut child = self.start(path).map_err(failed)?;
+        let mut child = self.start(path, job).map_err(failed)?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let work = async {
             let mut answer = Vec::new();
@@ -91,21 +123,21 @@ impl Reader {
             }
             io::Result::Ok((child.wait().await?, answer))
         };
-        match tokio::time::timeout(TIMEOUT, work).await {
-            Ok(done) => done.map_err(failed).and_then(|(status, answer)| read_answer(status, &answer)),
-            Err(_) => {
-                if let Some(group) = group {
-                    // It may have ended just now.
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
-                Err(FileProblem::Unreadable)
+        let Ok(done) = tokio::time::timeout(TIMEOUT, work).await else {
+            if let Some(group) = group {
+                // It may have ended just now.
+                let _ = kill_process_group(group, Signal::KILL);
             }
-        }
+            return Err(FileProblem::Unreadable);
+        };
+        let (status, answer) = done.map_err(failed)?;
+        if status.success() { Ok(answer) } else { Err(apart::problem(status)) }
     }
 
-    fn start(&self, path: &Path) -> io::Result<Child> {
+    fn start(&self, path: &Path, job: Job) -> io::Result<Child> {
         Command::new(&self.program)
-            .arg(pdf::COMMAND)
+            .arg(apart::COMMAND)
+            .arg(job.word())
             .env_clear()
             .current_dir("/")
             .stdin(File::open(path)?)
@@ -118,25 +150,54 @@ impl Reader {
 }
 
 fn failed(error: io::Error) -> FileProblem {
-    tracing::error!(%error, "the process that reads PDFs failed");
+    tracing::error!(%error, "a file couldn't be read");
     FileProblem::Failed
 }
 
-fn read_answer(status: ExitStatus, answer: &[u8]) -> Result<PdfText, FileProblem> {
-    if status.code() == Some(pdf::LOCKED.into()) {
-        return Err(FileProblem::Locked);
+impl Reading {
+    fn take_pdf(&mut self, found: PdfText) {
+        self.pages = Some(found.pages);
+        let rest = found.pages - found.read.min(found.pages);
+        self.problem = found.text.is_empty().then_some(FileProblem::NoText);
+        let more = if rest > 0 { format!("\n[{rest} more pages aren't read]") } else { String::new() };
+        self.text = (!found.text.is_empty()).then(|| format!("{}{more}", kept(found.text)));
     }
-    let found = serde_json::from_slice(answer).ok().filter(|_| status.success());
-    found.ok_or(FileProblem::Unreadable)
+
+    fn take_archive(&mut self, found: Archive) {
+        match found {
+            Archive::Files(inside) => self.text = Some(listing(&inside)),
+            Archive::Document(text) => {
+                self.kind = FileKind::Document;
+                self.problem = text.is_empty().then_some(FileProblem::NoText);
+                self.text = (!text.is_empty()).then(|| kept(text));
+            }
+            Archive::Unread => self.kind = FileKind::Other,
+        }
+    }
 }
 
-/// Everything about a file but the text of a PDF.
+/// The files inside of an archive, a line each.
+fn listing(inside: &[Inside]) -> String {
+    let line = |(number, file): (usize, &Inside)| {
+        let lock = if file.is_locked { ", with a password" } else { "" };
+        format!("\n{number}: {} ({} bytes{lock})", file.name, file.bytes)
+    };
+    let lines: String = (1..).zip(inside).map(line).collect();
+    kept(format!("Files inside: {}{lines}", inside.len()))
+}
+
+/// Everything about a file but what a process of its own reads.
 fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
     let mut content = Vec::new();
     File::open(path)?.read_to_end(&mut content)?;
     let says_text = says_text(name, &said);
     let (kind, sure) = kind_of(&content, says_text);
-    let plain = if kind == FileKind::Text { "text/plain" } else { "application/octet-stream" };
+    let is_mail = kind == FileKind::Text && mail::says_mail(name, &said);
+    let plain = match kind {
+        FileKind::Text => "text/plain",
+        FileKind::Archive => "application/zip",
+        _ => "application/octet-stream",
+    };
     let fits = |said: &str| {
         !said.is_empty() && (kind != FileKind::Text || said.starts_with("text/") || said.contains("json"))
     };
@@ -145,6 +206,14 @@ fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
         None if fits(&said) => said,
         None => plain.to_owned(),
     };
-    let text = (kind == FileKind::Text).then(|| decoded(&content, says_text)).flatten().map(kept);
-    Ok(Reading { kind, media_type, text, pages: None, problem: None })
+    let text = (kind == FileKind::Text).then(|| decoded(&content, says_text)).flatten();
+    let reading = Reading { kind, media_type, text: text.map(kept), pages: None, problem: None };
+    let mail = if is_mail { mail::text(&content) } else { None };
+    Ok(match mail {
+        Some(text) => {
+            let (kind, media_type) = (FileKind::Mail, mail::MEDIA_TYPE.to_owned());
+            Reading { kind, media_type, text: Some(kept(text)), ..reading }
+        }
+        None => reading,
+    })
 }

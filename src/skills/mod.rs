@@ -13,6 +13,7 @@ pub mod handlers;
 pub(crate) mod hidden;
 pub mod instructions;
 mod intents;
+mod kept;
 pub mod oauth;
 mod registry;
 pub mod risk;

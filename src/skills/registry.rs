@@ -38,18 +38,13 @@ impl Registry {
         Self { domains, by_name, unavailable, catalogue, others: OnceLock::new() }
     }
 
-    /// The skills without those that work with an owner's keys or logins.
-    pub fn for_others(&self) -> Arc<Self> {
+    /// The skills without those that are for owners alone, which stay the same while the program runs.
+    pub fn for_others(&self, is_owners: impl Fn(&Skill) -> bool) -> Arc<Self> {
         let without = |domain: &Domain| {
-            let skills = domain.skills.iter().filter(|skill| !skill.is_owners()).cloned().collect();
+            let skills = domain.skills.iter().filter(|skill| !is_owners(skill)).cloned().collect();
             Domain { skills, ..domain.clone() }
         };
         self.others.get_or_init(|| Arc::new(Self::new(self.domains.iter().map(without).collect()))).clone()
-    }
-
-    /// Whether it has skills that work with an owner's keys or logins.
-    pub fn has_owners_skills(&self) -> bool {
-        self.by_name.values().any(|skill| skill.is_owners())
     }
 
     /// The skills that were read and can't work here. Nobody is offered them.
@@ -314,7 +309,7 @@ mod tests {
         - contacts.validate_email(email): Check a mail address
         email: The person's mail: writing, finding, reading, sorting
         - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
-        - email.forward(message_id, to, body?, cc?): Forward a mail, without its attachments
+        - email.forward(message_id, to, body?, cc?): Forward a mail with its attachments
         - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
         - email.move(message_id, folder): Move a mail to another folder
         - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
@@ -325,8 +320,8 @@ mod tests {
         memory: Things
         - memory.run(x?): Run it
         notes: The person's notes: a folder of Markdown files
-        - notes.append(path, text, section?, version?): Add to a note, at its end or at the end of a section
-        - notes.create(path, text, overwrite?): Create a note
+        - notes.append(path, text?, file?, section?, version?): Add to a note, at its end or at the end of a section
+        - notes.create(path, text?, file?, overwrite?): Create a note
         - notes.list(folder?, limit?): List notes
         - notes.read(path): Read a note
         - notes.replace_section(path, section, text, version?): Replace what stands below a heading of a note

@@ -18,6 +18,9 @@ pub fn about(file: &FileRow) -> String {
         FileKind::Text => "text".to_owned(),
         FileKind::Pdf => "PDF".to_owned(),
         FileKind::Picture => "picture".to_owned(),
+        FileKind::Document => "document".to_owned(),
+        FileKind::Mail => "mail".to_owned(),
+        FileKind::Archive => "archive".to_owned(),
         FileKind::Other => file.media_type.clone(),
     };
     let pages = match file.pages {
@@ -39,6 +42,9 @@ pub fn why(problem: FileProblem, most: u64) -> String {
         FileProblem::NoText => "it has no text, only pictures; it may be a scan".to_owned(),
         FileProblem::Locked => "it has a password".to_owned(),
         FileProblem::Unreadable => "it's damaged, or too complicated".to_owned(),
+        FileProblem::TooManyInside => "it has more than 1,000 files inside".to_owned(),
+        FileProblem::Unsafe => "the names of the files inside lead out of it, as in an attack".to_owned(),
+        FileProblem::NotInside => "there is no such file inside".to_owned(),
         FileProblem::Failed => "something went wrong on my side".to_owned(),
     }
 }
@@ -62,18 +68,22 @@ fn line(file: &FileRow, most: u64, sees: bool) -> Option<String> {
             FileKind::Picture if !file.is_picture() => Some(format!(
                 "“{name}” is too big to look at: 5 MB at most. I've kept it and can send it on."
             )),
-            FileKind::Picture | FileKind::Text | FileKind::Pdf => None,
+            _ => None,
         };
     };
     let why = why(problem, most);
     Some(match problem {
-        FileProblem::NoText | FileProblem::Locked | FileProblem::Unreadable => {
+        FileProblem::NoText
+        | FileProblem::Locked
+        | FileProblem::Unreadable
+        | FileProblem::TooManyInside
+        | FileProblem::Unsafe => {
             format!("I can't read “{name}”: {why}. I've kept it and can send it on.")
         }
         FileProblem::TooBig => format!("I didn't take “{name}”: {why}. Please send a smaller one."),
         FileProblem::TooMany => format!("I didn't take “{name}”: {why}. Please send it by itself."),
         FileProblem::Empty => format!("“{name}” is empty. Please send it again."),
-        FileProblem::Gone | FileProblem::NotDownloaded | FileProblem::Failed => {
+        FileProblem::Gone | FileProblem::NotDownloaded | FileProblem::NotInside | FileProblem::Failed => {
             format!("I couldn't get “{name}”: {why}. Please send it again.")
         }
     })

@@ -8,11 +8,13 @@ use adjutant::skills::builtin::Services;
 use adjutant::skills::executor::offered;
 use adjutant::skills::oauth::OAuth;
 use adjutant_fakes::cloud::{CLIENT, DriveFile, FakeCloud, SECRET};
+use adjutant_fakes::pdf;
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::{Heard, TestApp, agent, results, scripted_with, skill, skill_file, user_text};
-use crate::groupware::{skill_caller, split};
+use crate::groupware::{call, skill_caller, split};
 use crate::scripted::{Reply, Scripted, calls, text};
 
 const DRIVE: &str = include_str!("../../skills/extra/drive.toml");
@@ -52,6 +54,7 @@ impl World {
     fn config(&self) -> Config {
         let origin = self.cloud.origin();
         let mut config = Config::in_dir(self.folder.path().join("data"));
+        config.program = env!("CARGO_BIN_EXE_adjutant").into();
         let login = OAuthConfig {
             auth_url: Some(format!("{origin}/authorize")),
             token_url: format!("{origin}/token"),
@@ -204,6 +207,118 @@ async fn only_owners_are_offered_what_works_with_an_owners_login() {
     assert!(!offered(false).contains_key("drive.read") && offered(false).contains_key("tasks.search"));
 }
 
+/// A PDF that isn't text.
+fn contract_pdf() -> Vec<u8> {
+    [pdf::of_pages(&[CONTRACT]).as_slice(), b"\n%\x80\xff\0\r\n--part-0"].concat()
+}
+
+#[tokio::test]
+async fn a_file_is_fetched_and_put_back_byte_for_byte() {
+    let world = World::new().await;
+    let big = vec![b'x'; (20 << 20) + 1];
+    for (id, name, content) in
+        [("pdf-1", "Signed.pdf", contract_pdf()), ("big-1", "big.bin", big), ("no-1", "empty.txt", vec![])]
+    {
+        world.cloud.state().drive.files.push(DriveFile::new(id, name, "application/pdf", content));
+    }
+    let app = world.app(skill_caller()).await;
+    let download =
+        |id: &str, kind: &str| json!({"id": id, "type": format!("application/{kind}"), "name": "Signed.pdf"});
+    let (said, data) = call(&app, "drive.download", download("pdf-1", "pdf")).await;
+    assert!(said.starts_with("“Signed.pdf” (PDF, 1 page, ") && said.contains("Clause 7. Either"), "{said}");
+    let file = data["file"].as_str().unwrap().to_owned();
+    assert!(said.contains(&format!("[file {file}]")), "{said}");
+    let about = (data["name"].as_str(), data["bytes"].as_u64(), data["type"].as_str());
+    assert_eq!(about, (Some("Signed.pdf"), Some(contract_pdf().len() as u64), Some("application/pdf")));
+    let (_, again) = call(&app, "drive.download", download("pdf-1", "pdf")).await;
+    assert_eq!(again["file"], file, "the same content is the same file");
+    let (said, made) = call(&app, "drive.download", download("doc-1", "vnd.google-apps.document")).await;
+    assert!(said.starts_with("“Signed.pdf.pdf” (PDF, 1 page"), "a document comes as a PDF: {said}");
+    assert_ne!(made["file"], file);
+    for (id, why) in [
+        ("big-1", "params: 127.0.0.1 sent a file of more than 20 MB"),
+        ("no-1", "not_found: 127.0.0.1 sent an empty file"),
+    ] {
+        assert_eq!(call(&app, "drive.download", download(id, "pdf")).await.0, why);
+    }
+    let upload = json!({"file": file, "name": "Copy.pdf", "folder": "folder-1"});
+    let asked = app.says("ada", &format!("drive.upload_file {upload}")).await;
+    let shown = format!("file: Signed.pdf ({})", adjutant::wording::files::size(contract_pdf().len() as i64));
+    assert!(asked.text.contains(&shown) && !asked.text.contains(&format!("file: {file}")), "{}", asked.text);
+    let done = app.presses("ada", &asked, "Approve").await;
+    assert!(done.text.contains("Uploaded Copy.pdf"), "{}", done.text);
+    let stored = world.cloud.state().drive.files.last().unwrap().clone();
+    assert_eq!((stored.name.as_str(), stored.mime.as_str()), ("Copy.pdf", "application/pdf"));
+    assert!(stored.content == contract_pdf(), "{} bytes", stored.content.len());
+    let unknown = json!({"file": "2222222222", "name": "x.pdf"});
+    let (said, _) = call(&app, "drive.upload_file", unknown).await;
+    assert!(said.starts_with("not_found: there is no file 2222222222"), "{said}");
+    world.ends(app).await;
+}
+
+/// What an ordinary model does with "find the contract ... and send Bob Stone the file" where the contract is a PDF.
+fn four_agents_with_a_pdf() -> Scripted {
+    let download = || json!({"id": "pdf-1", "type": "application/pdf", "name": "Acme contract.pdf"});
+    let note = || json!({"path": "Acme", "text": "Clause 7: three months' notice.\n"});
+    let mail = |told: &str| {
+        let id = told.split("[file ").nth(1).and_then(|rest| rest.split(']').next());
+        json!({
+            "to": ["bob@stone.test"], "subject": "Acme contract", "body": "Here is the contract.",
+            "attachments": [{"file": id.unwrap()}],
+        })
+    };
+    let dispatch = || {
+        calls(vec![
+            agent("find", &["drive.search", "drive.download"], json!({})),
+            agent("sum", &["tasks.search"], json!({"depends_on": ["find"]})),
+            agent("note", &["notes.create"], json!({"depends_on": ["sum"]})),
+            agent("mail", &["email.send"], json!({"depends_on": ["find"]})),
+        ])
+    };
+    Scripted::new().orchestrator(crate::app::plan(dispatch)).agent(move |request| {
+        let (told, done) = (user_text(request).to_owned(), results(request).join("\n"));
+        let mission = told.split("mission ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        match (mission.unwrap_or_default(), done.as_str()) {
+            ("find", "") => skill("drive.search", json!({"query": "contract"})),
+            ("find", done) if !done.contains("Clause 7") => skill("drive.download", download()),
+            ("find", done) => text(done.to_owned()),
+            ("sum", _) => text("Clause 7: three months' notice."),
+            ("note", "") => skill("notes.create", note()),
+            ("mail", "") => skill("email.send", mail(&told)),
+            _ => text("done"),
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_pdf_in_the_drive_is_sent_as_it_is_after_one_question() {
+    let world = World::new().await;
+    let contract = DriveFile::new("pdf-1", "Acme contract.pdf", "application/pdf", contract_pdf());
+    world.cloud.state().drive.files = vec![contract];
+    let app = world.app(four_agents_with_a_pdf()).await;
+    let words = "find the contract in the drive, sum up clause 7, put it into my notes under Acme, and send Bob Stone \
+                 the file";
+    let asked = app.says("ada", words).await;
+    for part in ["bob@stone.test", "attachments: Acme contract.pdf ("] {
+        assert!(asked.text.contains(part), "{part}: {}", asked.text);
+    }
+    assert_eq!(asked.buttons().len(), 2, "one question: {}", asked.text);
+    let done = app.presses("ada", &asked, "Approve").await;
+    assert!(done.text.contains("I saved the mail “Acme contract” to bob@stone.test"), "{}", done.text);
+    let mails = sent(&world.config().data_dir);
+    assert_eq!(mails.len(), 1);
+    assert!(attached(&mails[0], "Acme contract.pdf") == contract_pdf(), "{}", mails[0]);
+    world.ends(app).await;
+}
+
+/// The content of a mail's part with this name.
+pub(crate) fn attached(mail: &str, name: &str) -> Vec<u8> {
+    let part = mail.split("\r\n--").find(|part| part.contains(&format!("filename=\"{name}\""))).unwrap();
+    let (_, content) = part.split_once("\r\n\r\n").unwrap();
+    let content: String = content.split_whitespace().collect();
+    BASE64_STANDARD.decode(content).unwrap()
+}
+
 /// What an ordinary model does with "find the contract ... and send Bob Stone the file".
 fn four_agents() -> Scripted {
     let mail = |contract: &str| {
@@ -273,7 +388,7 @@ async fn a_contract_is_found_summed_up_noted_and_sent_after_one_question() {
 }
 
 /// The mails that went out, which without an account are files.
-fn sent(data: &Path) -> Vec<String> {
+pub(crate) fn sent(data: &Path) -> Vec<String> {
     let files = std::fs::read_dir(data.join("mail")).into_iter().flatten().flatten();
     let mails = files.filter(|file| file.path().extension().is_some_and(|ending| ending == "eml"));
     mails.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()

@@ -22,19 +22,19 @@ fn attachment(name: &str, bytes: Option<u64>) -> Attachment {
 
 impl TestApp {
     /// A person sends a file with these words; returns the answer.
-    async fn gets(&self, words: &str, name: &str, download: Downloaded) -> Heard {
+    pub(crate) async fn gets(&self, words: &str, name: &str, download: Downloaded) -> Heard {
         self.keeps(name, vec![download]);
         let event = self.direct("home").sends("ada", words, None, vec![attachment(name, None)]).await;
         self.answer(&event).await
     }
 
     /// The texts of the last request's messages that the person's turn added.
-    fn last_seen(&self) -> Vec<String> {
+    pub(crate) fn last_seen(&self) -> Vec<String> {
         let request = self.requests(Who::Orchestrator).pop().unwrap();
         request.messages.into_iter().skip(2).map(|message| message.text).collect()
     }
 
-    async fn file_ids(&self) -> Vec<FileId> {
+    pub(crate) async fn file_ids(&self) -> Vec<FileId> {
         files::ids(self.store(), None).await.unwrap()
     }
 }
@@ -134,7 +134,7 @@ async fn each_failure_is_a_sentence_and_what_was_written_beside_it_is_answered()
             "“zero.txt” is empty. Please send it again.",
             "“nothing.txt” is empty. Please send it again.",
             "I couldn't get “expired.txt”: it isn't there any more. Please send it again.",
-            "I can't look into “report.zip”, but I've kept it and can send it on.",
+            "I can't read “report.zip”: it's damaged, or too complicated. I've kept it and can send it on.",
             "I can't read “scan.pdf”: it has no text, only pictures; it may be a scan. I've kept it and can send it on.",
             "I can't read “broken.pdf”: it's damaged, or too complicated. I've kept it and can send it on.",
         ]

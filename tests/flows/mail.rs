@@ -68,14 +68,53 @@ async fn a_mail_is_forwarded() {
     app.ends_well().await;
 }
 
+fn file(name: &str, media_type: &str, bytes: Vec<u8>) -> Attachment {
+    Attachment { name: name.into(), media_type: media_type.into(), bytes }
+}
+
+#[tokio::test]
+async fn a_mail_is_forwarded_with_its_files_and_they_are_in_the_question() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    // More than a mail that is fetched as a whole.
+    let scan = [b"\xff\xd8\xff".as_slice(), &[7; 700 << 10]].concat();
+    let inner = "From: Eve <eve@example.test>\r\nSubject: Inner\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\
+                 --b\r\n\r\nThe inner text.\r\n--b\r\nContent-Disposition: attachment; filename=deep.txt\r\n\r\n\
+                 deep words\r\n--b--\r\n";
+    let files = vec![
+        file("Contract.pdf", "application/pdf", pdf::of_pages(&["Clause 7."])),
+        file("scan.jpg", "image/jpeg", scan.clone()),
+        file("inner.eml", "message/rfc822", inner.into()),
+    ];
+    deliver_with(server, "Bob Brown <bob@example.test>", ("With files", "See below."), files).await;
+    let app = app(server).await;
+    let id = "<with-files@example.test>";
+    let (_, big) = call(&app, "email.attachment", json!({"message_id": id, "number": 2})).await;
+    assert_eq!((big["bytes"].as_u64(), big["kind"].as_str()), (Some(scan.len() as u64), Some("picture")));
+    let (said, mail) = call(&app, "email.attachment", json!({"message_id": id, "number": 3})).await;
+    assert!(said.contains("The inner text.") && said.contains("1: deep.txt"), "{said}");
+    let (said, _) = call(&app, "files.read", json!({"id": mail["id"], "entry": 1})).await;
+    assert!(said.contains("“deep.txt”") && said.contains("deep words"), "{said}");
+    let forward = |to: &str| json!({"message_id": id, "to": [to]});
+    let asked = app.says("ada", &format!("email.forward {}", forward("mallory@elsewhere.test"))).await;
+    for part in ["- attachments: Contract.pdf (", "scan.jpg (717 KB)", "inner.eml ("] {
+        assert!(asked.text.contains(part), "{part}: {}", asked.text);
+    }
+    app.presses("ada", &asked, "Reject").await;
+    let (said, _) = call(&app, "email.forward", forward("alice@example.test")).await;
+    assert_eq!(said, "Sent “Fwd: With files” to alice@example.test, with its attachments (3)");
+    let sent = json!({"subject": "Fwd: With files", "folder": "Sent"});
+    let (_, found) = call(&app, "email.search", sent).await;
+    let copy = &found["items"][0]["id"];
+    let (_, same) = call(&app, "email.attachment", json!({"message_id": copy, "number": 2})).await;
+    assert_eq!(same["bytes"], big["bytes"]);
+    let (said, _) = call(&app, "email.attachment", json!({"message_id": copy, "number": 3})).await;
+    assert!(said.contains("The inner text."), "{said}");
+    app.ends_well().await;
+}
+
 #[tokio::test]
 async fn an_attachment_is_read_kept_and_sent_on_with_its_name_in_the_question() {
     let Some(server) = mail_server::shared().unwrap() else { return };
-    let file = |name: &str, media_type: &str, bytes: Vec<u8>| Attachment {
-        name: name.into(),
-        media_type: media_type.into(),
-        bytes,
-    };
     let contract = pdf::of_pages(&["Clause 7. Three months."]);
     let files = vec![
         file("Contract.pdf", "application/pdf", contract.clone()),

@@ -5,6 +5,7 @@
 
 mod app;
 mod approve;
+mod archives;
 mod as_answer;
 mod asking;
 mod budgets;

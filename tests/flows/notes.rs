@@ -4,10 +4,13 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use adjutant::config::{SearchConfig, SearchKind};
+use adjutant_fakes::pdf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::{Heard, TestApp, direct, plan, scripted_with};
+use crate::cloud::{attached, sent};
+use crate::groupware::{call, skill_caller};
 use crate::scripted::{Scripted, has_results, text};
 use crate::web::{Answer, Web};
 
@@ -66,6 +69,44 @@ async fn notes_are_found_read_and_marked_as_outside() {
     let read = app.says("ada", "go").await;
     let row = app.executions(&read).await.into_iter().find(|row| row.skill.is_some()).unwrap();
     assert_eq!(row.taint.sources().collect::<Vec<_>>(), ["the note “Acme.md”"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_text_of_a_file_becomes_a_note_and_a_note_an_attachment() {
+    let desk = Desk::new();
+    let mut data = PathBuf::new();
+    let app = scripted_with(skill_caller(), |config| {
+        config.notes = Some(desk.path(""));
+        data = config.data_dir.clone();
+    })
+    .await;
+    app.gets("files.list {}", "minutes.md", Ok(b"# Minutes\n\n- Rent\n".to_vec())).await;
+    app.gets("files.list {}", "Contract.pdf", Ok(pdf::of_pages(&["Clause 7. Three months."]))).await;
+    app.gets("files.list {}", "cat.png", Ok(b"\x89PNG\r\n\x1a\n a cat".to_vec())).await;
+    let (_, listed) = call(&app, "files.list", json!({})).await;
+    let file = |name: &str| {
+        let items = listed["items"].as_array().unwrap();
+        items.iter().find(|item| item["name"] == name).unwrap()["id"].clone()
+    };
+    let put = |file: Value| json!({"path": "Clients/Acme", "file": file});
+    let (said, _) = call(&app, "notes.create", put(file("minutes.md"))).await;
+    assert!(said.starts_with("Created the note Clients/Acme.md"), "{said}");
+    assert_eq!(desk.read("Clients/Acme.md"), "# Minutes\n\n- Rent\n");
+    let below = json!({"path": "Clients/Acme", "text": "From the contract:", "file": file("Contract.pdf")});
+    let asked = app.says("ada", &format!("notes.append {below}")).await;
+    assert!(asked.text.contains("- file: Contract.pdf ("), "{}", asked.text);
+    let done = app.presses("ada", &asked, "Approve").await;
+    assert!(done.text.contains("Added to the note Clients/Acme.md"), "{}", done.text);
+    let whole = desk.read("Clients/Acme.md");
+    assert!(whole.ends_with("- Rent\n\nFrom the contract:\n\nClause 7. Three months.\n"), "{whole}");
+    let (said, _) = call(&app, "notes.append", put(file("cat.png"))).await;
+    assert_eq!(said, "params: “cat.png” can't be read: it's a picture");
+    let send = json!({"to": ["bob@stone.test"], "subject": "s", "body": "b", "attachments": [{"note": "Clients/Acme"}]});
+    let asked = app.says("ada", &format!("email.send {send}")).await;
+    assert!(asked.text.contains("attachments: Acme.md ("), "{}", asked.text);
+    app.presses("ada", &asked, "Approve").await;
+    assert_eq!(attached(&sent(&data)[0], "Acme.md"), whole.as_bytes());
     app.ends_well().await;
 }
 

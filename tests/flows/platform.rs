@@ -331,6 +331,21 @@ fn code(bubble: &Bubble) -> String {
 }
 
 #[tokio::test]
+async fn what_works_with_an_owners_account_is_listed_to_owners_alone() {
+    let script = Scripted::new().orchestrator(|request| {
+        let is_listed = |name: &str| request.messages[0].text.contains(name);
+        text(format!("notes: {}, tasks: {}", is_listed("notes.read"), is_listed("tasks.create")))
+    });
+    let notes = tempfile::tempdir().unwrap();
+    let town = town(script, |config| config.notes = Some(notes.path().to_owned())).await;
+    town.writes("ada", "hello");
+    assert_eq!(town.sees("notes: true, tasks: true").await.place, "ada");
+    town.writes("carol", "hello");
+    assert_eq!(town.sees("notes: false, tasks: true").await.place, "carol");
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_stranger_waits_for_an_owner() {
     let town = town(echo(), |_| {}).await;
     town.writes("bob", "let me in");

@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("voice", &["model", "clock", "adjutant_chat"]),
-    ("files", &[]),
+    ("files", &["adjutant_mail"]),
     (
         "conversation",
         &[

@@ -173,8 +173,12 @@ impl Draft {
         let mut all = self.multipart(MultiPartKind::Mixed, "with").multipart(says);
         for attachment in &self.attachments {
             let name = one_line("an attachment's name", &attachment.name)?;
-            let kind = media_type(one_line("a media type", &attachment.media_type)?)
-                .or_else(|_| media_type("application/octet-stream"))?;
+            // A message may not be encoded as Base64 (RFC 2046 §5.2.1), so one is a file like others.
+            let said = match one_line("a media type", &attachment.media_type)? {
+                said if said.to_lowercase().starts_with("message/") => "application/octet-stream",
+                said => said,
+            };
+            let kind = media_type(said).or_else(|_| media_type("application/octet-stream"))?;
             let body = Body::new_with_encoding(attachment.bytes.clone(), ContentTransferEncoding::Base64);
             let body = body.map_err(|_| MailError::tool("an attachment can't be encoded"))?;
             all = all.singlepart(Part::new(name.to_owned()).body(body, kind));

@@ -107,6 +107,18 @@ impl Message {
         }
     }
 
+    /// Reads a message from a file, if it is one; the ids that a mailbox gives are empty.
+    #[must_use]
+    pub fn of_file(bytes: &[u8]) -> Option<Self> {
+        Some(Self::parse(bytes)).filter(|message| *message != Self::default())
+    }
+
+    /// An attachment of a message in a file, by its number from 1 in [`Message::attachments`].
+    #[must_use]
+    pub fn attachment_of_file(bytes: &[u8], number: usize) -> Option<(AttachmentInfo, Vec<u8>)> {
+        if number > MAX_ITEMS { None } else { attachment(bytes, number) }
+    }
+
     /// Where replies go if not to the sender: each address, or none if they are the sender's.
     #[must_use]
     pub fn reply_elsewhere(&self) -> &[Address] {

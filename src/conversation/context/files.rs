@@ -62,6 +62,9 @@ fn intro(files: &[FileRow]) -> String {
     if files.iter().any(|file| file.content.as_ref().is_some_and(|text| text.len() > SHOWN / files.len())) {
         text.push_str(" The skill files.read(id, from) reads on.");
     }
+    if files.iter().any(|file| matches!(file.kind, FileKind::Archive | FileKind::Mail)) {
+        text.push_str(" The skill files.read(id, entry) reads a file inside of an archive or a mail.");
+    }
     text
 }
 

@@ -7,6 +7,7 @@ use crate::journal::{LimitReached, fail_point};
 use crate::skills::builtin::Preview;
 use crate::skills::call::CallEnd;
 use crate::skills::handlers::mcp::Asked;
+use crate::skills::handlers::transfer;
 use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
@@ -124,10 +125,13 @@ impl Attempt<'_> {
     }
 
     async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {
+        let context = self.context(self.effect(skill), false);
         let subject = match super::implementation(skill) {
-            Some(builtin) => builtin.subject(&self.context(self.effect(skill), false)).await?,
+            Some(builtin) => builtin.subject(&context).await?,
             None => None,
         };
-        Ok(risk::preview(skill, self.call.arguments, subject.as_deref()))
+        let shown = transfer::shown(skill, &context).await?;
+        let arguments = shown.as_ref().unwrap_or(self.call.arguments);
+        Ok(risk::preview(skill, arguments, subject.as_deref()))
     }
 }

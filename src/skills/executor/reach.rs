@@ -43,9 +43,11 @@ fn is_owners(services: &Services, skill: &Skill) -> bool {
 impl Executor {
     /// The skills that this turn's person is told of.
     pub async fn listed(&self, scope: &Scope, registry: &Arc<Registry>) -> Result<Arc<Registry>, StoreError> {
-        match !registry.has_owners_skills() || self.services.is_owner(scope).await? {
+        let is_owners = |skill: &Skill| is_owners(&self.services, skill);
+        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+        match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(scope).await? {
             true => Ok(registry.clone()),
-            false => Ok(registry.for_others()),
+            false => Ok(registry.for_others(is_owners)),
         }
     }
 

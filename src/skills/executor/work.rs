@@ -59,10 +59,13 @@ impl Attempt<'_> {
         writes: &mut Batch,
     ) -> Result<CallAnswer, SkillError> {
         let arguments = context.arguments;
+        let alone = |failure| match failure {
+            Failure::Skill(error) => error,
+            Failure::Store(error) => SkillError::tool(error.to_string()),
+        };
         let done = match &skill.handler {
             Handler::Http(handler) => {
-                let services = context.services;
-                handlers::http::call(handler, arguments, &services.http, &services.oauth).await
+                handlers::transfer::call(skill, handler, context, writes).await.map_err(alone)
             }
             Handler::Command(handler) => {
                 handlers::command::call(handler, arguments, &self.executor.work_dir).await
@@ -79,10 +82,7 @@ impl Attempt<'_> {
             Handler::Builtin(name) => {
                 let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));
                 let builtin = builtin::find(name).ok_or_else(missing)?;
-                builtin.run(context, approved, writes).await.map_err(|failure| match failure {
-                    Failure::Skill(error) => error,
-                    Failure::Store(error) => SkillError::tool(error.to_string()),
-                })
+                builtin.run(context, approved, writes).await.map_err(alone)
             }
             Handler::Workflow(_) => Err(SkillError::params(by_itself(&skill.name))),
         };

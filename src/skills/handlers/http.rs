@@ -6,13 +6,14 @@
 use std::time::Duration;
 
 use chrono::DateTime;
-use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use super::address::{HttpClient, Refused, host};
+use super::answer::{Answer, media_type, receive};
+use super::content::Upload;
 pub use super::request::HttpHandler;
-use super::request::Shape;
 use crate::config::Secret;
 use crate::skills::definition::cut;
 use crate::skills::hidden::line;
@@ -29,19 +30,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WORDS: usize = 500;
 
 /// Makes the call; the caller limits its time by dropping it. No error contains a secret.
-pub async fn call(
+pub(super) async fn call(
     handler: &HttpHandler,
     arguments: &Value,
-    client: &HttpClient,
-    oauth: &OAuth,
-) -> Result<Output, SkillError> {
-    let Some(login) = handler.login() else { return send(handler, arguments, client, None).await };
+    file: Option<&Upload>,
+    (client, oauth): (&HttpClient, &OAuth),
+) -> Result<Answer, SkillError> {
+    let Some(login) = handler.login() else { return send(handler, arguments, file, client, None).await };
     let token = oauth.token(login).await?;
-    match send(handler, arguments, client, Some(&token)).await {
+    match send(handler, arguments, file, client, Some(&token)).await {
         // Tokens may end before their time. What was rejected wasn't done.
         Err(error) if error.kind == ErrorKind::Auth => {
             let token = oauth.renewed(login, &token).await?;
-            send(handler, arguments, client, Some(&token)).await
+            send(handler, arguments, file, client, Some(&token)).await
         }
         done => done,
     }
@@ -50,12 +51,13 @@ pub async fn call(
 async fn send(
     handler: &HttpHandler,
     arguments: &Value,
+    file: Option<&Upload>,
     client: &HttpClient,
     token: Option<&Secret>,
-) -> Result<Output, SkillError> {
+) -> Result<Answer, SkillError> {
     let url = handler.url(arguments)?;
     let (mut headers, secrets) = handler.headers(arguments, token)?;
-    let body = handler.payload(arguments, &mut headers)?;
+    let body = handler.payload(arguments, file, &mut headers)?;
     let host = host(&url).to_owned();
     let mut request =
         client.for_url(&url, &handler.allow_hosts)?.request(handler.method.clone(), url).headers(headers);
@@ -65,6 +67,9 @@ async fn send(
     let acts = ![Method::GET, Method::HEAD].contains(&handler.method);
     let response = request.send().await.map_err(|error| lost(&error, &host, acts))?;
     let (status, headers) = (response.status(), response.headers().clone());
+    if status.is_success() && handler.file.is_some() {
+        return receive(response, &host, &secrets, acts).await;
+    }
     let (text, whole) = match read(response).await {
         Ok(read) => read,
         // The status of a failure says enough.
@@ -73,10 +78,10 @@ async fn send(
     };
     let text = without(text, &secrets);
     if status.is_success() && is_binary(&text) {
-        return Ok(file(&host, &headers));
+        return Ok(Answer::Said(unread(&host, &headers)));
     }
     if status.is_success() {
-        return Ok(output(handler, arguments, &host, status, &text, whole));
+        return Ok(Answer::Said(output(handler, arguments, &host, status, &text, whole)));
     }
     Err(failed(status, &headers, &host, &text, acts))
 }
@@ -195,8 +200,11 @@ fn is_binary(text: &str) -> bool {
 }
 
 /// Names a file instead of showing its bytes.
-fn file(host: &str, headers: &HeaderMap) -> Output {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("of an unknown kind");
+fn unread(host: &str, headers: &HeaderMap) -> Output {
+    let kind = match media_type(headers) {
+        "" => "of an unknown kind",
+        said => said,
+    };
     let summary = format!("{host} sent a file, {}, which isn't text and can't be read here.", line(kind, 60));
     Output { untrusted: true, ..Output::new(summary, Value::Null) }
 }
@@ -247,25 +255,6 @@ pub(in crate::skills) fn shorten(text: &mut String) {
     }
 }
 
-impl Shape {
-    /// The work is done by now, so a response of another shape is mentioned but isn't a failure.
-    fn summary(&self, arguments: &Value, response: Value) -> Result<String, String> {
-        match self {
-            Self::Pointer(pointer) => match response.pointer(pointer) {
-                Some(Value::String(text)) => Ok(text.clone()),
-                Some(value) => Ok(value.to_string()),
-                None => Err(format!("the response has nothing at {pointer}")),
-            },
-            Self::Template(template) => {
-                let mut known = arguments.as_object().cloned().unwrap_or_default();
-                known.insert("response".to_owned(), response);
-                let text = template.render(&Value::Object(known));
-                Ok(text.map_err(|error| format!("the skill's `result` fails: {error}"))?.unwrap_or_default())
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -274,6 +263,14 @@ mod tests {
 
     use super::*;
     use crate::skills::{Handler, parse};
+
+    /// What a service said; nothing of these tests gets a file.
+    fn said(answer: Answer) -> Output {
+        match answer {
+            Answer::Said(output) => output,
+            Answer::File { .. } => panic!("a file"),
+        }
+    }
 
     /// An HTTP skill with the arguments `id` (required), `q` and `n`.
     fn handler(http: &str) -> HttpHandler {
@@ -307,7 +304,8 @@ mod tests {
             drop(socket);
             String::from_utf8(request).unwrap()
         };
-        tokio::join!(serve, call(&handler, &arguments, &client, &oauth))
+        let (request, answer) = tokio::join!(serve, call(&handler, &arguments, None, (&client, &oauth)));
+        (request, answer.map(said))
     }
 
     fn is_whole(request: &[u8]) -> bool {
@@ -374,8 +372,8 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
         let error = call(
             &handler(&http.replace("ORIGIN", "http://h.test")),
             &json!({"id": "x"}),
-            &HttpClient::new(),
-            &OAuth::default(),
+            None,
+            (&HttpClient::new(), &OAuth::default()),
         )
         .await
         .unwrap_err();
@@ -456,7 +454,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
         let address = server.local_addr().unwrap();
         drop(server);
         let http = format!("method = 'POST'\nurl = 'http://{address}/'\nallow_hosts = ['127.0.0.1']");
-        let error = call(&handler(&http), &json!({"id": "x"}), &HttpClient::new(), &OAuth::default())
+        let error = call(&handler(&http), &json!({"id": "x"}), None, (&HttpClient::new(), &OAuth::default()))
             .await
             .unwrap_err();
         assert_eq!((error.kind, error.unknown), (ErrorKind::Network, false));
@@ -469,8 +467,8 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
             let error = call(
                 &handler(&format!("url = 'http://{host}:9/'")),
                 &json!({"id": "x"}),
-                &HttpClient::new(),
-                &OAuth::default(),
+                None,
+                (&HttpClient::new(), &OAuth::default()),
             )
             .await;
             assert_eq!(error.unwrap_err().kind, ErrorKind::Permission, "{host}");

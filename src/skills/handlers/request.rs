@@ -8,7 +8,8 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
-use super::content::Content;
+use super::answer::{self, Shape};
+use super::content::{Content, Upload};
 use super::secret::Secret;
 use crate::config::Secret as Token;
 use crate::document::{Entry, Node, Problems, Table, Value as Written};
@@ -28,6 +29,8 @@ pub struct HttpHandler {
     body: Option<Body>,
     content: Option<Content>,
     pub(super) result: Option<Shape>,
+    /// The name under which the answer is kept as a file.
+    pub(super) file: Option<Template>,
     /// The login whose token it sends.
     login: Option<String>,
     pub(super) allow_hosts: Vec<String>,
@@ -49,13 +52,6 @@ enum Body {
     Constant(Value),
 }
 
-/// How the summary is taken from the response.
-#[derive(Debug, Clone)]
-pub(super) enum Shape {
-    Pointer(String),
-    Template(Template),
-}
-
 const KEYS: [&str; 8] = ["method", "url", "headers", "auth", "body", "content", "result", "allow_hosts"];
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -74,11 +70,11 @@ impl HttpHandler {
         let headers = read_headers(table, arguments, problems);
         let body = table.get("body").and_then(|node| read_body(node, arguments, problems));
         let content = Content::read(table, arguments, problems);
-        let result = read_result(table, arguments, problems);
+        let (result, file) = answer::read(table, arguments, problems);
         let allow_hosts = read_hosts(table, problems);
         let login = read_login(table, problems);
         let (origin, path, query) = read_url(table, arguments, problems)?;
-        Some(Self { method, origin, path, query, headers, body, content, result, login, allow_hosts })
+        Some(Self { method, origin, path, query, headers, body, content, result, file, login, allow_hosts })
     }
 
     /// `GET https://api.example.org/v1/{{place}}`.
@@ -160,17 +156,23 @@ impl HttpHandler {
         Ok((headers, secrets))
     }
 
-    /// What is sent for these arguments. A text behind the JSON makes another kind of it, which the headers say.
+    /// The id of the file that these arguments send, if they send one.
+    pub(super) fn upload(&self, arguments: &Value) -> Result<Option<String>, SkillError> {
+        self.content.as_ref().map_or(Ok(None), |content| content.upload(arguments))
+    }
+
+    /// What is sent for these arguments. What stands behind the JSON makes another kind of it, which the headers say.
     pub(super) fn payload(
         &self,
         arguments: &Value,
+        file: Option<&Upload>,
         headers: &mut HeaderMap,
     ) -> Result<Option<Vec<u8>>, SkillError> {
         let body = self.body(arguments)?;
-        let (Some(json), Some(content)) = (&body, &self.content) else { return Ok(body) };
-        let (kind, body) = content.behind(json, arguments)?;
+        let content = self.content.as_ref().map(|content| content.with(body.as_deref(), arguments, file));
+        let Some((kind, whole)) = content.transpose()?.flatten() else { return Ok(body) };
         headers.insert(CONTENT_TYPE, kind);
-        Ok(Some(body))
+        Ok(Some(whole))
     }
 
     /// The body for these arguments.
@@ -232,11 +234,11 @@ fn read_method(table: Table, problems: &mut Problems<'_>) -> Method {
     if !METHODS.contains(&name.as_str()) {
         problems.add(table.place("method"), format!("`method` must be one of {}", METHODS.join(", ")));
     }
-    if table.get("body").is_some() && ["GET", "HEAD"].contains(&name.as_str()) {
-        problems.add(
-            table.place("body"),
-            format!("a {name} request has no body; did you mean method = \"POST\"?"),
-        );
+    for key in ["body", "content"] {
+        if table.get(key).is_some() && ["GET", "HEAD"].contains(&name.as_str()) {
+            let hint = format!("a {name} request has no {key}; did you mean method = \"POST\"?");
+            problems.add(table.place(key), hint);
+        }
     }
     Method::from_bytes(name.as_bytes()).unwrap_or_default()
 }
@@ -375,17 +377,4 @@ fn quoted(json: &str) -> String {
         rest = &rest[taken..];
     }
     out
-}
-
-fn read_result(table: Table, arguments: &[Argument], problems: &mut Problems<'_>) -> Option<Shape> {
-    let text = table.optional_text("result", problems)?;
-    if text.starts_with('/') {
-        return Some(Shape::Pointer(text.to_owned()));
-    }
-    let mut known = arguments.to_vec();
-    known.push(Argument { name: "response".to_owned(), required: true, kind: String::new() });
-    Template::new(text, Place::Text, &known)
-        .map(Shape::Template)
-        .map_err(|error| problems.add(table.place("result"), format!("`result`: {error}")))
-        .ok()
 }

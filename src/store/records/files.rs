@@ -78,7 +78,8 @@ pub fn fetched(batch: &mut Batch, row: &InboxRow, files: &[FileRow]) {
     }
 }
 
-/// Adds a file, unless it is there: of which person, in which conversation, and with which message it came.
+/// Adds a file: of which person, in which conversation, and with which message it came. One that is there already stays
+/// as it is, from now on for as long as a new one.
 pub fn insert(
     batch: &mut Batch,
     (person, conversation, event): (&PersonId, &ConversationId, &str),
@@ -87,7 +88,8 @@ pub fn insert(
 ) {
     batch.run(
             "INSERT INTO attachments (id, person_id, conversation_id, event, number, name, kind, media_type, bytes, pages, \
-             problem, content, source, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING",
+             problem, content, source, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO UPDATE \
+             SET created_at = excluded.created_at",
             [
                 (&file.id).into(),
                 person.into(),

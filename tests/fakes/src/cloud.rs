@@ -55,7 +55,7 @@ struct Asked {
 struct Answer {
     status: u16,
     headers: Vec<(String, String)>,
-    body: String,
+    body: Vec<u8>,
 }
 
 impl FakeCloud {
@@ -119,7 +119,7 @@ fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
             Answer::json(400, &json!({"error": {"code": 400, "message": why}}))
         })
     };
-    http::respond(&mut stream, answer.status, &answer.headers, &answer.body)
+    http::respond_bytes(&mut stream, answer.status, &answer.headers, &answer.body)
 }
 
 impl State {
@@ -178,12 +178,12 @@ impl Asked {
 impl Answer {
     fn json(status: u16, value: &Value) -> Self {
         let headers = vec![("content-type".to_owned(), "application/json; charset=UTF-8".to_owned())];
-        Self { status, headers, body: value.to_string() }
+        Self { status, headers, body: value.to_string().into_bytes() }
     }
 
-    fn text(text: &str) -> Self {
-        let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
-        Self { status: 200, headers, body: text.to_owned() }
+    fn file(kind: &str, content: &[u8]) -> Self {
+        let headers = vec![("content-type".to_owned(), kind.to_owned())];
+        Self { status: 200, headers, body: content.to_vec() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Fakes of the services outside, on loopback, so that tests run the real code against them.
 
+pub mod archives;
 pub mod cloud;
 pub mod conformance;
 pub mod dates;

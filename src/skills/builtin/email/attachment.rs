@@ -1,20 +1,16 @@
 //! Files of mails: one is fetched, kept like a file that a person sent, and read. And the files of a mail to be sent.
 
-use adjutant_mail::Attachment;
+use adjutant_mail::{Attachment, AttachmentInfo, Message};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{imap, message_id, parties};
 use crate::domain::FileId;
 use crate::files::{MOST_MEGABYTES, file_name};
-use crate::skills::builtin::{CallContext, Resource, files, notes, text};
+use crate::skills::builtin::{CallContext, Resource, notes, text};
+use crate::skills::kept::{self, Fetched, MOST_BYTES};
 use crate::skills::{Failure, Output, SkillError};
 use crate::store::Batch;
-use crate::store::files::{self as kept, FileRow};
 use crate::wording;
-
-/// The biggest file that is fetched.
-const MOST_BYTES: usize = (MOST_MEGABYTES as usize) << 20;
 
 /// Fetches an attachment and reads it.
 pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -26,38 +22,14 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     if content.is_empty() {
         return Err(SkillError::params("the attachment is empty").into());
     }
-    let event = format!(" mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id));
-    let id = file_id(call, &event);
-    let broken =
-        |error: std::io::Error| SkillError::tool(format!("the attachment couldn't be kept: {error}"));
-    let folder = &call.services.files;
-    let path = folder.join(id.as_str());
-    tokio::fs::create_dir_all(folder).await.map_err(broken)?;
-    tokio::fs::write(&path, &content).await.map_err(broken)?;
-    let said = about.name.as_deref().unwrap_or("attachment");
-    let reading = call.services.reader.read(&path, said, &about.media_type).await.map_err(broken)?;
-    let file = FileRow {
-        id,
-        name: file_name(said),
-        kind: reading.kind,
-        media_type: reading.media_type,
-        bytes: i64::try_from(content.len()).unwrap_or(i64::MAX),
-        pages: reading.pages.and_then(|pages| i64::try_from(pages).ok()),
-        problem: reading.problem,
-        content: reading.text,
+    let fetched = Fetched {
+        name: name(&about),
+        media_type: &about.media_type,
         source: format!("the mail “{}” from {}", letter.subject, parties(&letter.from).join(", ")),
-        created_at: call.store().now(),
+        origin: format!("mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id)),
+        bytes: &content,
     };
-    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
-    kept::insert(writes, (person, here, &event), 0, &file);
-    Ok(files::output(&file, 0))
-}
-
-/// The id under which this person has this attachment.
-fn file_id(call: &CallContext<'_>, mail: &str) -> FileId {
-    kept::id_of(
-        &Sha256::new().chain_update(&*call.scope.person.id).chain_update([0]).chain_update(mail).finalize(),
-    )
+    Ok(kept::output(&kept::keep(call, fetched, writes).await?, 0))
 }
 
 /// The files of a mail to be sent: texts, files that the person sent, files of mails, notes.
@@ -74,12 +46,36 @@ pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Vec<Attachment>, F
 }
 
 async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Failure> {
-    let file = files::find(call, id).await?;
-    let gone = |_| {
-        SkillError::not_found(format!("the file “{}” isn't there any more; it must be sent again", file.name))
+    let (file, bytes) = kept::bytes(call, id).await?;
+    Ok(Attachment { name: file.name, media_type: file.media_type, bytes })
+}
+
+/// The attachments of a mail, to be sent on as they are.
+pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>, Failure> {
+    let too_big = || {
+        let message = format!(
+            "its attachments are bigger than {MOST_MEGABYTES} MB together, so I can't forward them; email.send \
+             can send its text"
+        );
+        SkillError::params(message)
     };
-    let bytes = tokio::fs::read(call.services.files.join(file.id.as_str())).await.map_err(gone)?;
-    Ok(Attachment { name: file.name.clone(), media_type: file.media_type.clone(), bytes })
+    if letter.attachments.iter().map(|file| file.size).sum::<usize>() > MOST_BYTES {
+        return Err(too_big().into());
+    }
+    let (imap, mut left) = (imap(call.services)?, MOST_BYTES);
+    let mut all = Vec::new();
+    for number in 1..=letter.attachments.len() {
+        let (about, bytes) = imap.attachment(message_id(call), number, left).await?;
+        left = left.checked_sub(bytes.len()).ok_or_else(too_big)?;
+        all.push(Attachment { name: file_name(name(&about)), media_type: about.media_type, bytes });
+    }
+    Ok(all)
+}
+
+/// What an attachment is called.
+fn name(about: &AttachmentInfo) -> &str {
+    let unnamed = if about.media_type == "message/rfc822" { "message.eml" } else { "attachment" };
+    about.name.as_deref().unwrap_or(unnamed)
 }
 
 async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment, Failure> {
@@ -109,8 +105,8 @@ pub(super) fn shown(file: &Attachment) -> String {
     format!("{} ({})", file.name, wording::files::size(bytes))
 }
 
-/// Whether a person who is asked can read a file in the question.
+/// Whether a person who is asked can read a file in the question: one that was written for this mail.
 pub(super) fn is_shown_whole(call: &CallContext<'_>, place: usize) -> bool {
     let wanted = &call.arguments["attachments"][place];
-    text(wanted, "file").is_none() && text(wanted, "note").is_none()
+    text(wanted, "file").is_none() && text(wanted, "note").is_none() && wanted["text"].is_string()
 }

@@ -70,8 +70,8 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Fa
     Ok((letter, draft))
 }
 
-/// The mail that forwards another one, and how many attachments it leaves out.
-pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Draft, usize), Failure> {
+/// The mail that forwards another one, and that one; its files come later.
+pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
     let letter = imap(call.services)?.read(call.text("message_id").unwrap_or_default()).await?;
     let note = call.text("body").map(|body| format!("{body}\n\n")).unwrap_or_default();
     let quote = letter.reply(&[], false).quote;
@@ -82,7 +82,14 @@ pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Draft, usize), Fa
         body: format!("{note}Forwarded: {}\n\n{quote}", letter.subject),
         ..blank(call, 0)
     };
-    Ok((draft, letter.attachments.len()))
+    Ok((letter, draft))
+}
+
+/// The same with its files.
+pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft, Failure> {
+    let (letter, draft) = forward(call).await?;
+    let attachments = attachment::of_mail(call, &letter).await?;
+    Ok(Draft { attachments, ..draft })
 }
 
 pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, Failure> {

@@ -73,7 +73,7 @@ impl BuiltinSkill for EmailSkill {
                 }
                 Ok(targets)
             }
-            Self::Forward => contacts::recipients(call, &compose::forward(call).await?.0.recipients()).await,
+            Self::Forward => contacts::recipients(call, &compose::forward(call).await?.1.recipients()).await,
             Self::Mark | Self::Move => {
                 let mail = imap(call.services)?.read(message_id(call)).await?;
                 Ok(vec![Target::Known(format!("{} {}", mail.subject, parties(&mail.from).join(" ")))])
@@ -85,7 +85,7 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send => compose::preview(call, &compose::letter(call).await?),
             Self::Reply => compose::preview(call, &compose::reply(call).await?.1),
-            Self::Forward => compose::preview(call, &compose::forward(call).await?.0),
+            Self::Forward => compose::preview(call, &compose::whole_forward(call).await?),
             _ => Ok(Preview::default()),
         }
     }
@@ -100,10 +100,11 @@ impl BuiltinSkill for EmailSkill {
             Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
             Self::Reply => sending::send(call, compose::reply(call).await?.1, approved).await,
             Self::Forward => {
-                let (draft, files) = compose::forward(call).await?;
+                let draft = compose::whole_forward(call).await?;
+                let files = draft.attachments.len();
                 let mut sent = sending::send(call, draft, approved).await?;
                 if files > 0 {
-                    sent.summary.push_str(&format!(", without its attachments ({files})"));
+                    sent.summary.push_str(&format!(", with its attachments ({files})"));
                 }
                 Ok(sent)
             }

@@ -15,10 +15,11 @@ pub use self::folder::Notes;
 use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words, listing};
+use crate::files::MOST_TEXT;
 use crate::skills::handlers::http::shorten;
 use crate::skills::hidden::line;
 use crate::skills::risk::fenced;
-use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError, kept};
 use crate::store::Batch;
 use crate::trust::{Act, Target};
 
@@ -74,6 +75,10 @@ impl BuiltinSkill for NotesSkill {
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        if matches!(self, Self::Create | Self::Append) {
+            // A file that can't be read is told before anyone is asked.
+            words(call).await?;
+        }
         let preview = match self {
             Self::Search | Self::List | Self::Read | Self::Append => Preview::default(),
             Self::Create if !call.flag("overwrite") => Preview::default(),
@@ -102,7 +107,7 @@ impl NotesSkill {
     /// What the note would be, from what it is now.
     async fn change(&self, call: &CallContext<'_>) -> Result<Change, Failure> {
         let path = NotePath::read(call.text("path").unwrap_or_default())?;
-        let text = call.arguments["text"].as_str().unwrap_or_default();
+        let text = &words(call).await?;
         let before = match on_disk(call, path.clone(), |notes, path| notes.get(&path)).await {
             Ok(note) => Some(note),
             Err(error) if error.kind == ErrorKind::NotFound && matches!(self, Self::Create) => None,
@@ -114,7 +119,7 @@ impl NotesSkill {
             Self::Append if call.is_retry && old.trim_end().ends_with(text.trim_end()) => old.to_owned(),
             Self::Append => sections::append(old, section, text)?,
             Self::ReplaceSection => sections::replace(old, section.unwrap_or_default(), text)?,
-            _ if text.ends_with('\n') => text.to_owned(),
+            _ if text.ends_with('\n') => text.clone(),
             _ => format!("{text}\n"),
         };
         if let (Some(note), Some(read)) = (&before, call.text("version"))
@@ -164,6 +169,23 @@ impl Change {
         let (gone, come) = middle(&before.text, &self.text);
         format!("Change the note {}\nNow:\n{}\nThen:\n{}", self.path, fenced(gone), fenced(come))
     }
+}
+
+/// What a call puts into a note: its text, and below it that of a file.
+async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
+    let text = call.arguments["text"].as_str().unwrap_or_default();
+    let Some(id) = call.text("file") else {
+        let is_there = call.arguments["text"].is_string();
+        let missing = || SkillError::params("/text: say what to write, or name a file").into();
+        return if is_there { Ok(text.to_owned()) } else { Err(missing()) };
+    };
+    let file = kept::find(call, &id.into()).await?;
+    let content = kept::text(&file)?;
+    if content.len() > MOST_TEXT {
+        let message = format!("“{}” is too long for a note: its text has more than 256 KB", file.name);
+        return Err(SkillError::params(message).into());
+    }
+    Ok(if text.is_empty() { content.to_owned() } else { format!("{}\n\n{content}", text.trim_end()) })
 }
 
 /// The lines by which two texts differ, from the first to the last.

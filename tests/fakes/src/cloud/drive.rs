@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Asked, only};
+use crate::pdf;
 
 /// What Google's own documents are called.
 const GOOGLE: &str = "application/vnd.google-apps.";
@@ -27,15 +28,15 @@ pub struct DriveFile {
     pub mime: String,
     /// The folder it is in.
     pub parent: String,
-    /// What it says.
-    pub text: String,
+    /// What it contains.
+    pub content: Vec<u8>,
 }
 
 impl DriveFile {
     /// A file at the top.
-    pub fn new(id: &str, name: &str, mime: &str, text: &str) -> Self {
-        let parent = "root".to_owned();
-        Self { id: id.into(), name: name.into(), mime: mime.into(), parent, text: text.into() }
+    pub fn new(id: &str, name: &str, mime: &str, content: impl Into<Vec<u8>>) -> Self {
+        let (parent, content) = ("root".to_owned(), content.into());
+        Self { id: id.into(), name: name.into(), mime: mime.into(), parent, content }
     }
 
     fn json(&self) -> Value {
@@ -57,7 +58,7 @@ impl Drive {
             ("POST", ["drive", "v3", "files"]) => {
                 asked.only(&["fields", "supportsAllDrives"])?;
                 let file = asked.json(&["name", "mimeType", "parents"])?;
-                self.create(&file, file["mimeType"].as_str().unwrap_or_default(), "")
+                self.create(&file, file["mimeType"].as_str().unwrap_or_default(), b"")
             }
             ("POST", ["upload", "drive", "v3", "files"]) => self.upload(asked),
             ("POST", ["drive", "v3", "files", id, "permissions"]) => self.share(asked, id),
@@ -89,7 +90,7 @@ impl Drive {
             }
             let words = quoted(words)?.to_lowercase();
             let has = |file: &&DriveFile| {
-                let text = format!("{} {}", file.name, file.text).to_lowercase();
+                let text = format!("{} {}", file.name, String::from_utf8_lossy(&file.content)).to_lowercase();
                 words.split_whitespace().all(|word| text.contains(word))
             };
             self.files.iter().filter(has).collect()
@@ -107,23 +108,25 @@ impl Drive {
         if asked.query("alt") != "media" || file.mime.starts_with(GOOGLE) {
             return Err("Only files with binary content can be downloaded.".to_owned());
         }
-        Ok(Answer::text(&file.text))
+        Ok(Answer::file(&file.mime, &file.content))
     }
 
     fn export(&self, asked: &Asked, id: &str) -> Result<Answer, String> {
         asked.only(&["mimeType"])?;
         let file = self.find(id)?;
-        let wanted = match file.mime.strip_prefix(GOOGLE).ok_or("Export only supports Docs Editors files.")? {
-            "spreadsheet" => "text/csv",
-            _ => "text/plain",
-        };
-        if asked.query("mimeType") != wanted {
-            return Err("The requested conversion is not supported.".to_owned());
+        let kind = file.mime.strip_prefix(GOOGLE).ok_or("Export only supports Docs Editors files.")?;
+        match (kind, asked.query("mimeType")) {
+            ("spreadsheet", "text/csv") => Ok(Answer::file("text/csv", &file.content)),
+            ("document" | "presentation", "text/plain") => Ok(Answer::file("text/plain", &file.content)),
+            ("document" | "presentation" | "spreadsheet", "application/pdf") => {
+                let text = String::from_utf8_lossy(&file.content).into_owned();
+                Ok(Answer::file("application/pdf", &pdf::of_pages(&[&text])))
+            }
+            _ => Err("The requested conversion is not supported.".to_owned()),
         }
-        Ok(Answer::text(&file.text))
     }
 
-    fn create(&mut self, file: &Value, mime: &str, text: &str) -> Result<Answer, String> {
+    fn create(&mut self, file: &Value, mime: &str, content: &[u8]) -> Result<Answer, String> {
         let name = file["name"].as_str().ok_or("name")?;
         let parent = match file["parents"].as_array().map(Vec::as_slice) {
             Some([Value::String(parent)]) => parent.clone(),
@@ -134,7 +137,7 @@ impl Drive {
             return Err(format!("File not found: {parent}."));
         }
         let id = format!("new-{}", self.files.len());
-        self.files.push(DriveFile { parent, ..DriveFile::new(&id, name, mime, text) });
+        self.files.push(DriveFile { parent, ..DriveFile::new(&id, name, mime, content) });
         Ok(Answer::json(200, &self.find(&id)?.json()))
     }
 
@@ -142,23 +145,20 @@ impl Drive {
         asked.only(&["uploadType", "fields", "supportsAllDrives"])?;
         let kind = asked.header("content-type");
         let boundary = kind.strip_prefix("multipart/related; boundary=").ok_or("no multipart/related")?;
-        let body = asked.text();
-        let body = body.strip_prefix(&format!("--{boundary}\r\n")).ok_or("no first part")?;
-        let body = body.strip_suffix(&format!("\r\n--{boundary}--\r\n")).ok_or("no end")?;
-        let parts: Vec<&str> = body.split(&format!("\r\n--{boundary}\r\n")).collect();
-        let [file, content] = parts[..] else { return Err(format!("{} parts", parts.len())) };
-        let part = |part: &'static str, text: &str| -> Result<(String, String), String> {
-            let (head, body) = text.split_once("\r\n\r\n").ok_or(part)?;
-            let kind = head.strip_prefix("content-type: ").ok_or(part)?;
-            Ok((kind.split(';').next().unwrap_or_default().to_owned(), body.to_owned()))
-        };
-        let ((json, file), (mime, text)) = (part("the file", file)?, part("the content", content)?);
+        let body = &asked.request.body[..];
+        let body = body.strip_prefix(format!("--{boundary}\r\n").as_bytes()).ok_or("no first part")?;
+        let body = body.strip_suffix(format!("\r\n--{boundary}--\r\n").as_bytes()).ok_or("no end")?;
+        let (file, content) = cut(body, &format!("\r\n--{boundary}\r\n")).ok_or("one part")?;
+        if cut(content, &format!("--{boundary}")).is_some() {
+            return Err("more than two parts".to_owned());
+        }
+        let ((json, file), (mime, content)) = (part(file)?, part(content)?);
         if json != "application/json" {
             return Err("the first part is no JSON".to_owned());
         }
-        let file: Value = serde_json::from_str(&file).map_err(|error| error.to_string())?;
+        let file: Value = serde_json::from_slice(file).map_err(|error| error.to_string())?;
         only(&file, &["name", "parents"])?;
-        self.create(&file, &mime, &text)
+        self.create(&file, &mime, content)
     }
 
     fn share(&mut self, asked: &Asked, id: &str) -> Result<Answer, String> {
@@ -173,6 +173,20 @@ impl Drive {
         self.shared.push((id.to_owned(), address, role.clone()));
         Ok(Answer::json(200, &json!({"id": "permission-1", "role": role})))
     }
+}
+
+/// What is before and after a mark.
+fn cut<'b>(bytes: &'b [u8], mark: &str) -> Option<(&'b [u8], &'b [u8])> {
+    let at = bytes.windows(mark.len()).position(|window| window == mark.as_bytes())?;
+    Some((&bytes[..at], &bytes[at + mark.len()..]))
+}
+
+/// The type of a part, and what it contains.
+fn part(whole: &[u8]) -> Result<(String, &[u8]), String> {
+    let (head, content) = cut(whole, "\r\n\r\n").ok_or("a part without its end of headers")?;
+    let head = String::from_utf8_lossy(head);
+    let kind = head.strip_prefix("content-type: ").ok_or("a part without a type")?;
+    Ok((kind.split(';').next().unwrap_or_default().to_owned(), content))
 }
 
 /// A value of a search: between `'`, with `\'` and `\\` in it.

@@ -127,7 +127,7 @@ impl Logins {
         };
         let issuer = self.described(asked)["issuer"].as_str().unwrap_or_default().to_owned();
         let back = if self.resource.is_some() { format!("{back}&iss={issuer}") } else { back };
-        Ok(Answer { status: 302, headers: vec![("location".to_owned(), back)], body: String::new() })
+        Ok(Answer { status: 302, headers: vec![("location".to_owned(), back)], body: Vec::new() })
     }
 
     /// What it says of itself (RFC 8414).
