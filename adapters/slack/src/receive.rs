@@ -183,12 +183,6 @@ impl MessageEvent {
     /// The messages that it passes on: who wrote each, and the text. Other enclosures are previews.
     /// Source: <https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments>
     fn shared(&self) -> Vec<(String, String)> {
-        let shared = self
-            .attachments
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|one| one["is_share"] == true || one["is_msg_unfurl"] == true);
         let word = |one: &Value, keys: [&str; 2]| {
             let text = keys.iter().find_map(|key| one[*key].as_str().filter(|text| !text.trim().is_empty()));
             text.map(str::to_owned)
@@ -198,12 +192,19 @@ impl MessageEvent {
             let author = author.map_or_else(|| "somebody on Slack".to_owned(), |name| one_line(&name));
             Some((author, word(one, ["text", "fallback"])?))
         };
-        shared.filter_map(read).take(MAX_SHARED).collect()
+        self.shares().filter_map(read).take(MAX_SHARED).collect()
     }
 
+    /// Its files, and those of the messages that it passes on.
     fn files(&self) -> Vec<File> {
-        let files = self.files.as_array().into_iter().flatten();
+        let shared = self.shares().take(MAX_SHARED).filter_map(|one| one["files"].as_array());
+        let files = self.files.as_array().into_iter().chain(shared).flatten();
         files.map(|file| File::deserialize(file).unwrap_or_default()).collect()
+    }
+
+    fn shares(&self) -> impl Iterator<Item = &Value> {
+        let all = self.attachments.as_array().into_iter().flatten();
+        all.filter(|one| one["is_share"] == true || one["is_msg_unfurl"] == true)
     }
 }
 

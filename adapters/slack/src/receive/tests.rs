@@ -75,6 +75,20 @@ fn a_message_that_was_passed_on_is_told_from_own_words() {
 }
 
 #[test]
+fn files_of_a_message_that_was_passed_on_are_taken() {
+    let file =
+        |name: &str| json!({"name": name, "url_private_download": "https://files.slack.test/a", "size": 1});
+    let shared = json!([
+        {"is_share": true, "author_name": "Eve", "text": "the contract", "files": [file("Contract.pdf")]},
+        {"title": "a preview", "files": [file("no.pdf")]},
+    ]);
+    let fields = json!({"text": "", "files": [file("own.txt")], "attachments": shared});
+    let said = said(&fields, "D1").unwrap();
+    let names: Vec<_> = said.attachments.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!((names, said.forwarded_from.as_deref()), (vec!["own.txt", "Contract.pdf"], Some("Eve")));
+}
+
+#[test]
 fn a_thread_is_a_place_of_its_own() {
     let place = |fields: Value| said(&fields, "D1").unwrap().address.place;
     assert_eq!(place(json!({})), "D1");
