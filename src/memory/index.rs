@@ -1,13 +1,14 @@
 //! Keeps the words of memories and of what was said, so that a search finds them. It happens beside the turns, and the
 //! rest before a search; doing it twice changes nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::Datelike;
 use chrono_tz::Tz;
 use futures::future::try_join_all;
 use sha2::{Digest, Sha256};
 
+use super::forms::parts;
 use super::words::words;
 use crate::clock::utc;
 use crate::domain::{ConversationId, PersonId};
@@ -17,8 +18,9 @@ use crate::store::{Store, StoreError};
 
 /// How many texts are read at once.
 const READ: i64 = 64;
-/// How many different words of a text are kept, and how many words of an answer are read.
+/// How many different words of a text are kept, how many parts of its long words, and how many words of an answer are read.
 const MOST_WORDS: usize = 2000;
+const MOST_PARTS: usize = 500;
 const OF_AN_ANSWER: usize = 150;
 /// How much a word of the answer counts, compared with one of the message.
 const ANSWER: f64 = 0.5;
@@ -69,29 +71,32 @@ async fn index(store: &Store, zone: Tz, document: &Document) -> Result<(), Store
 fn impacts(document: &Document, zone: Tz) -> Vec<(String, i64)> {
     let mut counts: HashMap<String, f64> = HashMap::new();
     let (mut order, mut length) = (Vec::new(), 0.0);
+    // Each with the word that has it.
+    let mut inside: BTreeMap<String, String> = BTreeMap::new();
     let (more, most) = match &document.source {
         Source::Memory { tags, .. } => (tags, usize::MAX),
         Source::Turn { answer, .. } => (answer, OF_AN_ANSWER),
     };
     let weight = if most == usize::MAX { 1.0 } else { ANSWER };
-    let texts = words(&document.text).map(|word| (word.stem, 1.0));
-    for (stem, weight) in texts.chain(words(more).take(most).map(|word| (word.stem, weight))) {
+    let texts = words(&document.text).map(|word| (word, 1.0));
+    for (word, weight) in texts.chain(words(more).take(most).map(|word| (word, weight))) {
         length += weight;
-        if !counts.contains_key(&stem) {
+        if !counts.contains_key(&word.stem) {
             if counts.len() == MOST_WORDS {
                 continue;
             }
-            order.push(stem.clone());
+            order.push(word.stem.clone());
+            for part in parts(&word).into_iter().take(MOST_PARTS - inside.len()) {
+                inside.entry(part).or_insert_with(|| word.stem.clone());
+            }
         }
-        *counts.entry(stem).or_default() += weight;
+        *counts.entry(word.stem).or_default() += weight;
     }
     let slope = REPEATED * (1.0 - LONG + LONG * length / USUAL);
     let impact = |count: f64| (1000.0 * count * (REPEATED + 1.0) / (count + slope)).round() as i64;
-    let mut impacts: Vec<(String, i64)> = order
-        .into_iter()
-        .map(|stem| (counts[&stem], stem))
-        .map(|(count, stem)| (stem, impact(count)))
-        .collect();
+    let parts = inside.into_iter().map(|(part, stem)| (part, impact(counts[&stem])));
+    let mut impacts: Vec<(String, i64)> =
+        order.iter().map(|stem| (stem.clone(), impact(counts[stem]))).chain(parts).collect();
     impacts.extend(date_words(document.at, zone).map(|word| (word, 1000)));
     impacts.push((ANY.to_owned(), 0));
     impacts

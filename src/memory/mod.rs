@@ -3,9 +3,11 @@
 
 pub mod extraction;
 mod forgetting;
+mod forms;
 mod fusion;
 pub mod index;
 mod kept;
+mod letters;
 mod question;
 mod ranking;
 mod secrets;

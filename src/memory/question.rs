@@ -3,7 +3,9 @@
 use chrono::{DateTime, Days, Utc};
 use chrono_tz::Tz;
 
+use super::forms;
 use super::index::date_words;
+use super::letters::spelled_out;
 use super::words::{Word, all_words, is_common};
 use crate::clock::{MONTHS, WEEKDAYS};
 
@@ -16,6 +18,11 @@ const DAY: f64 = 0.8;
 /// How much a longer word that begins with the term counts: little where the term is short.
 const LONGER: f64 = 0.6;
 const LONGER_THAN_SHORT: f64 = 0.3;
+/// How much a longer word counts that ends with the term, and one that has it inside.
+const ENDS: f64 = 0.4;
+const INSIDE: f64 = 0.25;
+/// How much another form of the term counts.
+const OTHER_FORM: f64 = 0.6;
 
 /// One thing that a text may contain.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +59,8 @@ impl Lookup {
 /// The terms of a question, asked at this time.
 pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz) -> Vec<Term> {
     let words = all_words(text);
+    // "Müller" is also "Mueller".
+    let spelled = Some(all_words(&spelled_out(text))).filter(|spelled| spelled.len() == words.len());
     let mut terms: Vec<Term> = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let days = days(&words, at, now, zone);
@@ -59,7 +68,10 @@ pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz) -> Vec<Term> {
         if !is_wanted || terms.iter().any(|term| term.lookups[0].word == word.stem) {
             continue;
         }
+        let spelled = spelled.as_ref().map(|spelled| &spelled[at]).filter(|other| other.stem != word.stem);
         let mut lookups = vec![lookup(word)];
+        lookups.extend(spelled.map(lookup));
+        lookups.extend(other_forms(word));
         lookups.extend(days.into_iter().map(|day| Lookup::exact(day, DAY)));
         terms.push(Term { lookups, weight: if word.is_name { NAME } else { 1.0 } });
         if terms.len() == MOST {
@@ -75,6 +87,15 @@ fn lookup(word: &Word) -> Lookup {
     }
     let is_short = word.stem.chars().count() < 4 && word.stem.is_ascii();
     Lookup::beginning(word.stem.clone(), if is_short { LONGER_THAN_SHORT } else { LONGER })
+}
+
+/// Other forms of a word, which count less.
+fn other_forms(word: &Word) -> impl Iterator<Item = Lookup> {
+    let words = word.is_beginning.then_some(word);
+    let part = words.and_then(forms::part);
+    let part = part.map(|part| Lookup { exact: ENDS, ..Lookup::beginning(part, INSIDE) });
+    let others = words.map(forms::others).unwrap_or_default();
+    part.into_iter().chain(others.into_iter().map(|other| Lookup::exact(other, OTHER_FORM)))
 }
 
 /// The days, as they are stored, that a word of the question may mean.
@@ -127,10 +148,22 @@ mod tests {
     fn a_day_is_looked_for_as_a_word_and_as_a_day() {
         assert_eq!(
             said("what did I say on Friday, 3rd May 2024"),
-            ["friday|@friday", "3rd|@day3", "may|@may", "2024|@year2024"]
+            ["friday|~friday|@friday", "3rd|@day3", "may|@may", "2024|@year2024"]
         );
-        assert_eq!(said("who did I meet yesterday?"), ["meet", "yesterday|@day9|@may|@year2024"]);
-        assert_eq!(said("may I have 3 cups"), ["3", "cup"]);
+        assert_eq!(
+            said("who did I meet yesterday?"),
+            ["meet|~meet", "yesterday|~yesterday|@day9|@may|@year2024"]
+        );
+        assert_eq!(said("may I have 3 cups"), ["3", "cup|~cups"]);
+    }
+
+    #[test]
+    fn other_forms_of_a_word_count_less() {
+        assert_eq!(said("Müller"), ["muller|mueller|~muller|mull"]);
+        assert_eq!(said("Wohnungen am Amt"), ["wohnungen|~wohnungen|wohnung", "amt"]);
+        for lookup in terms("Dach", utc(0), Tz::UTC).remove(0).lookups.split_off(1) {
+            assert!(lookup.exact < LONGER && lookup.longer < lookup.exact, "{lookup:?}");
+        }
     }
 
     #[test]

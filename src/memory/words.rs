@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
+
+use super::letters;
 
 /// The longest word that is kept, in characters.
 const LONGEST: usize = 64;
@@ -25,6 +26,8 @@ pub(super) struct Word {
     pub(super) is_name: bool,
     /// Whether it may be only the beginning of a stored word.
     pub(super) is_beginning: bool,
+    /// Whether it's a pair of characters after which a word ends.
+    pub(super) is_last_pair: bool,
 }
 
 /// The words of a text that are worth searching for, in order.
@@ -41,13 +44,12 @@ pub fn has_all_words(text: &str, query: &str) -> bool {
 
 /// All words of a text, in order.
 pub(super) fn all_words(text: &str) -> Vec<Word> {
-    let is_accent = |one: &char| ('\u{300}'..='\u{36f}').contains(one);
-    let text: String = text.nfkd().filter(|one| !is_accent(one)).nfc().collect();
+    let text = letters::plain(text);
     let mut words = Vec::new();
     let mut begins_sentence = true;
     let mut start = None;
     for (at, one) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (one.is_alphanumeric(), start) {
+        match (letters::is_of_word(one), start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
                 add(&text[from..at], begins_sentence, &mut words);
@@ -73,22 +75,25 @@ fn add(token: &str, begins_sentence: bool, words: &mut Vec<Word>) {
             if length < 2 && !is_number {
                 continue;
             }
-            words.push(Word { stem: stem(&plain), plain, is_name, is_beginning: length > 2 && !is_number });
+            let is_beginning = length > 2 && !is_number;
+            words.push(Word { stem: stem(&plain), plain, is_name, is_beginning, is_last_pair: false });
         }
     }
 }
 
 fn pairs(part: &str, words: &mut Vec<Word>) {
     let characters: Vec<char> = part.chars().collect();
-    let mut pair = |characters: &[char], is_beginning| {
+    let word = |characters: &[char]| {
         let plain: String = characters.iter().collect();
-        words.push(Word { stem: plain.clone(), plain, is_name: false, is_beginning });
+        let is_beginning = characters.len() == 1;
+        Word { stem: plain.clone(), plain, is_name: false, is_beginning, is_last_pair: false }
     };
     if let [single] = characters[..] {
-        return pair(&[single], true);
+        return words.push(word(&[single]));
     }
-    for two in characters.windows(2) {
-        pair(two, false);
+    words.extend(characters.windows(2).map(word));
+    if let Some(last) = words.last_mut() {
+        last.is_last_pair = true;
     }
 }
 
@@ -110,11 +115,12 @@ fn by_script(token: &str) -> Vec<&str> {
 
 /// Whether words of this character's script stand without spaces between them, or with endings that no rule here knows.
 pub(super) fn has_no_spaces(one: char) -> bool {
-    matches!(one, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+    matches!(one, '\u{3005}'..='\u{3007}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{3ffff}')
 }
 
-fn stem(plain: &str) -> String {
+/// A word in small letters without its ending.
+pub(super) fn stem(plain: &str) -> String {
     let plain = IRREGULAR.binary_search_by_key(&plain, |(form, _)| form).map_or(plain, |at| IRREGULAR[at].1);
     let stemmer = match plain.chars().find(|one| one.is_alphabetic()) {
         Some('a'..='z') => &ENGLISH,

@@ -72,6 +72,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     2b8180470cb8 migrations/postgres/0027_openings.sql
     f8216c08004b migrations/postgres/0028_rate_limits.sql
     9f0955735d01 migrations/postgres/0030_asked.sql
+    139028e440b5 migrations/postgres/0032_words.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
     691b9ce147e5 migrations/sqlite/0003_office.sql
@@ -98,6 +99,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     2b8180470cb8 migrations/sqlite/0027_openings.sql
     f8216c08004b migrations/sqlite/0028_rate_limits.sql
     9f0955735d01 migrations/sqlite/0030_asked.sql
+    139028e440b5 migrations/sqlite/0032_words.sql
     ");
 }
 

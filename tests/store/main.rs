@@ -20,6 +20,7 @@ mod former;
 mod growing;
 mod inbox;
 mod known;
+mod languages;
 mod leases;
 mod links;
 mod memories;
