@@ -305,8 +305,9 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/help`: show this help";
 
 /// Answer to an unknown slash command.
-pub fn unknown_command(command: &str) -> String {
-    format!("I don't know `{command}`. Send `/help` to see what I understand.")
+pub fn unknown_command(command: &str, nearest: Option<&str>) -> String {
+    let meant = nearest.map(|nearest| format!(" Did you mean `{nearest}`?")).unwrap_or_default();
+    format!("I don't know `{command}`.{meant} Send `/help` to see what I understand.")
 }
 
 /// Answer to `/status`; `questions` lists the open ones.

@@ -1,5 +1,7 @@
 //! Slash commands: answered at once, without waiting for running turns.
 
+use adjutant_chat::suggest::nearest;
+
 use super::answers::typed;
 use super::{Conversations, Handle};
 use crate::domain::{ExecutionStatus, TurnId, TurnStatus};
@@ -11,6 +13,29 @@ use crate::store::{Batch, StoreError, access, control, executions, links, people
 use crate::trace;
 use crate::wording;
 pub use crate::workflows::command::{is_background, is_run};
+
+/// What a mistyped command may mean.
+const COMMANDS: [&str; 19] = [
+    "/help",
+    "/new",
+    "/stop",
+    "/pause",
+    "/answer",
+    "/memories",
+    "/forget",
+    "/status",
+    "/trace",
+    "/pair",
+    "/link",
+    "/web",
+    "/mine",
+    "/undo",
+    "/run",
+    "/draft",
+    "/plan",
+    "/spawn",
+    "/start",
+];
 
 /// Whether a text is a slash command. With a second slash it's a file path.
 pub fn is_command(text: &str) -> bool {
@@ -36,9 +61,10 @@ impl Conversations {
     pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
         let word = row.text.split_whitespace().next().unwrap_or_default();
         // In group chats, platforms add our name: /stop@adjutant_bot.
-        let word = word.split('@').next().unwrap_or_default();
+        // Phones begin a line with a capital.
+        let word = word.split('@').next().unwrap_or_default().to_ascii_lowercase();
         let mut batch = Batch::new();
-        let text = match word {
+        let text = match &*word {
             "/help" | "/start" => wording::HELP.to_owned(),
             "/new" => {
                 people::clear_history(&mut batch, &row.conversation_id);
@@ -47,7 +73,7 @@ impl Conversations {
             "/stop" => self.stop(row).await?,
             "/pause" => self.pause(row).await?,
             "/answer" => return self.answer(row).await,
-            "/memories" => return self.show_memories(row).await,
+            "/memories" | "/memory" => return self.show_memories(row).await,
             "/forget" => return self.forget_memory(row).await,
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,
@@ -55,7 +81,7 @@ impl Conversations {
             "/link" => self.link(row).await?,
             "/web" => self.web(row).await?,
             "/mine" => self.mine(row, &mut batch).await?,
-            other => wording::unknown_command(other),
+            other => wording::unknown_command(other, nearest(other, COMMANDS)),
         };
         self.reply(row, None, text, batch).await
     }

@@ -1,18 +1,21 @@
 //! `/memories`: what is remembered, where it comes from, and buttons to forget it.
 
 use adjutant_chat::Choice;
+use chrono_tz::Tz;
 
 use super::Conversations;
 use crate::clock::utc;
-use crate::memory::{self, Forgetting};
+use crate::memory::{self, Asker, Forgetting, Found, SearchIn};
 use crate::store::inbox::InboxRow;
-use crate::store::memories::{self, KnownRow, MemoryRow};
+use crate::store::memories::{self, KnownRow};
 use crate::store::outbox::Message;
+use crate::store::people::{Conversation, Person};
 use crate::store::{Batch, StoreError, people};
 use crate::wording;
 
 /// How many memories are shown at once; Discord takes no more buttons than 25.
 const SHOWN: i64 = 10;
+const MOST: usize = 10;
 /// How the id of a button begins that forgets a memory.
 const BUTTON: &str = "memory:";
 
@@ -21,46 +24,96 @@ pub fn command_of(button: &str) -> Option<String> {
     button.strip_prefix(BUTTON).map(|id| format!("/forget {id}"))
 }
 
+/// A memory with its number in the list.
+type Numbered<'a> = (i64, &'a KnownRow);
+
+/// Whose memories are meant, and where.
+struct Remembered {
+    here: Conversation,
+    person: Person,
+    zone: Tz,
+}
+
 impl Conversations {
     /// Shows a page of what may be recalled here, the newest first.
     pub(super) async fn show_memories(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
-        let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);
         let page = row.text.split_whitespace().nth(1).and_then(|page| page.parse().ok()).unwrap_or(1_i64);
         let before = (page.clamp(1, 10_000) - 1) * SHOWN;
-        let all = memories::with_origins(&self.store, &row.person_id, &here, before + SHOWN + 1).await?;
+        let Remembered { here, zone, .. } = &self.remembered(row).await?;
+        let all = memories::with_origins(&self.store, &row.person_id, here, before + SHOWN + 1).await?;
         let shown: Vec<_> =
             (before + 1..).zip(all.iter().skip(usize::try_from(before).unwrap_or_default())).collect();
-        let is_more = i64::try_from(shown.len()).unwrap_or_default() > SHOWN;
-        let shown = &shown[..shown.len().min(usize::try_from(SHOWN).unwrap_or_default())];
-        let day = |at: i64| utc(at).with_timezone(&zone).format("%-d %B %Y").to_string();
-        let line = |(number, known): &(i64, &KnownRow)| {
-            wording::memories::line(*number, known, &day(known.memory.created_at))
-        };
-        let lines: Vec<String> = shown.iter().map(line).collect();
-        let choices = shown.iter().map(|(number, memory)| Choice {
-            id: format!("{BUTTON}{}", memory.memory.id),
-            label: wording::memories::forget(*number),
-        });
+        let is_more = shown.len() > MOST;
+        let shown = &shown[..shown.len().min(MOST)];
+        let lines = lines(shown, *zone);
         let text = wording::memories::list(&lines, is_more.then_some(page + 1), here.shared != 0);
-        let choices = choices.collect();
-        self.reply_with(row, Message { text, choices, ..Message::default() }, Batch::new()).await
+        self.reply_with(row, with_buttons(text, shown), Batch::new()).await
     }
 
-    /// Forgets one memory of the person that may be recalled here.
+    /// `/forget`: forgets the memory of this id, or shows which ones may be meant by its number or words.
     pub(super) async fn forget_memory(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
-        let person = people::person_by_id(&self.store, &row.person_id).await?;
-        let id = row.text.split_whitespace().nth(1).unwrap_or_default();
-        let known = memories::list(&self.store, &person.id, &here, "", 100_000).await?;
-        let Some(memory) = known.into_iter().find(|memory| memory.id.eq_ignore_ascii_case(id)) else {
-            return self.reply(row, None, wording::memories::NO_SUCH.to_owned(), Batch::new()).await;
+        let asked = row.text.split_once(char::is_whitespace).map_or("", |(_, asked)| asked.trim());
+        if asked.is_empty() {
+            return self.show_memories(row).await;
+        }
+        let remembered = self.remembered(row).await?;
+        let Remembered { person, here, zone } = &remembered;
+        let known = memories::with_origins(&self.store, &person.id, here, 100_000).await?;
+        let Some(memory) = known.iter().find(|known| known.memory.id.eq_ignore_ascii_case(asked)) else {
+            let shown = self.meant(&remembered, &known, asked).await?;
+            let text = match &shown[..] {
+                [] => wording::memories::NO_SUCH.to_owned(),
+                shown => wording::memories::which(&lines(shown, *zone)),
+            };
+            return self.reply_with(row, with_buttons(text, &shown), Batch::new()).await;
         };
         let mut batch = Batch::new();
-        let asked = Forgetting { person: &person.id, here: Some(&here), zone: self.zone_of(&person) };
-        let forgotten: [MemoryRow; 1] = [memory];
-        let messages = memory::forget(&self.store, asked, &forgotten, None, &mut batch).await?;
-        let [memory] = forgotten;
-        self.reply(row, None, wording::memories::forgotten(&memory.text, messages), batch).await
+        let asked = Forgetting { person: &person.id, here: Some(here), zone: *zone };
+        let forgotten = std::slice::from_ref(&memory.memory);
+        let messages = memory::forget(&self.store, asked, forgotten, None, &mut batch).await?;
+        self.reply(row, None, wording::memories::forgotten(&memory.memory.text, messages), batch).await
     }
+
+    async fn remembered(&self, row: &InboxRow) -> Result<Remembered, StoreError> {
+        let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
+        let person = people::person_by_id(&self.store, &row.person_id).await?;
+        let zone = self.zone_of(&person);
+        Ok(Remembered { here, person, zone })
+    }
+
+    /// The memories that may be meant by a number of the list, or by words.
+    async fn meant<'a>(
+        &self,
+        Remembered { person, here, zone }: &Remembered,
+        known: &'a [KnownRow],
+        asked: &str,
+    ) -> Result<Vec<Numbered<'a>>, StoreError> {
+        let all = || (1_i64..).zip(known);
+        if let Ok(number) = asked.parse::<i64>() {
+            return Ok(all().filter(|(at, _)| *at == number).collect());
+        }
+        let services = &self.orchestrator.agents.executor.services;
+        let vectors = services.vectors.as_deref();
+        let asker = Asker { person: &person.id, here, zone: *zone, vectors, fade: services.fade };
+        let found = memory::search(&self.store, asker, asked, SearchIn::Memories, "", MOST).await?;
+        let found = found.into_iter().filter_map(Found::memory);
+        Ok(found.filter_map(|found| all().find(|(_, known)| known.memory.id == found.id)).collect())
+    }
+}
+
+fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
+    let day = |at: i64| utc(at).with_timezone(&zone).format("%-d %B %Y").to_string();
+    let line = |(number, known): &Numbered<'_>| {
+        wording::memories::line(*number, known, &day(known.memory.created_at))
+    };
+    shown.iter().map(line).collect()
+}
+
+/// A message with a button for each of these.
+fn with_buttons(text: String, shown: &[Numbered<'_>]) -> Message {
+    let choice = |(number, known): &Numbered<'_>| Choice {
+        id: format!("{BUTTON}{}", known.memory.id),
+        label: wording::memories::forget(*number),
+    };
+    Message { text, choices: shown.iter().map(choice).collect(), ..Message::default() }
 }

@@ -29,6 +29,15 @@ pub fn list(lines: &[String], next: Option<i64>, is_room: bool) -> String {
     format!("{place}\n\n{}{more}", lines.join("\n"))
 }
 
+/// Asks which of these is to be forgotten.
+pub fn which(lines: &[String]) -> String {
+    let all = lines.join("\n");
+    match lines.len() {
+        1 => format!("Should I forget this?\n\n{all}"),
+        _ => format!("Which of these should I forget?\n\n{all}"),
+    }
+}
+
 /// A button's label.
 pub fn forget(number: i64) -> String {
     format!("Forget {number}")

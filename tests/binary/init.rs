@@ -277,6 +277,7 @@ impl Fakes {
             terminal.answer(&format!("Connect a {what} account?"), "");
         }
         terminal.answer("Remember such facts? y/n [n]", "y");
+        terminal.answer("Compare them by meaning? y/n [n]", "y");
         terminal.expect("Written: ");
         assert_eq!(terminal.end(), Some(0));
     }
@@ -311,6 +312,10 @@ timezone = "Europe/Berlin"
 
 [memory]
 extract = true
+
+[memory.embeddings]
+provider = "ollama"
+name = "nomic-embed-text"
 "#);
     for secret in [discord::TOKEN, slack::BOT_TOKEN, slack::APP_TOKEN, fakes.telegram.token(), WRONG] {
         assert!(!terminal.raw().contains(secret), "a secret was shown");
@@ -440,6 +445,10 @@ Connect a contacts account? y/n [n]:
 
 Facts about people can be taken from what they write, by one short call of the model for ten messages.
 Remember such facts? y/n [n]: y
+
+Memories are found by their words. Ollama on this machine can compare them by meaning, too, with a small model:
+`ollama pull nomic-embed-text`.
+Compare them by meaning? y/n [n]: y
 
 Written: ~/config.toml
 

@@ -17,9 +17,11 @@ mod delegation;
 mod delegation_limits;
 mod executor;
 mod files;
+mod forgetting;
 #[path = "../store/former/mod.rs"]
 mod former;
 mod groupware;
+mod growing;
 mod home;
 mod instructions;
 mod limits;

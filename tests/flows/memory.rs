@@ -5,6 +5,7 @@ use std::sync::Arc;
 use adjutant::journal::{BudgetLedger, Settings};
 use adjutant::memory::extraction::{self, Extracted};
 use adjutant::store::Batch;
+use adjutant::store::origins::DueConversation;
 use serde_json::json;
 
 use crate::app::{TestApp, configured, direct, scripted, without_receipts};
@@ -72,18 +73,23 @@ async fn what_was_said_alone_is_not_found_among_others() {
     app.ends_well().await;
 }
 
-/// Takes facts once, with a model that answers this, after the conversation has rested; none if nothing is due.
-pub(crate) async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, String)> {
-    app.passes(std::time::Duration::from_mins(11)).await;
-    let due = extraction::due(app.store()).await.unwrap()?;
-    let ledger = BudgetLedger {
+/// What pays for taking facts.
+pub(crate) fn ledger(app: &TestApp, due: &DueConversation) -> BudgetLedger {
+    BudgetLedger {
         store: app.store().clone(),
         instance: "i".into(),
         person: due.person_id.clone(),
         turn: "".into(),
         zone: chrono_tz::Tz::UTC,
         settings: Arc::new(Settings::default()),
-    };
+    }
+}
+
+/// Takes facts once, with a model that answers this, after the conversation has rested; none if nothing is due.
+pub(crate) async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, String)> {
+    app.passes(std::time::Duration::from_mins(11)).await;
+    let due = extraction::due(app.store()).await.unwrap()?;
+    let ledger = ledger(app, &due);
     let answer = answer.to_owned();
     let script = Arc::new(Scripted::new().plain(move |_| text(answer.clone())));
     let model: adjutant::model::SharedModel = script.clone();
@@ -99,7 +105,7 @@ pub(crate) fn fact(quote: &str, fact: &str, topic: &str) -> String {
     json!({"facts": [fact]}).to_string()
 }
 
-async fn memories(app: &TestApp) -> Vec<String> {
+pub(crate) async fn memories(app: &TestApp) -> Vec<String> {
     let rows: Vec<(String,)> = app.store().all("SELECT text FROM memories ORDER BY seq", &[]).await.unwrap();
     rows.into_iter().map(|(text,)| text).collect()
 }
@@ -244,7 +250,7 @@ async fn a_memory_of_a_megabyte_is_refused_with_a_sentence() {
 }
 
 /// Does what the person writes as `SKILL: JSON`, and keeps every summary as long as what it is of.
-fn doer() -> Scripted {
+pub(crate) fn doer() -> Scripted {
     let does = Scripted::new().orchestrator(|request| {
         let said = crate::app::user_text(request).to_owned();
         let Some((skill, arguments)) =

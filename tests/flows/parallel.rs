@@ -229,7 +229,7 @@ async fn skills_are_looked_up() {
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
-    - memory.save(text, kind?, tags?: [text], scope?: private|room): Remember something lasting
+    - memory.save(text, kind?, tags?: [text], scope?: private|room, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
     schedule: Recurring jobs of the assistant; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
@@ -269,7 +269,7 @@ async fn a_domain_and_a_skill_are_looked_up() {
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
     memory: What the assistant remembers about the person
-    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting
+    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.forget(id?, query?): Forget a memory, by its id or words of it

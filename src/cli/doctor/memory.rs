@@ -4,18 +4,25 @@ use adjutant_chat::Finding;
 
 use super::{Checks, voice};
 use crate::config::Config;
+use crate::model::{ModelError, ModelErrorKind};
 use crate::service;
 use crate::store::{Store, StoreError, vectors};
 use crate::trace::text::several;
 
 const SECTION: &str = "[memory.embeddings]";
 
+const OFF: &str = "off: memories are found by their words alone. Ollama finds them by meaning, too, after \
+    `ollama pull nomic-embed-text`, with provider = \"ollama\" and name = \"nomic-embed-text\" below [memory.embeddings]";
+
+/// The port of Ollama.
+const OLLAMA: &str = ":11434/";
+
 /// Asks the server for a vector, and looks how many texts have one of the same kind.
 pub(super) async fn embeddings(config: &Config, store: &Store, checks: &mut Checks) {
     let name = "memory.embeddings";
     let made = match service::vectors(config) {
         Ok(Some(made)) => made,
-        Ok(None) => return,
+        Ok(None) => return checks.add(name, Finding::ok(OFF)),
         Err(error) => {
             return checks.add(name, Finding::error(error.to_string(), format!("correct {SECTION}")));
         }
@@ -24,7 +31,7 @@ pub(super) async fn embeddings(config: &Config, store: &Store, checks: &mut Chec
         Ok(model) => model,
         Err(error) => {
             let reason = format!("{error}; memories are found by words alone");
-            return checks.add(name, Finding::error(reason, voice::fix(&error, SECTION)));
+            return checks.add(name, Finding::error(reason, fix(&error, config)));
         }
     };
     let counts =
@@ -38,6 +45,16 @@ pub(super) async fn embeddings(config: &Config, store: &Store, checks: &mut Chec
     );
 }
 
+/// What to do about a server that fails.
+fn fix(error: &ModelError, config: &Config) -> String {
+    let ollama = config.memory.embeddings.as_ref().filter(|wanted| wanted.base_url.contains(OLLAMA));
+    match (ollama, error.kind) {
+        (Some(_), ModelErrorKind::Network) => "start Ollama: `ollama serve`".to_owned(),
+        (Some(wanted), ModelErrorKind::Refused) => format!("run `ollama pull {}`", wanted.name),
+        _ => voice::fix(error, SECTION),
+    }
+}
+
 fn found(model: &str, wanted: Option<&str>, there: i64, missing: i64) -> Finding {
     let count = |count: i64| several(usize::try_from(count).unwrap_or(0), "text");
     match wanted {
@@ -49,5 +66,26 @@ fn found(model: &str, wanted: Option<&str>, there: i64, missing: i64) -> Finding
             Finding::ok(format!("{model} answers; {} still without a vector", count(missing)))
         }
         _ => Finding::ok(format!("{model} answers; {} with a vector", count(there))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Embeddings;
+
+    #[test]
+    fn what_to_do_about_ollama_is_a_command() {
+        let mut config = Config::in_dir("data");
+        config.memory.embeddings = Some(Embeddings {
+            base_url: "http://127.0.0.1:11434/v1/".to_owned(),
+            name: "nomic-embed-text".to_owned(),
+            api_key: None,
+        });
+        let fix = |kind, config: &Config| fix(&ModelError::new(kind, "x"), config);
+        assert_eq!(fix(ModelErrorKind::Refused, &config), "run `ollama pull nomic-embed-text`");
+        assert_eq!(fix(ModelErrorKind::Network, &config), "start Ollama: `ollama serve`");
+        config.memory.embeddings.as_mut().unwrap().base_url = "http://127.0.0.1:9000/v1/".to_owned();
+        assert!(fix(ModelErrorKind::Network, &config).contains("[memory.embeddings] base_url"));
     }
 }

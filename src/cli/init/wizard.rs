@@ -36,6 +36,7 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
     let provider = draft.at(&["model", "provider"]);
     if !provider.is_empty() && provider != BUILTIN {
         memory(draft, terminal)?;
+        meaning(draft, terminal)?;
     }
     let Err(error) = draft.read() else { return Ok(()) };
     terminal.say(&format!("\nThe file has errors:\n{error}"))?;
@@ -138,6 +139,23 @@ fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let wanted = terminal.yes("Remember such facts?", is_on)?;
     if wanted != is_on {
         draft.set(&["memory"], "extract", wanted);
+    }
+    Ok(())
+}
+
+/// Asks whether memories are compared by meaning, unless the file says how.
+fn meaning(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    const TABLE: [&str; 2] = ["memory", "embeddings"];
+    if draft.has(&TABLE) {
+        return Ok(());
+    }
+    terminal.say(
+        "\nMemories are found by their words. Ollama on this machine can compare them by meaning, too, with a small model:\n\
+         `ollama pull nomic-embed-text`.",
+    )?;
+    if terminal.yes("Compare them by meaning?", false)? {
+        draft.set(&TABLE, "provider", "ollama");
+        draft.set(&TABLE, "name", "nomic-embed-text");
     }
     Ok(())
 }

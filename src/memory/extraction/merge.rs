@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use chrono_tz::Tz;
+
 use super::Extracted;
 use super::check::Checked;
 use crate::clock::utc;
@@ -12,8 +14,8 @@ use crate::store::{Batch, Store, StoreError};
 
 /// From which part of common words on two texts say the same.
 const SAME: f64 = 0.8;
-/// The longest text with its history, in bytes.
-const LONGEST: usize = 1000;
+/// The longest history of a text, in bytes.
+const LONGEST: usize = 700;
 
 /// Adds the writes for these facts.
 pub(super) async fn merge(
@@ -37,12 +39,7 @@ pub(super) async fn merge(
             .find(|origin| origin.topic == topic)
             .and_then(|origin| known.iter().find(|memory| memory.id == origin.memory_id).cloned());
         let text = match &former {
-            Some(former) => {
-                let since = utc(message.at).with_timezone(&message.zone).format("%-d %B %Y");
-                let mut text = format!("{} (since {since}; before: {}", fact.fact, former.text);
-                text.truncate(text.floor_char_boundary(LONGEST));
-                text + ")"
-            }
+            Some(former) => with_history(&fact.fact, &former.text, message.at, message.zone),
             None => fact.fact.clone(),
         };
         let id = store.new_id();
@@ -78,6 +75,13 @@ pub(super) async fn merge(
         extracted.kept += 1;
     }
     Ok(())
+}
+
+/// What is true since then, with what was believed before: "Ada moved to Paris (since 3 May 2026; before: Ada moved to Lyon)".
+pub fn with_history(text: &str, before: &str, at: i64, zone: Tz) -> String {
+    let since = utc(at).with_timezone(&zone).format("%-d %B %Y");
+    let before = &before[..before.floor_char_boundary(LONGEST)];
+    format!("{text} (since {since}; before: {before})")
 }
 
 /// A memory's text without its history.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use check::{Fact, Message as Written, checked};
 pub use consolidate::consolidate;
+pub use merge::with_history;
 
 use crate::clock::utc;
 use crate::journal::BudgetLedger;

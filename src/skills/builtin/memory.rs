@@ -1,18 +1,23 @@
 //! What the assistant remembers about and for a person.
 
+mod forgetting;
+
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
+use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
+
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
-use crate::memory::{self, Asker, Forgetting, Found, SearchIn};
+use crate::memory::extraction::with_history;
+use crate::memory::{self, Asker, Found, SearchIn};
 use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
 use crate::store::origins::{self, OriginRow};
 use crate::store::search::SaidRow;
-use crate::store::{Batch, taints};
 use crate::trust::{Act, Target};
 
 /// Why something isn't kept.
@@ -22,8 +27,6 @@ const SECRET: &str = "this looks like a password, a key or a card number, and th
 const LONGEST: usize = 4_000;
 /// So many messages are hidden with what they say without a question.
 const FEW: usize = 5;
-/// How many memories are shown that somebody may have meant.
-const NEAREST: usize = 10;
 /// How much of what was said is shown, in bytes.
 const SHOWN: usize = 400;
 
@@ -57,7 +60,11 @@ impl BuiltinSkill for MemorySkill {
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(match self {
             Self::Search | Self::List => Vec::new(),
-            Self::Save => vec![Target::New(call.text("text").unwrap_or_default().to_owned())],
+            Self::Save => {
+                let text = Target::New(call.text("text").unwrap_or_default().to_owned());
+                let former = former(call).await?.map(|former| Target::Known(former.text));
+                std::iter::once(text).chain(former).collect()
+            }
             Self::Forget => {
                 let memories = to_forget(call).await?;
                 let messages = mentioned(call, &memories).await?;
@@ -81,7 +88,7 @@ impl BuiltinSkill for MemorySkill {
         let (kind, limit) =
             (call.text("kind").unwrap_or_default(), i64::try_from(call.limit()).unwrap_or(20));
         match self {
-            Self::Save => save(call, writes),
+            Self::Save => save(call, writes).await,
             Self::Search => search(call).await,
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
@@ -213,7 +220,20 @@ fn found_item(found: &Found, zone: Tz) -> Value {
     item
 }
 
-fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+/// The memory whose place a new one takes.
+async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
+    let Some(id) = call.text("replaces_id") else { return Ok(None) };
+    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let all = memories::list(call.store(), person, here, "", 100_000).await?;
+    let Some(former) = all.into_iter().find(|memory| *memory.id == *id) else {
+        let message =
+            format!("no memory here has the id {id}; memory.search shows ids, or leave `replaces_id` out");
+        return Err(SkillError::not_found(message).into());
+    };
+    Ok(Some(former))
+}
+
+async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let Some(said) = call.text("text") else {
         return Err(SkillError::params("/text: say what to remember").into());
     };
@@ -232,7 +252,7 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let here = &call.scope.conversation;
     // What is said among others is for that place, unless the person says otherwise.
     let usual = if here.shared == 0 { "private" } else { "room" };
-    let memory = MemoryRow {
+    let new = MemoryRow {
         id: call.short_id(),
         kind: call.text("kind").unwrap_or("fact").to_owned(),
         scope: call.text("scope").unwrap_or(usual).to_owned(),
@@ -240,53 +260,33 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
         tags,
         created_at: call.store().now(),
     };
+    let former = former(call).await?;
+    let memory = match &former {
+        Some(former) => in_place_of(call, former, new),
+        None => new,
+    };
+    if let Some(former) = &former {
+        origins::pass_on(writes, &former.id, &memory.id);
+        memories::delete(writes, &call.scope.person.id, &former.id);
+    }
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);
-    let saved = [Step::Memory { before: None, after: Some(memory.clone()) }];
+    let gone = former.map(|former| Step::Memory { before: Some(former), after: None });
+    let saved: Vec<Step> =
+        gone.into_iter().chain([Step::Memory { before: None, after: Some(memory.clone()) }]).collect();
     let item = item(&memory, call.zone());
-    Ok(Output::new(format!("I'll remember: {said}"), item).undone_by(undo::left(&saved)))
+    Ok(Output::new(format!("I'll remember: {}", memory.text), item).undone_by(undo::left(&saved)))
 }
 
-async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let memories = to_forget(call).await?;
-    let query = query(call);
-    let mentioned = memory::forget(call.store(), forgetting(call), &memories, query, writes).await?;
-    if memories.is_empty() && mentioned == 0 {
-        return Err(SkillError::not_found(nothing_to_forget(call).await?).into());
+/// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same
+/// unless the person says otherwise.
+fn in_place_of(call: &CallContext<'_>, former: &MemoryRow, new: MemoryRow) -> MemoryRow {
+    MemoryRow {
+        kind: call.text("kind").unwrap_or(&former.kind).to_owned(),
+        scope: call.text("scope").unwrap_or(&former.scope).to_owned(),
+        tags: if new.tags == "[]" { former.tags.clone() } else { new.tags },
+        text: with_history(&new.text, &former.text, new.created_at, call.zone()),
+        ..new
     }
-    memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
-    if memories.is_empty() {
-        let what = query.unwrap_or_default();
-        let noun = if mentioned == 1 { "message" } else { "messages" };
-        let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
-        return Ok(Output::new(summary, json!({"items": [], "count": 0, "messages": mentioned})));
-    }
-    let forgotten: Vec<Step> =
-        memories.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();
-    let mut output = output(call.zone(), &memories, "Forgotten", "").undone_by(undo::left(&forgotten));
-    if let Some(messages) = messages_that_say_it(mentioned) {
-        output.summary.push_str(&format!("\nHidden for good: {messages}"));
-    }
-    Ok(output)
-}
-
-/// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
-async fn nothing_to_forget(call: &CallContext<'_>) -> Result<String, Failure> {
-    let what = call.text("query").or(call.text("id")).unwrap_or("that");
-    let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
-    let (store, person) = (call.store(), &call.scope.person.id);
-    let found = memory::search(store, asker(call), what, SearchIn::Memories, "", NEAREST).await?;
-    let mut near: Vec<MemoryRow> = found.into_iter().filter_map(Found::memory).collect();
-    let newest = memories::list(store, person, &call.scope.conversation, "", 100).await?;
-    near.extend(newest.into_iter().filter(|row| !near.contains(row)).collect::<Vec<_>>());
-    // Text from outside is shown by a skill that marks it.
-    let outside = taints::of_domain(store, "memory").await?;
-    near.retain(|row| !outside.contains_key(row.id.as_str()));
-    near.truncate(NEAREST);
-    if near.is_empty() {
-        return Ok(message);
-    }
-    let lines: Vec<String> = near.iter().map(|row| format!("- {} [{}]", clip(&row.text), row.id)).collect();
-    Ok(format!("{message}. If one of these is meant, forget it by its id:\n{}", lines.join("\n")))
 }
 
 fn asker<'a>(call: &'a CallContext<'_>) -> Asker<'a> {
@@ -297,40 +297,4 @@ fn asker<'a>(call: &'a CallContext<'_>) -> Asker<'a> {
         vectors: call.services.vectors.as_deref(),
         fade: call.services.fade,
     }
-}
-
-fn forgetting<'a>(call: &'a CallContext<'_>) -> Forgetting<'a> {
-    Forgetting { person: &call.scope.person.id, here: Some(&call.scope.conversation), zone: call.zone() }
-}
-
-fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
-    call.text("query").filter(|_| call.text("id").is_none())
-}
-
-/// How many messages would be hidden with these memories.
-async fn mentioned(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<usize, Failure> {
-    Ok(memory::mentions(call.store(), forgetting(call), memories, query(call)).await?.len())
-}
-
-fn messages_that_say_it(count: usize) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some("1 message that says it".to_owned()),
-        _ => Some(format!("{count} messages that say it")),
-    }
-}
-
-/// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.
-async fn to_forget(call: &CallContext<'_>) -> Result<Vec<MemoryRow>, Failure> {
-    let (id, query) = (call.text("id"), call.text("query").unwrap_or_default());
-    if id.is_none() && query.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
-    let mut all = memories::list(call.store(), person, here, "", 100_000).await?;
-    all.retain(|memory| match id {
-        Some(id) => *memory.id == *id,
-        None => memory::has_all_words(&format!("{} {}", memory.text, memory.tags), query),
-    });
-    Ok(all)
 }

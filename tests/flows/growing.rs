@@ -1,0 +1,90 @@
+//! Facts are taken beside the turns: no turn waits for them, and ten turns cost one call.
+
+use std::sync::Arc;
+
+use adjutant::memory::extraction;
+use adjutant::model::{ModelErrorKind, SharedModel};
+use adjutant::store::memories::{self, MemoryRow};
+use adjutant::store::{Batch, people};
+use chrono_tz::Tz;
+
+use crate::app::scripted;
+use crate::memory::{extract, fact, ledger};
+use crate::scripted::{Gate, Scripted, Who, fails, text};
+
+#[tokio::test]
+async fn no_turn_waits_for_facts() {
+    let app = scripted(Scripted::new().orchestrator(|_| text("OK."))).await;
+    for n in 0..10 {
+        app.says("ada", &format!("We have {n} cats at home now")).await;
+    }
+    let (gate, due) = (Gate::closed(), extraction::due(app.store()).await.unwrap().unwrap());
+    let behind = gate.clone();
+    let model: SharedModel = Arc::new(Scripted::new().plain(move |_| text("{}").behind(&behind)));
+    let ledger = ledger(&app, &due);
+    let taking = tokio::spawn(async move { extraction::extract(&ledger, &model, &due, Tz::UTC).await });
+    gate.arrived(1).await;
+    for n in 0..3 {
+        assert_eq!(app.says("ada", &format!("message {n}")).await.text, "OK.");
+    }
+    assert!(!taking.is_finished(), "the model that takes facts hangs");
+    gate.open();
+    taking.await.unwrap().unwrap().unwrap();
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn forty_turns_are_four_calls_also_if_the_model_fails() {
+    let app = scripted(Scripted::new().orchestrator(|_| text("OK."))).await;
+    let taker =
+        Arc::new(Scripted::new().plain(|request| match request.messages[1].text.contains("cat 15 ") {
+            true => fails(ModelErrorKind::Network, "down"),
+            false => text("I found no facts."),
+        }));
+    let model: SharedModel = taker.clone();
+    for n in 0..40 {
+        app.says("ada", &format!("We have cat {n} at home now")).await;
+        while let Some(due) = extraction::due(app.store()).await.unwrap() {
+            extraction::extract(&ledger(&app, &due), &model, &due, Tz::UTC).await.unwrap();
+        }
+    }
+    assert_eq!(taker.requests().len(), 4);
+    // No turn asks a model for more than it would without this.
+    assert_eq!((app.requests(Who::Orchestrator).len(), app.all_requests().len()), (40, 40));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_recalled_memory_is_not_taken_again() {
+    let app = scripted(Scripted::new().orchestrator(|request| {
+        let known = request.messages.iter().any(|message| message.text.contains("Bob prefers mornings"));
+        text(if known { "Bob prefers mornings, so he may be." } else { "OK." })
+    }))
+    .await;
+    app.says("ada", "hello").await;
+    extract(&app, r#"{"facts": []}"#).await.unwrap();
+    let ada = people::person(app.store(), "console", "ada", "ada").await.unwrap();
+    let here = people::conversation(app.store(), "console", "main", &ada.id, true).await.unwrap();
+    let memory = MemoryRow {
+        id: "bobs".into(),
+        kind: "fact".into(),
+        scope: "private".into(),
+        text: "Bob prefers mornings".into(),
+        tags: "[]".into(),
+        created_at: app.store().now(),
+    };
+    let mut batch = Batch::new();
+    memories::insert(&mut batch, &ada.id, &here.id, &memory);
+    app.store().write(batch).await.unwrap();
+    let heard = app.says("ada", "is Bob in the office today").await;
+    assert!(heard.text.contains("prefers mornings"), "it was recalled: {}", heard.text);
+    for topic in ["hours of Bob", "preferences of Bob"] {
+        let again = fact("Bob prefers mornings", "Bob prefers mornings in the office", topic);
+        let (extracted, request) = extract(&app, &again).await.unwrap();
+        assert!(!request.contains("prefers"), "{request}");
+        assert_eq!((extracted.kept, extracted.known, extracted.refused), (0, 0, 1));
+        app.says("ada", "is Bob in the office today").await;
+    }
+    assert_eq!(app.store().count("SELECT count(*) FROM memories", &[]).await.unwrap(), 1);
+    app.ends_well().await;
+}
