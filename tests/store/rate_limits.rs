@@ -17,7 +17,7 @@ async fn take(store: &Store, model: &str, most: u32) -> Option<Duration> {
 async fn taken(world: &World, requests: usize, most: u32) -> usize {
     let other = world.another().await;
     let one = async |at: usize| {
-        let store = if at % 2 == 0 { &world.store } else { &other };
+        let store = if at.is_multiple_of(2) { &world.store } else { &other };
         loop {
             match take(store, "m", most).await {
                 // The slots were made, or another one was quicker.
