@@ -7,6 +7,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::Deserialize;
 
 use super::Account;
+use super::server::Service;
 use crate::config::OAuthConfig;
 use crate::skills::handlers::host;
 use crate::skills::handlers::http::{lost, read};
@@ -80,8 +81,9 @@ impl Account {
             .extend_pairs(self.config.ourselves())
             .extend_pairs(resource);
         let host = host(&url).to_owned();
-        // It is the owner's own choice, so it may be in a private network.
-        let client = self.http.for_url(&url, std::slice::from_ref(&host))?;
+        // What is the owner's own choice may be in a private network: this address, or the server that named it.
+        let chosen = self.service.as_ref().map_or_else(|| host.clone(), Service::host);
+        let client = self.http.for_url(&url, &[chosen])?;
         let request = client
             .post(url)
             .timeout(PATIENCE)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
 use super::code::Listener;
@@ -11,7 +12,7 @@ use super::discovery::{Discovery, Found, Registered};
 use super::{Account, CodeLogin, LoginState, Place, Vault};
 use crate::clock::SharedClock;
 use crate::config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
-use crate::skills::handlers::HttpClient;
+use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, SkillError};
 
 /// A login at an MCP server.
@@ -33,6 +34,13 @@ pub(super) struct Service {
     /// The server's own name for itself. It stands in each question for a token (RFC 8707).
     pub(super) resource: String,
     registered: Registered,
+}
+
+impl Service {
+    /// The host of the server's address in the configuration.
+    pub(super) fn host(&self) -> String {
+        Url::parse(&self.url).map(|url| host(&url).to_owned()).unwrap_or_default()
+    }
 }
 
 /// The servers of a configuration whose login isn't configured.
