@@ -40,7 +40,7 @@ fn summary(scope: &Scope, most: usize) -> String {
     }
     let text = match taint.is_clean() {
         true => summary.to_owned(),
-        false => untrusted::block(&scope.turn, &taint.label(), summary),
+        false => untrusted::block_of(&scope.turn, taint, summary),
     };
     format!("Earlier in the conversation: {text}")
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::results;
+use super::{Report, results};
 use crate::domain::{ExecutionId, Taint};
 use crate::journal::untrusted;
 use crate::skills::sources;
@@ -12,6 +12,8 @@ use crate::skills::sources;
 const DATA_IN_BLOCK: &str = "the last line below";
 /// Stands for the data of a list; the last line of the first block has what isn't an item.
 const ITEMS_IN_BLOCKS: &str = "an item in each block below the first";
+/// The source of what begins a list.
+const THE_LIST: &str = "the list";
 
 /// A result from outside.
 pub(super) struct Outside<'a> {
@@ -31,7 +33,7 @@ impl Outside<'_> {
             text.push_str(&format!("\n{data}"));
         }
         results::cut(&mut text, most);
-        format!("{}\n{}", self.ours, self.block(&self.taint.label(), &text))
+        format!("{}\n{}", self.ours, untrusted::block_of(self.execution, self.taint, &text))
     }
 
     /// With a block for each item, as far as they fit into `most` bytes.
@@ -39,7 +41,7 @@ impl Outside<'_> {
         if list.are_data {
             self.ours["data"] = json!(ITEMS_IN_BLOCKS);
         }
-        let mut out = format!("{}\n{}", self.ours, self.block("the list", &list.head));
+        let mut out = format!("{}\n{}", self.ours, self.block(THE_LIST, &list.head));
         for (at, (author, text)) in list.items.iter().enumerate() {
             if out.len() + text.len() > most {
                 let left = list.items.len() - at;
@@ -69,10 +71,23 @@ impl List {
     /// With the items as data.
     pub(super) fn of_data(summary: &str, data: &Value) -> Option<Self> {
         let mut rest = data.clone();
-        rest.as_object_mut()?.remove("items");
+        let fields = rest.as_object_mut()?;
+        fields.remove("items");
+        // A program's own summary repeats what the items say.
+        fields.remove("summary");
         let head = format!("{}\n{rest}", summary.lines().next().unwrap_or_default());
         let items = by_author(data)?.map(|(author, item)| (author, results::compact(item, "").to_string()));
         Some(Self { head, items: items.collect(), are_data: true })
+    }
+
+    /// With the items as data, each below its line of the summary, if that lists all of them.
+    fn of_both(summary: &str, data: &Value) -> Option<Self> {
+        let mut list = Self::of_data(summary, data)?;
+        let lines = results::plain_lines(summary, data).into_iter().flatten();
+        for ((_, text), line) in list.items.iter_mut().zip(lines) {
+            *text = format!("{line}\n{text}");
+        }
+        Some(list)
     }
 
     /// With the items as lines of the summary, if it lists all of them.
@@ -92,6 +107,47 @@ fn by_author(data: &Value) -> Option<impl Iterator<Item = (String, &Value)>> {
     let items = results::items(data);
     let authors: Option<Vec<String>> = items.iter().map(by).collect();
     authors.filter(|all| all.len() > 1).map(|all| all.into_iter().zip(items))
+}
+
+/// A result from outside for the agents that depend on it: all of it, with a block for each author where there are
+/// several, and else in blocks that name all sources. The planner that is built in knows this form: see `model::builtin`.
+pub(super) fn for_dependant(report: &Report, text: &str, data: &Value) -> String {
+    let (name, status) = (&report.agent_id, report.status.as_str());
+    let listed = || List::of_both(text, &report.data).filter(|_| report.is_direct);
+    if let Some(list) = listed() {
+        return format!("Result of {name} ({status}), {ITEMS_IN_BLOCKS}: {}", in_blocks(report, &list));
+    }
+    let block = |text: &str| untrusted::block_of(&report.execution, &report.taint, text);
+    let mut lines = format!("Result of {name} ({status}): {}", block(text));
+    let calls = report.data.as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_call = |one: &Value| one.get("skill").is_some_and(Value::is_string) && one.get("data").is_some();
+    if !calls.is_empty() && calls.iter().all(is_call) {
+        for call in calls {
+            let skill = call["skill"].as_str().unwrap_or_default();
+            let whole = results::compact(&call["data"], text);
+            lines.push_str(&data_lines(report, &format!("{name} ({skill})"), &call["data"], &whole));
+        }
+    } else if !report.data.is_null() {
+        lines.push_str(&data_lines(report, name, &report.data, data));
+    }
+    lines
+}
+
+fn data_lines(report: &Report, name: &str, data: &Value, whole: &Value) -> String {
+    match List::of_data("", data) {
+        Some(list) => format!("\nData of {name}, {ITEMS_IN_BLOCKS}: {}", in_blocks(report, &list)),
+        None => {
+            let block = untrusted::block_of(&report.execution, &report.taint, &whole.to_string());
+            format!("\nData of {name}: {block}")
+        }
+    }
+}
+
+fn in_blocks(report: &Report, list: &List) -> String {
+    let head = std::iter::once((THE_LIST, list.head.trim()));
+    let items = list.items.iter().map(|(author, text)| (author.as_str(), text.as_str()));
+    let blocks = head.chain(items).map(|(source, text)| untrusted::block(&report.execution, source, text));
+    blocks.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::outside::{List, Outside};
+use super::outside::{self, List, Outside};
 use super::{Answer, results};
 use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::untrusted;
@@ -123,10 +123,9 @@ impl Report {
         if let Some(error) = &self.error {
             text.push_str(&format!(" (failed: {})", error.message));
         }
-        let mut data = results::compact(&self.data, &self.result).to_string();
+        let data = results::compact(&self.data, &self.result);
         if self.untrusted {
-            text = untrusted::block(&self.execution, &self.taint.label(), &text);
-            data = untrusted::block(&self.execution, &self.taint.label(), &data);
+            return outside::for_dependant(self, &text, &data);
         }
         let mut lines = format!("Result of {} ({}): {text}", self.agent_id, self.status.as_str());
         if !self.data.is_null() {
@@ -165,7 +164,7 @@ impl Report {
         if self.untrusted {
             let mut said = said.to_string();
             results::cut(&mut said, SHOWN);
-            return format!("{value}\n{}", untrusted::block(&self.execution, &self.taint.label(), &said));
+            return format!("{value}\n{}", untrusted::block_of(&self.execution, &self.taint, &said));
         }
         if let (Some(value), Value::Object(said)) = (value.as_object_mut(), said) {
             value.extend(said);

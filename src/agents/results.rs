@@ -50,14 +50,27 @@ pub(super) fn item_lines(summary: &str, data: &Value) -> Option<Vec<String>> {
     Some(lines.into_iter().filter(|(_, is_item)| *is_item).map(|(line, _)| line).collect())
 }
 
+/// The lines of a list as they are, one for each item; none if the summary doesn't list all of them.
+pub(super) fn plain_lines<'s>(summary: &'s str, data: &Value) -> Option<Vec<&'s str>> {
+    let lines = lines_of(summary, items(data))?;
+    Some(lines.into_iter().filter_map(|(line, item)| item.map(|_| line)).collect())
+}
+
 /// The summary's lines with identifiers, and which of them are items; none if it doesn't list all items.
 fn annotated_lines(summary: &str, items: &[Value]) -> Option<Vec<(String, bool)>> {
+    let annotate = |(line, item): (&str, Option<&Value>)| match item {
+        Some(item) => (annotated(line, summary, item), true),
+        None => (line.to_owned(), false),
+    };
+    Some(lines_of(summary, items)?.into_iter().map(annotate).collect())
+}
+
+/// The summary's lines, each with the item that it is about; none if it doesn't list all items.
+fn lines_of<'s, 'i>(summary: &'s str, items: &'i [Value]) -> Option<Vec<(&'s str, Option<&'i Value>)>> {
     let mut left = items.iter().peekable();
     let mut lines = Vec::new();
     for line in summary.lines() {
-        let item = left.next_if(|item| line.starts_with("- ") && begins(item, line));
-        let annotated = item.map_or_else(|| line.to_owned(), |item| annotated(line, summary, item));
-        lines.push((annotated, item.is_some()));
+        lines.push((line, left.next_if(|item| line.starts_with("- ") && begins(item, line))));
     }
     left.next().is_none().then_some(lines)
 }

@@ -142,7 +142,7 @@ fn add(messages: &mut Opening, scope: &Scope, Said { seq, texts, taints, more }:
 
 /// A text in a block that names its sources.
 fn marked(scope: &Scope, taint: &Taint, text: &str) -> String {
-    untrusted::block(&scope.turn, &taint.label(), text)
+    untrusted::block_of(&scope.turn, taint, text)
 }
 
 /// The open tasks, and whether these are all.

@@ -15,6 +15,7 @@ mod counts;
 mod days;
 mod delegation;
 mod delegation_limits;
+mod dependants;
 mod executor;
 mod files;
 mod forgetting;

@@ -41,7 +41,7 @@ fn shown(scope: &Scope, files: &[FileRow], sees: bool) -> Option<Shown> {
     let mut shown = Shown { message: Message::new(Role::User, intro(files)), taint: Taint::default() };
     for file in files {
         let taint = Taint::by(&file.source);
-        let block = untrusted::block(&scope.turn, &taint.label(), &content(file, share, sees));
+        let block = untrusted::block_of(&scope.turn, &taint, &content(file, share, sees));
         shown.message.text.push_str(&format!("\n{block}"));
         if sees && file.is_picture() {
             let (file, media_type) = (file.id.clone(), file.media_type.clone());

@@ -119,6 +119,40 @@ fn block(text: &str) -> Option<(&str, &str)> {
     rest.split_once(&format!("{ENDS}{}]", mark_of(head)))
 }
 
+/// A brief in which each list that has a block for each author (`agents::outside`) is a line of its result, the lines of
+/// its items, and a line of its data.
+pub(super) fn joined(text: &str) -> String {
+    let mark = format!(", {ITEMS_IN_BLOCKS}: ");
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, list)) = rest.split_once(&mark) {
+        out.push_str(before);
+        let (mut blocks, mut after) = (Vec::new(), list);
+        while let Some((content, next)) = block(after.strip_prefix('\n').unwrap_or(after)) {
+            blocks.push(content);
+            after = next;
+        }
+        rest = after;
+        let Some((head, items)) = blocks.split_first() else {
+            out.push_str(&mark);
+            continue;
+        };
+        let last_line = |text: &&str| text.lines().last().and_then(|line| serde_json::from_str(line).ok());
+        let mut data: Value = last_line(head).unwrap_or(Value::Null);
+        if data.is_object() {
+            data["items"] = items.iter().filter_map(last_line).collect();
+        }
+        let of = before.lines().last().unwrap_or_default();
+        if let Some(name) = of.strip_prefix("Result of ").and_then(|of| of.split(" (").next()) {
+            let said = std::iter::once(head).chain(items).filter_map(|text| text.split_once('\n'));
+            let said: Vec<&str> = said.map(|(line, _)| line).collect();
+            out.push_str(&format!(": {}\nData of {name}: {data}", said.join("\n")));
+        } else {
+            out.push_str(&format!(": {data}"));
+        }
+    }
+    out + rest
+}
+
 /// A text for people: without the identifiers that stand at the ends of its lines.
 fn without_ids(text: &str) -> String {
     let bare = |line: &str| match line.rsplit_once("[id ") {

@@ -60,7 +60,7 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
     let Some(said) = request.messages.iter().find(|message| message.role == Role::User) else {
         return Reply::Say("This request contains no mission.".into());
     };
-    let text = input::opened(&said.text, &PARTS);
+    let text = input::opened(&input::joined(&said.text), &PARTS);
     let brief = brief(&text);
     let granted = granted(request);
     let usable = |entry: &Intent, pronoun: Option<&str>| {
@@ -196,8 +196,14 @@ fn brief(text: &str) -> Brief<'_> {
         if let Some((_, said)) = line.strip_prefix("Result of ").and_then(|rest| rest.split_once("): ")) {
             in_result = true;
             results.push(said.to_owned());
-        } else if let Some((_, data)) = line.strip_prefix("Data of ").and_then(|rest| rest.split_once(": ")) {
+        } else if let Some((name, data)) =
+            line.strip_prefix("Data of ").and_then(|rest| rest.split_once(": "))
+        {
             in_result = false;
+            // One call of several isn't what the agent was asked for.
+            if name.ends_with(')') {
+                continue;
+            }
             let data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
             results = vec![items::described(&results.join("\n"), &data)];
             things.push((data.get("items").is_some(), items::of(&data)));

@@ -1,21 +1,20 @@
 //! Templates for models, with untrusted text in blocks.
 
 use super::template::{Template, TemplateError, Values, render};
-use crate::journal::untrusted;
 use crate::template::{Segment, segments};
 
 impl Template {
-    /// As [`Template::render`], for a model: untrusted text is in a block with the mark that `outside` returns. A
-    /// template with statements is filled with `marked`, where each such text already is in a block. Expressions with a name that
-    /// `is_blank` become nothing.
+    /// As [`Template::render`], for a model: what an expression with an outside name gives is put into the `block` of that
+    /// name. A template with statements is filled with `marked`, where each such text already is in a block. Expressions with a
+    /// name that `is_blank` become nothing.
     pub fn for_model(
         &self,
         values: &Values,
         marked: &dyn Fn() -> Values,
-        outside: &dyn Fn(&str) -> Option<String>,
+        (is_outside, block): (&dyn Fn(&str) -> bool, &dyn Fn(&str, &str) -> Option<String>),
         is_blank: &dyn Fn(&str) -> bool,
     ) -> Result<String, TemplateError> {
-        if !self.names().iter().any(|name| outside(name).is_some() || is_blank(name)) {
+        if !self.names().iter().any(|name| is_outside(name) || is_blank(name)) {
             return self.render(values);
         }
         let segments = segments(self.source());
@@ -31,10 +30,8 @@ impl Template {
                         continue;
                     }
                     let rendered = render(source, values)?;
-                    match names.iter().find_map(|name| outside(name)) {
-                        Some(mark) => text.push_str(&untrusted::block(&mark, "outside", &rendered)),
-                        None => text.push_str(&rendered),
-                    }
+                    let in_block = names.iter().find_map(|name| block(name, &rendered));
+                    text.push_str(in_block.as_ref().unwrap_or(&rendered));
                 }
                 // Comments are dropped.
                 Segment::Text(source) | Segment::Statement(source) => text.push_str(&render(source, values)?),

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use super::state::StepOutcome;
-use crate::journal::untrusted;
 use crate::workflows::definition::{InputMapping, Step};
 use crate::workflows::language::template::{Template, TemplateError, Values, map_templates};
 
@@ -53,9 +52,7 @@ impl<'v> TemplateScope<'v> {
             let mut values = self.run.state.marked_values();
             for (name, value) in &self.own {
                 let value = match &self.own_outside {
-                    Some(mark) => {
-                        super::state::in_blocks(value, &|text| untrusted::block(mark, "outside", text))
-                    }
+                    Some(mark) => super::state::in_blocks(value, &|text| self.run.state.block(mark, text)),
                     None => value.clone(),
                 };
                 values = values.with(name, &value);
@@ -66,7 +63,9 @@ impl<'v> TemplateScope<'v> {
             let rest = self.blank.as_deref().and_then(|blank| name.strip_prefix(blank));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        template.for_model(&self.values, &marked, &|name| self.outside(name), &is_blank)
+        let block = |name: &str, text: &str| Some(self.run.state.block(&self.outside(name)?, text));
+        let is_outside = |name: &str| self.outside(name).is_some();
+        template.for_model(&self.values, &marked, (&is_outside, &block), &is_blank)
     }
 
     /// A table of templates, filled in; a lone `{{...}}` keeps its type.
@@ -97,18 +96,22 @@ impl Run<'_> {
             if end.how == StepOutcome::Skipped || (end.output.is_null() && end.outputs.is_none()) {
                 continue;
             }
-            texts.push(format!("Output of {}:\n{}", step.id, shown(&end.output, end.outside.as_deref())));
+            texts.push(format!(
+                "Output of {}:\n{}",
+                step.id,
+                self.shown(&end.output, end.outside.as_deref())
+            ));
         }
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
-}
 
-/// An output for a model; an untrusted one is in a block with this mark.
-pub(super) fn shown(output: &Value, outside: Option<&str>) -> String {
-    let text = plain(output);
-    match outside {
-        Some(mark) => untrusted::block(mark, "outside", &text),
-        None => text,
+    /// An output for a model; an untrusted one is in a block with this mark.
+    pub(super) fn shown(&self, output: &Value, outside: Option<&str>) -> String {
+        let text = plain(output);
+        match outside {
+            Some(mark) => self.state.block(mark, &text),
+            None => text,
+        }
     }
 }
 

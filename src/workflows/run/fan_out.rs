@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::attempts::{Assignment, Outcome, Worker};
-use super::context::{TemplateScope, shown};
+use super::context::TemplateScope;
 use super::state::{StepOutcome, StepResult};
 use super::steps::StepScope;
 use super::{Run, StepError, Stop};
@@ -109,7 +109,7 @@ impl Run<'_> {
         reduce: &str,
         list: StepResult,
     ) -> Result<StepResult, StepError> {
-        let text = shown(&list.output, list.outside.as_deref());
+        let text = self.shown(&list.output, list.outside.as_deref());
         let key = format!("{}/{reduce}", scope.step.id);
         let assignment = scope.assignment(key, Worker::Agent(self.agent(reduce)?), Some(text));
         let mut result = StepResult::from(self.work(&assignment).await?);

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Run;
 use super::attempts::{Assignment, AttemptError};
-use super::context::shown;
 use crate::agents::{AgentTask, Job, Report};
 use crate::skills::schema_misfit;
 use crate::workflows::Rule;
@@ -53,7 +52,7 @@ impl Run<'_> {
         let key = format!("{key}/judge");
         let task = AgentTask {
             mission,
-            context: Some(shown(output, Some(&self.row.id))),
+            context: Some(self.shown(output, Some(&self.row.id))),
             role: Some("judges an output".to_owned()),
             ..AgentTask::default()
         };

@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::context::shown;
 use super::plan::{Decision, Wanted};
 use super::state::{StepOutcome, StepState};
 use super::{NotStarted, Run, Stop, Walk};
@@ -136,7 +135,7 @@ impl Run<'_> {
             match state {
                 StepState::Ended(end) if end.how == StepOutcome::Completed => {
                     let result: String = super::context::plain(&end.output).chars().take(SHOWN).collect();
-                    let result = shown(&Value::from(result), end.outside.as_deref());
+                    let result = self.shown(&Value::from(result), end.outside.as_deref());
                     let _ = write!(done, "\n{line}\n  Result: {result}");
                     kept.done.push(step.clone());
                 }
@@ -144,7 +143,7 @@ impl Run<'_> {
                     let reason = end.error.clone().unwrap_or_default();
                     let rows = self.state.rows_of(&step.id);
                     let outside = rows.iter().find(|row| !row.taint.is_clean()).map(|row| row.id.as_str());
-                    let why = shown(&Value::from(reason.clone()), outside);
+                    let why = self.shown(&Value::from(reason.clone()), outside);
                     let effects = self.done_already(&rows).await?;
                     let _ = write!(broken, "\n{line}\n  Why it failed: {why}{effects}");
                     failed.push(FailedStep { id: step.id.clone(), reason });

@@ -8,7 +8,7 @@ use adjutant_chat::AgentProgress;
 use serde_json::Value;
 
 use super::attempts::AttemptError;
-use super::context::{plain, shown};
+use super::context::plain;
 use super::state::{Redo, StepOutcome};
 use super::{Run, Stop, Walk, keys};
 use crate::agents::{AgentTask, Job, Report};
@@ -79,8 +79,8 @@ impl Run<'_> {
             let verdict = verdicts.get(&step.id).filter(|verdict| !verdict.fulfilled)?;
             let end = self.state.end_of(&step.id)?;
             let outside = report.untrusted.then(|| report.execution.to_string());
-            let reason = shown(&Value::from(verdict.reason.clone()), outside.as_deref());
-            Some((step.id.as_str(), Redo { reason, result: shown(&end.output, end.outside.as_deref()) }))
+            let reason = self.shown(&Value::from(verdict.reason.clone()), outside.as_deref());
+            Some((step.id.as_str(), Redo { reason, result: self.shown(&end.output, end.outside.as_deref()) }))
         });
         Ok(short.collect())
     }
@@ -104,7 +104,7 @@ impl Run<'_> {
         for (step, criteria) in judged {
             let Some(end) = self.state.end_of(&step.id) else { continue };
             let result: String = plain(&end.output).chars().take(SHOWN).collect();
-            let result = shown(&Value::from(result), end.outside.as_deref());
+            let result = self.shown(&Value::from(result), end.outside.as_deref());
             let StepKind::Agent(agent) = &step.kind else { continue };
             let task = self.workflow.agent(agent).map(|agent| agent.prompt.source()).unwrap_or_default();
             let _ = write!(

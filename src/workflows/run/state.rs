@@ -1,5 +1,6 @@
 //! The state of a run's steps, and their results.
 
+mod outside;
 mod reviews;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -9,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::keys;
+use crate::journal::untrusted;
 use crate::store::executions::ExecutionRow;
 use crate::workflows::language::definition::Workflow;
 use crate::workflows::language::template::Values;
 use crate::workflows::view::report::StepStatus;
+pub(super) use outside::in_blocks;
 pub(super) use reviews::Redo;
 use reviews::Reviews;
 
@@ -113,9 +116,6 @@ impl StepState {
 pub(super) struct State {
     inner: Mutex<Inner>,
 }
-
-/// Puts a text into a block with a mark.
-type Block = fn(&str, &str) -> String;
 
 struct Inner {
     steps: Vec<StepState>,
@@ -249,36 +249,14 @@ impl State {
         if let Some(values) = &inner.values {
             return values.clone();
         }
-        let values = Values::new(&inner.all(None));
+        let values = Values::new(&inner.all(false));
         inner.values = Some(values.clone());
         values
     }
 
-    /// The same with each untrusted text in a block of its own.
-    pub(super) fn marked_values(&self) -> Values {
-        Values::new(
-            &self.lock().all(Some(|mark, text| crate::journal::untrusted::block(mark, "outside", text))),
-        )
-    }
-
     /// The steps' outputs, as templates see them.
     pub(super) fn steps(&self) -> Value {
-        self.lock().all(None)["steps"].take()
-    }
-
-    /// The execution that the untrusted value of a template's name comes from.
-    pub(super) fn outside(&self, name: &str) -> Option<String> {
-        let inner = self.lock();
-        let mut parts = name.split('.');
-        let root = parts.next()?;
-        let step = parts.next();
-        let is_meant = |at: &usize| match (root, step) {
-            ("steps", None) => true,
-            ("steps", Some(step)) => inner.ids[*at] == step,
-            (alias, _) => inner.aliases[*at].as_deref() == Some(alias),
-        };
-        let mut meant = (0..inner.steps.len()).filter(is_meant);
-        meant.find_map(|at| inner.end_of(at)?.outside.clone())
+        self.lock().all(false)["steps"].take()
     }
 
     /// The result of a step.
@@ -353,15 +331,16 @@ impl Inner {
         })
     }
 
-    /// All values by name; with `block`, each untrusted text inside one.
-    fn all(&self, block: Option<Block>) -> Value {
+    /// All values by name; with `is_marked`, each untrusted text inside a block.
+    fn all(&self, is_marked: bool) -> Value {
         let mut all = self.given.clone();
         let mut steps = Map::new();
         for (at, id) in self.ids.iter().enumerate() {
             let Some(end) = self.end_of(at) else { continue };
-            let shown = |value: &Value| match (&end.outside, block) {
-                (Some(mark), Some(block)) => in_blocks(value, &|text| block(mark, text)),
-                _ => value.clone(),
+            let mark = end.outside.as_ref().filter(|_| is_marked).map(|mark| (mark, self.sources(mark)));
+            let shown = |value: &Value| match &mark {
+                Some((mark, sources)) => in_blocks(value, &|text| untrusted::block_of(mark, sources, text)),
+                None => value.clone(),
             };
             let output = shown(&end.output);
             if let Some(alias) = &self.aliases[at]
@@ -378,16 +357,5 @@ impl Inner {
         }
         all.insert("steps".to_owned(), Value::Object(steps));
         Value::Object(all)
-    }
-}
-
-pub(super) fn in_blocks(value: &Value, block: &dyn Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(text) => Value::String(block(text)),
-        Value::Array(list) => list.iter().map(|value| in_blocks(value, block)).collect(),
-        Value::Object(table) => {
-            Value::Object(table.iter().map(|(key, value)| (key.clone(), in_blocks(value, block))).collect())
-        }
-        other => other.clone(),
     }
 }

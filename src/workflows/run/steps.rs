@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::attempts::{Assignment, Failure, Outcome, Worker};
-use super::context::{TemplateScope, shown};
+use super::context::TemplateScope;
 use super::state::{StepOutcome, StepResult};
 use super::{Run, RunRequest, SHORT_WAIT, StepError, Stop, keys};
 use crate::agents::{AgentEnd, AgentTask, Report};
@@ -134,7 +134,7 @@ impl Run<'_> {
             let templates = self.loop_templates(scope.step, review.as_ref());
             let assignment = scope.assignment(key.clone(), Worker::Agent(agent), context.clone());
             let version = self.work(&Assignment { templates: &templates, ..assignment }).await?;
-            let text = shown(&version.output, version.outside.as_deref());
+            let text = self.shown(&version.output, version.outside.as_deref());
             result.add(&version);
             if version.failure.is_some() {
                 return Ok(StepResult {
@@ -162,7 +162,7 @@ impl Run<'_> {
             }
             let feedback = match &step.feedback {
                 Some(template) => self.loop_templates(scope.step, Some(&verdict)).for_model(template)?,
-                None => shown(&verdict.output, verdict.outside.as_deref()),
+                None => self.shown(&verdict.output, verdict.outside.as_deref()),
             };
             let feedback = format!("What has to be better:\n{feedback}");
             let parts = [input.clone(), Some(format!("Your last version:\n{text}")), Some(feedback)];
