@@ -161,3 +161,6 @@ pub const NO_VERDICT: &str = "the reviewer gave no verdict";
 pub fn not_reviewed(why: &str) -> String {
     format!("the result was not reviewed: {why}")
 }
+/// The planning of a changed rest in the progress display.
+pub const PLANNING_REST: &str = "plans the rest anew";
+

@@ -1,6 +1,8 @@
 //! A step of a plan fails: the planner plans the rest anew, the person sees the difference and is asked, what is done
 //! isn't done again, and the report tells what changed.
 
+use std::time::Duration;
+
 use adjutant::config::Policy;
 use adjutant::domain::RunStatus;
 use adjutant::model::Request;
@@ -9,7 +11,7 @@ use serde_json::json;
 use crate::app::{TestApp, direct, plan, scripted, scripted_with, skill, user_text};
 use crate::plans::{is_role, plan_of, report, script, step, tasks, verdict, without_time};
 use crate::roles::mission;
-use crate::scripted::{Reply, Scripted, Who, has_results, text};
+use crate::scripted::{Gate, Reply, Scripted, Who, has_results, text};
 
 const GOAL: &str = "/plan find the figures, then book the room";
 
@@ -130,6 +132,58 @@ async fn a_changed_rest_is_shown_as_a_difference_asked_about_and_run() {
     // What was done isn't done again, and what failed isn't tried again.
     assert_eq!((of_mission(&app, "Mission: do figures"), of_mission(&app, "Mission: do room")), (1, 2));
     assert_eq!(planned(&app), 2);
+    app.ends_well().await;
+}
+
+/// The lines below the plan when this one was shown.
+async fn shown_with(app: &TestApp, line: &str) -> Vec<String> {
+    let lines = |progress: &adjutant_chat::Progress| {
+        let lines = progress.agents.iter().skip(1).map(|line| {
+            let name = line.agent_id.rsplit('/').next().unwrap_or_default();
+            format!("{name} {}: {}", line.status, line.mission)
+        });
+        lines.collect::<Vec<String>>()
+    };
+    let look = async {
+        loop {
+            let shown = app.progress();
+            if let Some(found) = shown.iter().map(lines).find(|all| all.iter().any(|one| one.contains(line)))
+            {
+                return found;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), look).await.expect("it was never shown")
+}
+
+#[tokio::test]
+async fn while_the_rest_is_planned_the_progress_says_so() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let planner = move |request: &Request| match is_rest(request) {
+        true => other_rest().behind(&held),
+        false => first_plan(),
+    };
+    let app = scripted(script(planner, works, accept)).await;
+    app.says("ada", GOAL).await;
+    app.rests().await;
+    let event = app.tells("ada", "run").await;
+    gate.arrived(1).await;
+    let shown = shown_with(&app, "plans the rest anew").await;
+    gate.open();
+    insta::assert_snapshot!(shown.join("\n"), @"
+    figures completed: researcher (level 1), 0 of 15 calls · researcher
+    room failed: executor (level 1), 1 of 30 calls · executor
+    invite pending: executor
+    plan-2 running: plans the rest anew
+    ");
+    let asked = app.answer(&event).await;
+    assert!(asked.text.starts_with("**The plan needs a change"), "{}", asked.text);
+    app.rests().await;
+    app.says("ada", "cancel").await;
+    let last = app.progress().pop().unwrap();
+    assert!(last.agents.iter().all(|line| !line.mission.contains("plans the rest anew")), "{last:?}");
     app.ends_well().await;
 }
 

@@ -5,13 +5,14 @@
 
 use std::fmt::Write;
 
+use adjutant_chat::AgentProgress;
 use serde_json::Value;
 
 use super::plan::{Decision, Wanted};
 use super::state::{StepOutcome, StepState};
-use super::{NotStarted, Run, Stop, Walk};
+use super::{NotStarted, Run, Stop, Walk, keys};
 use crate::agents::AgentEnd;
-use crate::domain::{Answer, QuestionKind};
+use crate::domain::{Answer, ExecutionStatus, QuestionKind};
 use crate::journal::fail_point;
 use crate::store::{StoreError, executions, questions, runs};
 use crate::wording::plans as words;
@@ -113,8 +114,22 @@ impl Run<'_> {
         } else {
             Wanted { goal, version: newest.version + 1, change: None, rest }
         };
+        self.show_planning(wanted.version);
         let asked = self.runner.propose(self.scope, self.registry, self.row, &wanted).await;
         Err(asked.map_or_else(|why| why, NotStarted::End))
+    }
+
+    /// Shows that the rest is being planned. The line goes when the steps are shown again.
+    fn show_planning(&self, version: i64) {
+        let line = AgentProgress {
+            agent_id: self.name_of(&keys::plan(version, 1)),
+            status: ExecutionStatus::Running.as_str().to_owned(),
+            mission: words::PLANNING_REST.to_owned(),
+            skill: None,
+            depends_on: Vec::new(),
+            elapsed_ms: 0,
+        };
+        self.scope.sub_progress.put(self.row.agent_id.as_deref().unwrap_or_default(), line);
     }
 
     /// Whether a person refused anything: no agent is made because of a no.
