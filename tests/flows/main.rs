@@ -43,6 +43,7 @@ mod resilience;
 mod roles;
 mod rooms;
 mod run_receipts;
+mod saved_plans;
 mod scheduler;
 mod script;
 mod scripted;
