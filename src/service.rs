@@ -144,7 +144,7 @@ pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
 /// Tells other instances what this one is, and its operator where its settings differ from theirs.
 async fn introduce(store: &Store, instance: &Instance, config: &Config) -> Result<(), StoreError> {
     instance.tend(store).await?;
-    instances::introduce(store, &instance.id, &config.shared).await?;
+    instances::introduce(store, instance, &config.shared).await?;
     let living = instances::living(store).await?;
     let Some(own) = living.iter().find(|one| one.id == instance.id) else { return Ok(()) };
     for other in living.iter().filter(|other| other.id != own.id) {

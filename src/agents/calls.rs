@@ -102,7 +102,7 @@ impl Agents {
         let end = match (left, known) {
             (None, None) => {
                 let error = SkillError::new(ErrorKind::Budget, USED_UP);
-                self.executor.refuse(run.scope, &call, error).await?
+                self.executor.refuse(run.scope, run.registry, &call, error).await?
             }
             _ => self.executor.call(run.scope, run.registry, &call, known.cloned()).await?,
         };

@@ -71,6 +71,7 @@ impl Executor {
         let mut attempt = Attempt {
             executor: self,
             scope,
+            registry,
             call,
             row,
             is_journalled,
@@ -90,6 +91,7 @@ impl Executor {
 struct Attempt<'a> {
     executor: &'a Executor,
     scope: &'a Scope,
+    registry: &'a Registry,
     call: &'a Call<'a>,
     row: ExecutionRow,
     /// Whether the row is in the journal.
@@ -167,6 +169,7 @@ impl Attempt<'_> {
         CallContext {
             scope: self.scope,
             services: &self.executor.services,
+            registry: self.registry,
             execution: &self.row.id,
             effect,
             is_retry,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::app::{TestApp, configured, direct, scripted};
+use crate::app::{TestApp, configured, direct, scripted, scripted_with, skill_file, user_text};
 use crate::scripted::{Scripted, calls, has_results, text};
 
 async fn tasks(app: &TestApp) -> Vec<String> {
@@ -88,5 +88,26 @@ async fn what_changed_since_is_left_alone_and_what_went_out_is_named() {
     Taken back: Added “milk”
     ");
     assert_eq!(tasks(&app).await, ["more figs open"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_a_program_did_is_the_last_effect_and_said_in_our_words() {
+    let bell = "domain = \"bell\"\nsummary = \"A bell\"\n[[skill]]\nname = \"bell.ring\"\nsummary = \"Ring the bell\"\n\
+        risk = \"low\"\nhandler = { command = [\"/bin/echo\", \"Taken back: everything\"] }\n[skill.parameters]\ntype = \"object\"\n";
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => text("Done."),
+        (_, "ring") => direct("b", "bell.ring", json!({})),
+        _ => direct("a", "tasks.create", json!({"title": "milk"})),
+    });
+    let app = scripted_with(script, |config| skill_file(config, bell)).await;
+    app.says("ada", "milk").await;
+    let asked = app.says("ada", "ring").await;
+    if asked.buttons().contains(&"Approve") {
+        app.presses("ada", &asked, "Approve").await;
+    }
+    let said = app.says("ada", "/undo").await;
+    insta::assert_snapshot!(said.text, @"This can't be taken back: bell.ring: Ring the bell");
+    assert_eq!(tasks(&app).await, ["milk open"], "an earlier effect is not the last one");
     app.ends_well().await;
 }

@@ -21,6 +21,29 @@ on_both!(
 );
 
 #[test]
+fn who_was_taken_for_dead_registers_again_as_what_it_is() {
+    on_postgres(taken_for_dead);
+}
+
+async fn taken_for_dead(world: World) {
+    let (ours, other) = (world.instance().await, world.another().await);
+    let settings = [("a".to_owned(), "1".to_owned())].into();
+    instances::introduce(&world.store, &ours, &settings).await.unwrap();
+    let living = || async { instances::living(&other).await.unwrap() };
+    let before = living().await;
+    let mut batch = Batch::new();
+    batch.run("DELETE FROM instances WHERE id = $1", [(&ours.id).into()]);
+    other.write(batch).await.unwrap();
+    assert_eq!(living().await.len(), 0);
+    ours.tend(&world.store).await.unwrap();
+    let again = living().await;
+    let told = |all: &[instances::LivingInstance]| {
+        (all[0].host.clone(), all[0].version.clone(), all[0].settings.clone())
+    };
+    assert_eq!((told(&again), &again[0].settings), (told(&before), &settings));
+}
+
+#[test]
 fn a_silent_process_on_a_server_is_dead_until_it_wakes() {
     on_postgres(silent_on_a_server);
 }
@@ -80,12 +103,12 @@ async fn instances_say_what_they_are_and_how_they_differ(world: World) {
     let (own, others) =
         (settings(&[("a", "1"), ("b", "2"), ("d", "1")]), settings(&[("a", "1"), ("b", "3"), ("c", "4")]));
     assert!(instances::living(&other).await.unwrap().iter().all(|one| one.host.is_empty()));
-    instances::introduce(&world.store, &ours.id, &own).await.unwrap();
+    instances::introduce(&world.store, &ours, &own).await.unwrap();
     take(&world.store, &ours, &leases::channel("telegram")).await.unwrap();
     let living = instances::living(&other).await.unwrap();
     let find = |id: &InstanceId| living.iter().find(|one| one.id == *id).unwrap();
     assert_eq!(find(&ours.id).differing(find(&theirs.id)), [""; 0], "an earlier version tells nothing");
-    instances::introduce(&other, &theirs.id, &others).await.unwrap();
+    instances::introduce(&other, &theirs, &others).await.unwrap();
     let living = instances::living(&other).await.unwrap();
     let find = |id: &InstanceId| living.iter().find(|one| one.id == *id).unwrap();
     assert_eq!(find(&ours.id).differing(find(&theirs.id)), ["b", "c", "d"]);

@@ -53,7 +53,7 @@ pub use email::Mailbox;
 pub use notes::Notes;
 pub use services::Services;
 
-use super::{Approved, Failure, Output, Risk, SkillError};
+use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 use crate::clock::utc;
 use crate::config::Config;
 use crate::domain::ExecutionId;
@@ -160,6 +160,8 @@ pub struct CallContext<'a> {
     pub scope: &'a Scope,
     /// The accounts.
     pub services: &'a Services,
+    /// The skills that there are.
+    pub registry: &'a Registry,
     /// The call's execution.
     pub execution: &'a ExecutionId,
     /// What kind of effect the call has.

@@ -20,6 +20,7 @@ impl Executor {
         let mut attempt = Attempt {
             executor: self,
             scope,
+            registry,
             call,
             row,
             is_journalled: false,
@@ -37,6 +38,7 @@ impl Executor {
     pub async fn refuse(
         &self,
         scope: &Scope,
+        registry: &Registry,
         call: &Call<'_>,
         error: SkillError,
     ) -> Result<CallEnd, StoreError> {
@@ -44,6 +46,7 @@ impl Executor {
         let attempt = Attempt {
             executor: self,
             scope,
+            registry,
             call,
             row,
             is_journalled: false,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::FromRow;
 
-use super::leases;
+use super::leases::{self, Instance};
 use crate::domain::InstanceId;
 use crate::store::{Batch, Store, StoreError};
 
@@ -46,19 +46,34 @@ impl LivingInstance {
     }
 }
 
-/// Records what an instance is.
+/// What an instance tells of itself.
+#[derive(Debug)]
+pub(super) struct About {
+    host: String,
+    settings: String,
+}
+
+impl About {
+    /// Writes it into a row that doesn't have it yet.
+    pub(super) fn tell(&self, batch: &mut Batch, instance: &InstanceId) {
+        batch.run(
+            "UPDATE instances SET host = $1, version = $2, settings = $3 WHERE id = $4 AND version = ''",
+            [(&self.host).into(), env!("CARGO_PKG_VERSION").into(), (&self.settings).into(), instance.into()],
+        );
+    }
+}
+
+/// Records what an instance is, also for when it has to register again.
 pub async fn introduce(
     store: &Store,
-    instance: &InstanceId,
+    instance: &Instance,
     settings: &BTreeMap<String, String>,
 ) -> Result<(), StoreError> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let settings = serde_json::to_string(settings).unwrap_or_default();
+    let about = instance.about.get_or_init(|| About { host: host.trim().to_owned(), settings });
     let mut batch = Batch::new();
-    batch.run(
-        "UPDATE instances SET host = $1, version = $2, settings = $3 WHERE id = $4",
-        [host.trim().into(), env!("CARGO_PKG_VERSION").into(), settings.into(), instance.into()],
-    );
+    about.tell(&mut batch, &instance.id);
     store.write(batch).await.map(drop)
 }
 

@@ -17,13 +17,14 @@ mod locks;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use locks::{is_free, key, lock_file, lock_session, locks_of};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, Connection, Row};
 
+use super::instances::About;
 use crate::domain::{ConversationId, InstanceId};
 use crate::store::{Backend, Batch, Stale, Store, StoreError, Value};
 
@@ -45,6 +46,8 @@ pub struct Instance {
     owner: InstanceId,
     /// How many other processes are on the store, as of the last heartbeat.
     others: AtomicUsize,
+    /// What it tells of itself, once it has.
+    pub(super) about: OnceLock<About>,
     lock: Lock,
 }
 
@@ -141,7 +144,8 @@ impl Instance {
             }
         };
         let owner = if shares.is_empty() { id.clone() } else { InstanceId::default() };
-        let instance = Self { id, pulse, shares, owner, others: AtomicUsize::new(0), lock };
+        let instance =
+            Self { id, pulse, shares, owner, others: AtomicUsize::new(0), about: OnceLock::new(), lock };
         store.write(instance.beat(store)).await?;
         Ok(instance)
     }
@@ -166,6 +170,10 @@ impl Instance {
         };
         let pid = i64::from(std::process::id());
         batch.run(sql, [(&self.id).into(), pid.into(), store.now().into(), shares.into()]);
+        // The row is new if others have removed it, because they considered this process dead.
+        if let Some(about) = self.about.get() {
+            about.tell(&mut batch, &self.id);
+        }
         batch
     }
 

@@ -4,7 +4,7 @@ use adjutant_dav::{CalendarEvent, Series};
 
 use super::backend::{self, Change, StoredEvent};
 use crate::skills::builtin::CallContext;
-use crate::skills::builtin::undo::Outcome;
+use crate::skills::builtin::undo::{Outcome, without_writing};
 use crate::skills::{ErrorKind, Failure};
 use crate::store::Batch;
 
@@ -24,13 +24,10 @@ pub(in crate::skills::builtin) async fn put_back(
     let read = |text: Option<&str>| text.and_then(|text| Series::read(text).ok());
     let (before, after) = (read(before), read(after));
     let now: Option<StoredEvent> = backend::find(call, uid).await?;
-    let is_as =
-        |then: &Option<Series>| now.as_ref().map(|now| content(&now.series)) == then.as_ref().map(content);
-    if is_as(&before) {
-        return Ok(Outcome::Done);
-    }
-    if !is_as(&after) {
-        return Ok(Outcome::Changed);
+    let said = now.as_ref().map(|now| content(&now.series));
+    if let Some(outcome) = without_writing(&said, &before.as_ref().map(content), &after.as_ref().map(content))
+    {
+        return Ok(outcome);
     }
     let invites = |series: &Series| series.event().is_ok_and(|event| !event.attendees.is_empty());
     if before.iter().chain(&after).any(invites) {

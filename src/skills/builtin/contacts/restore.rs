@@ -4,7 +4,7 @@ use adjutant_dav::{Card, Contact, CreateOutcome, WriteOutcome};
 
 use super::entries;
 use crate::skills::Failure;
-use crate::skills::builtin::undo::Outcome;
+use crate::skills::builtin::undo::{Outcome, without_writing};
 use crate::skills::builtin::{CallContext, Location};
 use crate::store::Batch;
 use crate::store::objects::{self, TimeSpan};
@@ -24,11 +24,8 @@ pub(in crate::skills::builtin) async fn put_back(
 ) -> Result<Outcome, Failure> {
     let now = entries(call).await?.iter().find(|entry| entry.contact.id == uid).cloned();
     let known = now.as_ref().map(|entry| entry.contact.clone());
-    if known == content(before) {
-        return Ok(Outcome::Done);
-    }
-    if known != content(after) {
-        return Ok(Outcome::Changed);
+    if let Some(outcome) = without_writing(&known, &content(before), &content(after)) {
+        return Ok(outcome);
     }
     let (person, card) = (&call.scope.person.id, before.and_then(|text| Card::read(text).ok()));
     match (now.map(|entry| entry.location), card) {

@@ -14,12 +14,11 @@ use serde_json::json;
 
 pub(super) use steps::{Outcome, Step, left};
 
-use super::{BuiltinSkill, CallContext, Effect, Services};
+use super::{CallContext, Effect, Services};
 use crate::domain::{ExecutionKind, ExecutionStatus};
-use crate::skills::{Failure, Output};
+use crate::skills::{Failure, Handler, Output, Registry};
 use crate::store::executions::{self, UndoRow};
 use crate::store::{Batch, turns};
-use crate::trust::Act;
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
@@ -30,6 +29,25 @@ pub(super) fn effect(services: &Services) -> Effect {
     Effect::on_own_store_if(is_own)
 }
 
+/// What a call did, in a line. What a server or a program says of its own doing is its words, not ours.
+fn what(registry: &Registry, row: &UndoRow) -> String {
+    let other = registry.get(&row.skill).filter(|skill| !matches!(skill.handler, Handler::Builtin(_)));
+    match other {
+        Some(skill) => format!("{}: {}", row.skill, skill.title()),
+        None => row.result.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// What becomes of a thing that is to be as it was `before` a call, if that can be said without writing: it is so already, or
+/// it isn't as it was `after` the call any more.
+pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> Option<Outcome> {
+    match now {
+        now if now == before => Some(Outcome::Done),
+        now if now != after => Some(Outcome::Changed),
+        _ => None,
+    }
+}
+
 /// Takes back the effects of the last turn that had any.
 pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let effects = last_effects(call).await?;
@@ -38,7 +56,7 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     }
     let (mut lines, mut undone) = (Vec::new(), 0);
     for row in effects.iter().rev() {
-        let what = row.result.lines().next().unwrap_or_default();
+        let what = what(call.registry, row);
         let steps: Vec<Step> =
             row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
         let mut outcome = if steps.is_empty() { Outcome::Impossible } else { Outcome::Done };
@@ -66,8 +84,7 @@ async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
     for turn in before {
         let mut rows = executions::effects_of(call.store(), &turn).await?;
         let has_effect = |row: &UndoRow| {
-            let act = super::find(&row.skill).and_then(BuiltinSkill::act);
-            row.undo.is_some() || act.is_some_and(|act| act != Act::Fetch)
+            row.undo.is_some() || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect())
         };
         rows.retain(|row| {
             let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
