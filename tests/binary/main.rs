@@ -33,6 +33,7 @@ mod once;
 mod otlp;
 mod plan_crashes;
 mod platform;
+mod poisoned;
 mod private;
 mod process;
 mod random;

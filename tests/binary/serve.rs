@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use adjutant::store::Batch;
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
 use serde_json::json;
@@ -264,34 +263,6 @@ fn a_thousand_silent_clients_keep_no_health_check_out() {
     assert_eq!(gateway.get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     drop(silent);
-    assert_eq!(gateway.stop().0, Some(0));
-}
-
-#[test]
-fn an_update_that_our_code_fails_on_is_set_aside_and_the_next_one_is_taken() {
-    let telegram = FakeTelegram::start();
-    let ada = telegram.person("Ada");
-    let home = home(&telegram, "[]");
-    assert_eq!(home.run(&["db", "migrate"]).status, Some(0));
-    home.ask(async |store| {
-        let mut batch = Batch::new();
-        batch.run(
-            "CREATE TRIGGER poison BEFORE INSERT ON inbox WHEN NEW.text LIKE '%poison%' \
-             BEGIN SELECT RAISE(ABORT, 'it is poisoned'); END",
-            [],
-        );
-        store.write(batch).await.unwrap();
-    });
-    telegram.say(ada, ada, "this is poison");
-    telegram.say(ada, ada, "add a task to survive");
-    let mut gateway = Gateway::start(&home);
-    assert_eq!(sees(&telegram, ada, "Added"), "Added “survive”");
-    gateway.logs("it is set aside, and the next one is taken");
-    let doctor = home.run(&["doctor"]);
-    assert!(
-        doctor.stdout.contains("1 arrival set aside because our code failed on it three times"),
-        "{doctor:?}"
-    );
     assert_eq!(gateway.stop().0, Some(0));
 }
 

@@ -4,6 +4,7 @@ mod address;
 mod attachment;
 pub mod backoff;
 mod check;
+pub mod guard;
 mod inbound;
 mod limits;
 mod outbound;

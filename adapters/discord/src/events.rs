@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Backoff, ChannelIntake, Connection, ConnectionEvent, Finding, Inbound, IntakeError, IntakeOutcome,
-    Update, backoff,
+    Backoff, ChannelIntake, Connection, ConnectionEvent, EventId, Finding, Inbound, IntakeError,
+    IntakeOutcome, Update, backoff, guard,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -87,6 +87,12 @@ type Channels = HashMap<Option<ChannelId>, Vec<(String, String)>>;
 #[derive(Deserialize)]
 struct InChannel {
     channel_id: ChannelId,
+}
+
+/// What names an event.
+#[derive(Deserialize)]
+struct Named {
+    id: String,
 }
 
 /// What arrived and isn't journalled yet. It outlives a connection: a resumed session doesn't repeat events.
@@ -224,7 +230,11 @@ impl Discord {
         let all = futures::stream::iter(channels.into_values());
         all.for_each_concurrent(CONCURRENT, |events| async move {
             for (name, frame) in events {
-                self.event(&name, &frame, intake).await;
+                let Some(Named { id }) = read(&frame) else {
+                    intake.report(ConnectionEvent::Ignored);
+                    continue;
+                };
+                guard::take(intake, &EventId(id), BACKOFF, || self.event(&name, &frame, intake)).await;
             }
         })
         .await;
@@ -263,8 +273,11 @@ impl Discord {
 
     async fn journal_interactions(&self, mut queued: UnboundedReceiver<String>, intake: &dyn ChannelIntake) {
         let all = futures::stream::poll_fn(|context| queued.poll_recv(context));
-        all.for_each_concurrent(CONCURRENT, |frame| async move { self.interaction(&frame, intake).await })
-            .await;
+        all.for_each_concurrent(CONCURRENT, |frame| async move {
+            let event = EventId(read(&frame).map_or_else(String::new, |Named { id }| id));
+            guard::take_once(intake, &event, self.interaction(&frame, intake)).await;
+        })
+        .await;
     }
 
     async fn interaction(&self, frame: &str, intake: &dyn ChannelIntake) {

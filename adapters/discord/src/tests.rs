@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Inbound, IntakeError,
+    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound, IntakeError,
     IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
@@ -106,6 +106,8 @@ struct Journal {
     events: Mutex<Vec<ConnectionEvent>>,
     /// So many times it can't journal.
     fails: Mutex<usize>,
+    /// How often our code failed on each arrival; the third time it is set aside.
+    failed: Mutex<Vec<EventId>>,
     /// What presses are told, if they are not for us.
     notice: Mutex<Option<String>>,
 }
@@ -133,6 +135,8 @@ impl Journal {
 #[async_trait]
 impl ChannelIntake for Journal {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
+        let is_poisoned = matches!(&inbound, Inbound::Message(message) if message.text.contains("poison"));
+        assert!(!is_poisoned, "on purpose");
         self.try_it()?;
         let event = |inbound: &Inbound| match inbound {
             Inbound::Message(said) => said.event.clone(),
@@ -146,6 +150,12 @@ impl ChannelIntake for Journal {
         }
         let notice = self.notice.lock().unwrap().clone().filter(|_| is_press);
         Ok(notice.map_or(IntakeOutcome::Accepted, IntakeOutcome::Notice))
+    }
+
+    async fn failed(&self, event: EventId) -> Result<(), IntakeError> {
+        let mut failed = self.failed.lock().unwrap();
+        failed.push(event.clone());
+        if failed.iter().filter(|one| **one == event).count() < 3 { Err(IntakeError) } else { Ok(()) }
     }
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {

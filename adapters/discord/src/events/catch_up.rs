@@ -1,6 +1,6 @@
 //! Catches up: reads the messages of a downtime by their ids, channel by channel.
 
-use adjutant_chat::{Address, ChannelIntake, ConnectionEvent, backoff};
+use adjutant_chat::{Address, ChannelIntake, ConnectionEvent, EventId, backoff, guard};
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,7 +43,8 @@ impl Discord {
             let page = self.until_answered(intake, || deliver::since(self, channel, after)).await;
             let Some(page) = page else { return };
             for message in &page {
-                self.catch_up_with(channel, message, intake).await;
+                let event = EventId(message["id"].as_str().unwrap_or_default().to_owned());
+                guard::take(intake, &event, BACKOFF, || self.catch_up_with(channel, message, intake)).await;
                 after = crate::id_of(message).unwrap_or(after);
                 self.channels.add_journalled(channel, after);
             }

@@ -1,6 +1,6 @@
 use super::*;
 
-use adjutant_chat::{DownloadError, EventId, IncomingMessage};
+use adjutant_chat::{DownloadError, IncomingMessage};
 use adjutant_fakes::downloaded;
 
 /// Runs a test while the adapter receives.
@@ -350,4 +350,26 @@ async fn a_missing_permission_is_told_with_its_mend() {
     fake.forbid_message_content();
     let sentence = connected(&fake).receive(&journal).await;
     insta::assert_snapshot!(sentence, @"Discord doesn't let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).");
+}
+
+#[tokio::test]
+async fn what_our_code_fails_on_is_set_aside_and_the_next_message_is_taken() {
+    let (fake, journal) = (FakeDiscord::start(), Journal::default());
+    let place = fake.dm("ada");
+    let seen = fake.say("ada", &place, "seen");
+    let missed = fake.say("ada", &place, "poison from the downtime");
+    fake.say("ada", &place, "missed");
+    *journal.places.lock().unwrap() = vec![(address(&place), seen)];
+    receiving(&fake, &journal, async || {
+        until("caught up", || journal.texts() == ["missed"]).await;
+        let live = fake.say("ada", &place, "poison again");
+        fake.say("ada", &place, "live");
+        until("the next one", || journal.texts() == ["missed", "live"]).await;
+        let failed = journal.failed.lock().unwrap().clone();
+        let times = |id: &str| failed.iter().filter(|event| event.0 == id).count();
+        assert_eq!((times(&missed), times(&live), failed.len()), (3, 3, 6), "{failed:?}");
+    })
+    .await;
+    assert!(is_in_trouble(&journal, "our code failed"));
+    assert_eq!(fake.sessions().0, 1, "the connection was never lost over it");
 }
