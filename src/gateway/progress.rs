@@ -115,6 +115,8 @@ struct TurnDisplay {
     receipt: Option<String>,
     /// Whether a message was sent, or may have been.
     has_message: Arc<AtomicBool>,
+    /// The first event that the turn answers.
+    event: Option<String>,
     /// Set when it is unclear what the platform shows.
     lost: bool,
 }
@@ -131,6 +133,7 @@ impl TurnDisplay {
             text: String::new(),
             receipt: None,
             has_message: Arc::default(),
+            event: None,
             lost: false,
         }
     }
@@ -176,8 +179,8 @@ impl TurnDisplay {
     async fn show(&mut self, progress: &Progress, text: String) {
         if self.changed.is_none() {
             // After a crash, a message of the same turn may still be there.
-            match outbox::progress_receipt(&self.store, &progress.turn.as_str().into()).await {
-                Ok(shown) => self.receipt = shown,
+            match outbox::progress_shown(&self.store, &progress.turn.as_str().into()).await {
+                Ok(shown) => [self.receipt, self.event] = shown,
                 Err(error) => {
                     tracing::warn!(%error, "couldn't read the receipt of an earlier progress message");
                     return;
@@ -185,7 +188,8 @@ impl TurnDisplay {
             }
         }
         self.has_message.store(true, Ordering::Release);
-        match self.port.show(&progress.address, self.receipt.as_deref(), &text).await {
+        let (event, receipt) = (self.event.as_deref(), self.receipt.as_deref());
+        match self.port.show_progress(event, &progress.address, receipt, &text).await {
             Delivery::Sent(receipt) => {
                 metrics::sign(&progress.turn.as_str().into(), self.store.now()).await;
                 self.text = text;

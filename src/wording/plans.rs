@@ -163,4 +163,3 @@ pub fn not_reviewed(why: &str) -> String {
 }
 /// The planning of a changed rest in the progress display.
 pub const PLANNING_REST: &str = "plans the rest anew";
-

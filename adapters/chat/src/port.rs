@@ -54,6 +54,18 @@ pub trait ChatPort: Send + Sync {
         let _ = (address, receipt, text);
         Delivery::Refused("nothing can be shown here".into())
     }
+    /// Shows, like [`Self::show`], how the turn is doing that answers this event. Overridden where an event is answered in
+    /// private.
+    async fn show_progress(
+        &self,
+        event: Option<&str>,
+        address: &Address,
+        receipt: Option<&str>,
+        text: &str,
+    ) -> Delivery {
+        let _ = event;
+        self.show(address, receipt, text).await
+    }
     /// Removes a message, or the buttons of a settled question; best effort.
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let _ = (address, receipt, what);

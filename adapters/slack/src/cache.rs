@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use reqwest::Url;
 
@@ -11,13 +12,24 @@ use crate::place::Ts;
 const NAMES: usize = 10_000;
 
 /// Commands that can be answered at the same time.
-const RESPONSES: usize = 1_000;
+const COMMANDS: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     newest: Mutex<Option<Ts>>,
     names: Mutex<HashMap<String, String>>,
-    response_urls: Mutex<HashMap<String, Url>>,
+    commands: Mutex<HashMap<String, CommandAddress>>,
+}
+
+/// Where a command is answered.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandAddress {
+    /// Slack's address for it.
+    pub(crate) url: Url,
+    /// Until when it takes answers.
+    pub(crate) until: Instant,
+    /// What the person typed.
+    pub(crate) words: String,
 }
 
 impl Cache {
@@ -45,20 +57,20 @@ impl Cache {
     }
 
     /// Where the command of this event is answered.
-    pub(crate) fn response_url(&self, event: &str) -> Option<Url> {
-        lock(&self.response_urls).get(event).cloned()
+    pub(crate) fn command(&self, event: &str) -> Option<CommandAddress> {
+        lock(&self.commands).get(event).cloned()
     }
 
-    pub(crate) fn add_response_url(&self, event: &str, url: Url) {
-        let mut urls = lock(&self.response_urls);
-        if urls.len() >= RESPONSES {
-            urls.clear();
+    pub(crate) fn add_command(&self, event: &str, command: CommandAddress) {
+        let mut commands = lock(&self.commands);
+        if commands.len() >= COMMANDS {
+            commands.clear();
         }
-        urls.insert(event.to_owned(), url);
+        commands.insert(event.to_owned(), command);
     }
 
-    pub(crate) fn remove_response_url(&self, event: &str) {
-        lock(&self.response_urls).remove(event);
+    pub(crate) fn remove_command(&self, event: &str) {
+        lock(&self.commands).remove(event);
     }
 }
 

@@ -77,6 +77,19 @@ impl ChatPort for Slack {
         self.show_text(address, receipt, text).await.map_or_else(|failed| failed, Delivery::Sent)
     }
 
+    async fn show_progress(
+        &self,
+        event: Option<&str>,
+        address: &Address,
+        receipt: Option<&str>,
+        text: &str,
+    ) -> Delivery {
+        match event.and_then(CommandId::of_event) {
+            Some(command) => self.show_for_command(&command, address, receipt, text).await,
+            None => self.show(address, receipt, text).await,
+        }
+    }
+
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let (Ok(place), Ok(ts)) = (place(address), receipt.parse()) else { return };
         let done = match what {
@@ -131,7 +144,7 @@ impl Slack {
         Ok(self.post(&message, part).await?)
     }
 
-    async fn show_text(
+    pub(crate) async fn show_text(
         &self,
         address: &Address,
         shown: Option<&str>,
@@ -277,7 +290,7 @@ pub(crate) fn place_arguments(place: &SlackPlace) -> Vec<(&'static str, String)>
     [("channel", place.channel.clone())].into_iter().chain(thread).collect()
 }
 
-fn message(place: &SlackPlace, part: &MessagePart) -> Value {
+pub(crate) fn message(place: &SlackPlace, part: &MessagePart) -> Value {
     let mut message = json!({
         "channel": place.channel,
         "text": part.notification(),
@@ -305,7 +318,7 @@ impl From<ApiError> for Delivery {
     }
 }
 
-fn place(address: &Address) -> Result<SlackPlace, Delivery> {
+pub(crate) fn place(address: &Address) -> Result<SlackPlace, Delivery> {
     let place = address.place.parse();
     place.map_err(|_| Delivery::Gone(format!("“{}” is not a Slack channel", address.place)))
 }

@@ -11,13 +11,14 @@ mod socket;
 mod webhook;
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::PoisonError;
 use std::time::Duration;
 
 use adjutant_chat::{
     ChannelIntake, Connection, ConnectionEvent, Finding, Inbound, IntakeOutcome, Update, WebhookRequest,
-    WebhookResponse,
+    WebhookResponse, guard,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -121,8 +122,12 @@ impl Connection for Slack {
 }
 
 impl Slack {
-    /// Reads a payload of this kind; nothing if it is not understood.
-    fn arrived(&self, kind: &str, mut payload: Value) -> Option<Arrived> {
+    /// Reads a payload of this kind; nothing if it is not understood, or if our code panics over it.
+    fn arrived(&self, kind: &str, payload: Value) -> Option<Arrived> {
+        catch_unwind(AssertUnwindSafe(|| self.understood(kind, payload))).ok().flatten()
+    }
+
+    fn understood(&self, kind: &str, mut payload: Value) -> Option<Arrived> {
         match kind {
             "events_api" => {
                 let message = MessageEvent::deserialize(payload.get_mut("event")?.take()).ok()?;
@@ -130,13 +135,18 @@ impl Slack {
                 Some(Arrived::Message(channel, Box::new(message)))
             }
             "interactive" => {
-                let press = receive::press(Interaction::deserialize(payload).ok()?, &self.channel)?;
+                let interaction = Interaction::deserialize(payload).ok()?;
+                let response = interaction.response();
+                let press = receive::press(interaction, &self.channel)?;
+                if let Some(url) = response {
+                    self.add_command(&press.event.0, &url, "");
+                }
                 Some(Arrived::Interaction(Inbound::ButtonPress(press)))
             }
             "slash_commands" => {
                 let command = Command::deserialize(payload).ok()?;
-                if let Some((event, url)) = command.response() {
-                    self.add_response_url(&event, &url);
+                if let Some((event, url, words)) = command.response() {
+                    self.add_command(&event, url, &words);
                 }
                 let message = receive::command(command, &self.channel)?;
                 Some(Arrived::Interaction(Inbound::Message(message)))
@@ -199,12 +209,15 @@ impl Slack {
         if let Ok(ts) = message.ts.parse::<Ts>() {
             self.cache.add_message(ts);
         }
-        self.journal(message.read(channel, BotIdentity { channel: &self.channel, me }), intake).await;
+        let event = receive::event(channel, &message.ts);
+        let work =
+            || self.journal(|| message.read(channel, BotIdentity { channel: &self.channel, me }), intake);
+        guard::take(intake, &event, BACKOFF, work).await;
     }
 
     /// Journals it, however long that takes.
-    async fn journal(&self, received: Received, intake: &dyn ChannelIntake) {
-        let update = match received {
+    async fn journal(&self, read: impl FnOnce() -> Received + Send, intake: &dyn ChannelIntake) {
+        let update = match read() {
             Received::Message(mut message) => {
                 let mut people = text::mentioned(&message.text);
                 people.push(message.sender.0.clone());
@@ -261,6 +274,11 @@ impl Slack {
     /// Journals a press or a command. If that fails, it isn't acknowledged; the person sees that it failed and tries
     /// again.
     async fn interaction(&self, inbound: Inbound, acknowledge: Acknowledge, intake: &dyn ChannelIntake) {
+        let event = inbound.event().clone();
+        guard::take_once(intake, &event, self.take_interaction(inbound, acknowledge, intake)).await;
+    }
+
+    async fn take_interaction(&self, inbound: Inbound, acknowledge: Acknowledge, intake: &dyn ChannelIntake) {
         let Ok(outcome) = intake.accept(inbound.clone()).await else { return };
         acknowledge();
         if let (IntakeOutcome::Notice(text), Inbound::ButtonPress(press)) = (outcome, &inbound) {

@@ -209,7 +209,7 @@ impl MessageEvent {
 }
 
 /// The id of a message.
-fn event(channel: &str, ts: &str) -> EventId {
+pub(crate) fn event(channel: &str, ts: &str) -> EventId {
     EventId(format!("{channel}:{ts}"))
 }
 
@@ -257,9 +257,11 @@ pub(crate) const COMMANDS: [&str; 18] = [
 ];
 
 impl Command {
-    /// The id of its event, and where it is answered.
-    pub(crate) fn response(&self) -> Option<(String, String)> {
-        Some((CommandId::event(&self.user_id, &self.trigger_id), self.response_url.clone()?))
+    /// The id of its event, where it is answered, and what was typed.
+    pub(crate) fn response(&self) -> Option<(String, &str, String)> {
+        let words = format!("{} {}", self.command, self.text);
+        let event = CommandId::event(&self.user_id, &self.trigger_id);
+        Some((event, self.response_url.as_deref()?, words))
     }
 }
 
@@ -297,6 +299,15 @@ pub(crate) struct Interaction {
     container: Option<Container>,
     #[serde(default)]
     actions: Vec<Value>,
+    /// Where it is answered.
+    response_url: Option<String>,
+}
+
+impl Interaction {
+    /// Where it is answered, if only one person sees the message with the button.
+    pub(crate) fn response(&self) -> Option<String> {
+        self.response_url.clone().filter(|_| self.container.as_ref().is_some_and(|one| one.is_ephemeral))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -311,12 +322,15 @@ struct Container {
     channel_id: String,
     message_ts: String,
     thread_ts: Option<String>,
+    /// Whether only one person sees the message.
+    #[serde(default)]
+    is_ephemeral: bool,
 }
 
 /// Reads a press; nothing if it is not understood.
 pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPress> {
-    let Interaction { kind, user, container, actions } = interaction;
-    let (user, Container { channel_id, message_ts, thread_ts }) = (user?, container?);
+    let Interaction { kind, user, container, actions, .. } = interaction;
+    let (user, Container { channel_id, message_ts, thread_ts, is_ephemeral }) = (user?, container?);
     let action = actions.first().filter(|_| kind == "block_actions")?;
     let text = |key: &str| action[key].as_str().filter(|text| !text.is_empty());
     let (button, at) = (text("value").or(text("action_id"))?, text("action_ts")?);
@@ -325,8 +339,13 @@ pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPre
         Some(root) => format!("{channel_id}/{root}").parse().ok()?,
         None => channel_id.parse().ok()?,
     };
+    let event = match is_ephemeral {
+        // What follows is for this person alone, too.
+        true => CommandId::event(&user.id, &format!("press:{channel_id}:{message_ts}:{at}")),
+        false => format!("press:{channel_id}:{message_ts}:{}:{at}", user.id),
+    };
     Some(ButtonPress {
-        event: EventId(format!("press:{channel_id}:{message_ts}:{}:{at}", user.id)),
+        event: EventId(event),
         address: Address { channel: channel.to_owned(), place: place.to_string() },
         sender_name: user.name.or(user.username).unwrap_or_else(|| user.id.clone()),
         sender: SenderId(user.id),

@@ -1,24 +1,41 @@
-//! Answers slash commands: only the person who gave the command sees the answer.
+//! Answers slash commands: only the person who gave the command sees the answer, and what follows when they press a button
+//! below it.
 //!
 //! Slack gives each command an address to answer at, for half an hour and five messages, which works also where the bot
-//! is no member. It is kept in memory alone, because whoever has it can post there. After that, or in another process,
-//! the answer is shown to the person in the place, and where the bot may not speak, sent to them directly. Race
-//! accepted: an answer whose delivery was cut off is sent again, since nobody can look for it.
+//! is no member. It is kept in memory alone, because whoever has it can post there. What takes long is announced there
+//! once: what only one person sees can't be edited. When the half hour is over, the person may be elsewhere, so the answer
+//! is a direct message. After five messages, or in another process, it is shown to the person in the place, and where the
+//! bot may not speak, sent to them directly. Race accepted: an answer whose delivery was cut off is sent again, since
+//! nobody can look for it.
 //! Source: <https://docs.slack.dev/interactivity/handling-user-interaction#message_responses>
 
-use adjutant_chat::{ChatPort, Delivery, Outbound, Retract};
+use std::time::{Duration, Instant};
+
+use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Retract, one_line};
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use crate::Slack;
-use crate::render::MessagePart;
+use crate::cache::CommandAddress;
+use crate::deliver;
+use crate::place::SlackPlace;
+use crate::render::{self, MessagePart};
 use crate::web_api::ApiError;
 
 /// Where Slack takes answers.
 const HOST: &str = "hooks.slack.com";
 
-/// A slash command that a message answers.
+/// How long it takes them, less a minute for the way.
+const OPEN: Duration = Duration::from_mins(29);
+
+/// How the receipt of what is shown to one person alone begins.
+const RESPONSE: &str = "response:";
+
+/// How much of a command is repeated, in characters.
+const WORDS: usize = 80;
+
+/// A slash command, or a press below an answer to one, that a message answers.
 pub(crate) struct CommandId<'a> {
     event: &'a str,
     person: &'a str,
@@ -32,7 +49,11 @@ impl<'a> CommandId<'a> {
 
     /// The command that a message answers first.
     pub(crate) fn of(outbound: &'a Outbound) -> Option<Self> {
-        let event = outbound.answers.first()?;
+        Self::of_event(outbound.answers.first()?)
+    }
+
+    /// The command of an event.
+    pub(crate) fn of_event(event: &'a str) -> Option<Self> {
         let (person, _) = event.strip_prefix("command:")?.split_once(':')?;
         Some(Self { event, person })
     }
@@ -40,10 +61,11 @@ impl<'a> CommandId<'a> {
 
 impl Slack {
     /// Remembers where a command is answered.
-    pub(crate) fn add_response_url(&self, event: &str, url: &str) {
+    pub(crate) fn add_command(&self, event: &str, url: &str, words: &str) {
         let url = Url::parse(url).ok().filter(|url| is_trusted(url, &self.api_url));
         if let Some(url) = url {
-            self.cache.add_response_url(event, url);
+            let words: String = one_line(words).trim().replace('`', "'").chars().take(WORDS).collect();
+            self.cache.add_command(event, CommandAddress { url, until: Instant::now() + OPEN, words });
         }
     }
 
@@ -55,28 +77,127 @@ impl Slack {
         message: &Value,
         part: &MessagePart,
     ) -> Result<String, Delivery> {
-        if let Some(url) = self.cache.response_url(command.event) {
-            if self.post_response(url, message).await? {
-                return Ok(self.responded(outbound).await);
-            }
-            self.cache.remove_response_url(command.event);
-        }
-        let mut message = message.clone();
-        message["user"] = json!(command.person);
-        match self.with_plain_fallback("chat.postEphemeral", &message, part).await {
-            Ok(_) => {}
-            Err(ApiError::Closed(_) | ApiError::Refused(_)) => {
-                // A person's id stands for the conversation with them.
-                message["channel"] = json!(command.person);
-                if let Some(fields) = message.as_object_mut() {
-                    fields.remove("user");
-                    fields.remove("thread_ts");
+        if let Some(known) = self.cache.command(command.event) {
+            if known.until <= Instant::now() {
+                let is_first = outbound.part == 0;
+                if self.answer_late(command, &known, (message, is_first), part).await? {
+                    return Ok(self.responded(outbound).await);
                 }
-                self.with_plain_fallback("chat.postMessage", &message, part).await?;
+            } else if self.post_response(known.url, message).await? {
+                return Ok(self.responded(outbound).await);
+            } else {
+                self.cache.remove_command(command.event);
             }
-            Err(error) => return Err(error.into()),
+        }
+        match self.show_to_one(command, message, part).await {
+            Err(ApiError::Closed(_) | ApiError::Refused(_)) => {
+                self.send_to_one(command, message, part).await?;
+            }
+            shown => shown?,
         }
         Ok(self.responded(outbound).await)
+    }
+
+    /// Says once that a command takes longer; in a direct conversation, how it is doing.
+    pub(crate) async fn show_for_command(
+        &self,
+        command: &CommandId<'_>,
+        address: &Address,
+        receipt: Option<&str>,
+        text: &str,
+    ) -> Delivery {
+        if let Some(told) = receipt.filter(|receipt| receipt.starts_with(RESPONSE)) {
+            return Delivery::Sent(told.to_owned());
+        }
+        let place = match deliver::place(address) {
+            Ok(place) => place,
+            Err(closed) => return closed,
+        };
+        if place.is_direct() {
+            match self.show_text(address, receipt, text).await {
+                // A conversation of two others.
+                Err(Delivery::Gone(_) | Delivery::Refused(_)) => {}
+                shown => return shown.map_or_else(|failed| failed, Delivery::Sent),
+            }
+        }
+        self.announce(command, &place).await.map_or_else(|failed| failed, Delivery::Sent)
+    }
+
+    async fn announce(&self, command: &CommandId<'_>, place: &SlackPlace) -> Result<String, Delivery> {
+        let known = self.cache.command(command.event).filter(|known| known.until > Instant::now());
+        let begun = match &known {
+            Some(known) if !known.words.is_empty() => format!("Started `{}`.", known.words),
+            _ => "I'm on it.".to_owned(),
+        };
+        let late = match &known {
+            Some(_) => " If it takes longer than half an hour, I'll send you the answer as a direct message.",
+            None => "",
+        };
+        let text = format!("{begun} I'll answer here, and only you will see it.{late}");
+        let parts = render::parts(&text);
+        let part = parts.first().ok_or_else(|| Delivery::Refused("there is nothing to show".to_owned()))?;
+        let mut message = deliver::message(place, part);
+        message["blocks"] = part.blocks(&[]);
+        let is_shown = match known {
+            Some(known) => self.post_response(known.url, &message).await?,
+            None => false,
+        };
+        if !is_shown {
+            self.show_to_one(command, &message, part).await?;
+        }
+        Ok(format!("{RESPONSE}{}", command.event))
+    }
+
+    /// Sends an answer after the half hour. False if the person takes no direct messages from us.
+    async fn answer_late(
+        &self,
+        command: &CommandId<'_>,
+        known: &CommandAddress,
+        (message, is_first): (&Value, bool),
+        part: &MessagePart,
+    ) -> Result<bool, Delivery> {
+        let mut message = message.clone();
+        if let Some(blocks) = message["blocks"].as_array().filter(|_| is_first) {
+            let text = match known.words.is_empty() {
+                true => "_The answer to your command:_".to_owned(),
+                false => format!("_The answer to `{}`:_", render::escaped(&known.words)),
+            };
+            let head = json!({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": true}});
+            message["blocks"] = std::iter::once(&head).chain(blocks).cloned().collect();
+        }
+        match self.send_to_one(command, &message, part).await {
+            Ok(()) => Ok(true),
+            Err(ApiError::Closed(_) | ApiError::Refused(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Shows a message to the person, in the place of the command.
+    async fn show_to_one(
+        &self,
+        command: &CommandId<'_>,
+        message: &Value,
+        part: &MessagePart,
+    ) -> Result<(), ApiError> {
+        let mut message = message.clone();
+        message["user"] = json!(command.person);
+        self.with_plain_fallback("chat.postEphemeral", &message, part).await.map(drop)
+    }
+
+    /// Sends a message to the person directly.
+    async fn send_to_one(
+        &self,
+        command: &CommandId<'_>,
+        message: &Value,
+        part: &MessagePart,
+    ) -> Result<(), ApiError> {
+        let mut message = message.clone();
+        // A person's id stands for the conversation with them.
+        message["channel"] = json!(command.person);
+        if let Some(fields) = message.as_object_mut() {
+            fields.remove("thread_ts");
+        }
+        self.with_plain_fallback("chat.postMessage", &message, part).await.map(drop)
     }
 
     /// Whether the address still takes answers.
@@ -95,12 +216,12 @@ impl Slack {
         }
     }
 
-    /// The receipt of an answer: nobody can find or change it. The progress was for everyone and has done its work.
+    /// The receipt of an answer: nobody can find or change it. The progress has done its work.
     async fn responded(&self, outbound: &Outbound) -> String {
         if let Some(shown) = &outbound.edit_of {
             self.retract(&outbound.address, shown, Retract::Message).await;
         }
-        format!("response:{}:{}", outbound.id, outbound.part)
+        format!("{RESPONSE}{}:{}", outbound.id, outbound.part)
     }
 }
 

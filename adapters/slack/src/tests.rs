@@ -1,5 +1,6 @@
 //! The adapter against a Slack on loopback.
 
+mod commands;
 mod deliver;
 mod files;
 mod hook;
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Inbound, IncomingMessage,
+    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound, IncomingMessage,
     IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
@@ -111,6 +112,8 @@ struct Journal {
     events: Mutex<Vec<ConnectionEvent>>,
     /// So many times it can't journal.
     fails: Mutex<usize>,
+    /// How often our code failed on each arrival; the third time it is set aside.
+    failed: Mutex<Vec<EventId>>,
     /// What is said to whoever presses a button.
     notice: Mutex<Option<String>>,
 }
@@ -155,6 +158,8 @@ impl Journal {
 #[async_trait]
 impl ChannelIntake for Journal {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
+        let is_poisoned = matches!(&inbound, Inbound::Message(message) if message.text.contains("poison"));
+        assert!(!is_poisoned, "on purpose");
         self.try_it()?;
         if let (Inbound::ButtonPress(_), Some(notice)) = (&inbound, self.notice.lock().unwrap().clone()) {
             return Ok(IntakeOutcome::Notice(notice));
@@ -169,6 +174,12 @@ impl ChannelIntake for Journal {
             taken.push(inbound);
         }
         Ok(IntakeOutcome::Accepted)
+    }
+
+    async fn failed(&self, event: EventId) -> Result<(), IntakeError> {
+        let mut failed = self.failed.lock().unwrap();
+        failed.push(event.clone());
+        if failed.iter().filter(|one| **one == event).count() < 3 { Err(IntakeError) } else { Ok(()) }
     }
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {

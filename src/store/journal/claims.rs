@@ -88,11 +88,11 @@ pub async fn set_progress_receipt(
     store.write(batch).await.map(|_| ())
 }
 
-/// The receipt of the message that shows a turn's progress, if there is one.
-pub async fn progress_receipt(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
-    let row: Option<(Option<String>,)> =
-        store.first("SELECT progress_receipt FROM turns WHERE id = $1", &[turn.into()]).await?;
-    Ok(row.and_then(|(shown,)| shown))
+/// The receipt of the message that shows a turn's progress, and the first event that the turn answers.
+pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<String>; 2], StoreError> {
+    const SQL: &str = "SELECT progress_receipt, answers FROM turns WHERE id = $1";
+    let (receipt, answers): (_, String) = store.first(SQL, &[turn.into()]).await?.unwrap_or_default();
+    Ok([receipt, serde_json::from_str::<Vec<String>>(&answers).unwrap_or_default().into_iter().next()])
 }
 
 /// A progress message that stands beside the answer it announced.

@@ -6,7 +6,7 @@ use sqlx::FromRow;
 
 use super::claims::progress_became_part;
 pub use super::claims::{
-    LeftProgress, is_claimed, left_progress, progress_receipt, row, say_claimed, set_progress_receipt,
+    LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
 };
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState, TurnId};
 use crate::store::{Batch, Stale, Store, StoreError};

@@ -14,6 +14,7 @@ mod blocks;
 mod events;
 mod files;
 mod mrkdwn;
+mod private;
 mod rooms;
 mod socket;
 mod web;
@@ -216,6 +217,12 @@ impl FakeSlack {
     pub fn command(&self, person: &str, place: &str, text: &str) -> String {
         let web = format!("http://{}", self.shared.web);
         self.world().command(person, place, text, &web)
+    }
+
+    /// A person presses a button of a message that only they see. Returns the envelope.
+    pub fn press_private(&self, person: &str, place: &str, button: &str) -> String {
+        let web = format!("http://{}", self.shared.web);
+        self.world().press_private(person, place, button, &web)
     }
 
     // What can be seen.

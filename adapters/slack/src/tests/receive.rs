@@ -1,6 +1,6 @@
 use super::*;
 
-use adjutant_chat::{DownloadError, EventId};
+use adjutant_chat::DownloadError;
 use adjutant_fakes::downloaded;
 use adjutant_fakes::slack::Fault;
 use serde_json::json;
@@ -470,4 +470,32 @@ async fn a_wrong_token_is_told_with_its_mend() {
     }
     fake.misbehave("apps.connections.open", 1, Fault::Error("missing_scope"));
     assert!(give_up(settings(&fake)).await.contains("channels.slack.app_token lacks the scope"));
+}
+
+#[tokio::test]
+async fn what_our_code_fails_on_is_set_aside_acknowledged_and_the_next_message_is_taken() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    fake.take_sockets_down();
+    let seen = fake.say("ada", &place, "seen");
+    journal.knows(&place, &format!("{place}:{seen}"));
+    let missed = fake.say("ada", &place, "poison from the downtime");
+    fake.say("ada", &place, "missed");
+    fake.bring_sockets_up();
+    receiving(&fake, &journal, async || {
+        until("caught up", || journal.texts() == ["missed"]).await;
+        let live = fake.say("ada", &place, "poison again");
+        fake.say("ada", &place, "live");
+        until("the next one", || journal.texts() == ["missed", "live"] && fake.all_acknowledged()).await;
+        // A command is given again by its person.
+        fake.command("ada", &place, "/adjutant poison");
+        fake.command("ada", &place, "/adjutant status");
+        until("the command behind it", || journal.texts().len() == 3).await;
+        let failed = journal.failed.lock().unwrap().clone();
+        let times = |ts: &str| failed.iter().filter(|event| event.0 == format!("{place}:{ts}")).count();
+        assert!(times(&missed) >= 3 && times(&live) == 3, "{failed:?}");
+    })
+    .await;
+    assert!(journal.is_in_trouble("our code failed"));
+    assert_eq!(fake.sockets().1, 1, "the connection was never lost over it");
 }

@@ -14,7 +14,7 @@ use crate::sounds::Sounds;
 
 /// The bot's account.
 pub(super) const BOT: &str = "U0BOT";
-const TEAM: &str = "T0TEAM";
+pub(super) const TEAM: &str = "T0TEAM";
 /// What the manifest of `docs/channels.md` asks for.
 const SCOPES: [&str; 14] = [
     "app_mentions:read",
