@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::domain::TurnStatus;
 use crate::store::runs::{self, PlanRow};
 use crate::store::turns;
-use crate::store::{Store, StoreError};
+use crate::store::{Batch, Store, StoreError};
 use crate::trace::text::{cut, one_line};
 use crate::wording;
 use crate::workflows::draft;
@@ -37,6 +37,7 @@ pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, Cl
         Some(Command::Save { id, name }) => {
             on_store(config, async |store| save(config, store, id, name).await).await?
         }
+        Some(Command::Delete { id }) => on_store(config, async |store| delete(store, id).await).await?,
     };
     out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -114,14 +115,10 @@ async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError>
 async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan), CliError> {
     let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
     if found.is_empty() {
-        return Err(CliError::plain(match beginning {
-            "" => "there is no plan yet; `adjutant plan \"GOAL\"` makes one".to_owned(),
-            _ => format!("there is no plan {}; `adjutant plan list` shows all", one_line(beginning)),
-        }));
+        return Err(unknown(beginning));
     }
     if found.len() > 1 && !beginning.is_empty() {
-        let beginning = one_line(beginning);
-        return Err(CliError::plain(format!("several plans begin with '{beginning}'; write more of the id")));
+        return Err(several(beginning));
     }
     let mut row = found.swap_remove(0);
     // Of a plan that runs, the version that its person agreed to.
@@ -131,6 +128,18 @@ async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan), CliErro
     let plan = serde_json::from_str(&row.body);
     let gone = |_| CliError::plain(format!("plan {} was emptied, as [retention] says", row.id));
     Ok((row.clone(), plan.map_err(gone)?))
+}
+
+fn unknown(beginning: &str) -> CliError {
+    CliError::plain(match beginning {
+        "" => "there is no plan yet; `adjutant plan \"GOAL\"` makes one".to_owned(),
+        _ => format!("there is no plan {}; `adjutant plan list` shows all", one_line(beginning)),
+    })
+}
+
+fn several(beginning: &str) -> CliError {
+    let beginning = one_line(beginning);
+    CliError::plain(format!("several plans begin with '{beginning}'; write more of the id"))
 }
 
 async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
@@ -174,4 +183,23 @@ async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Re
         _ => CliError::failed(format!("{name} can't be saved in {}", folder.display()), error),
     })?;
     Ok(format!("{}\n", wording::runs::saved(&path.display().to_string(), name)))
+}
+
+async fn delete(store: &Store, beginning: &str) -> Result<String, CliError> {
+    let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
+    let row = match (beginning.is_empty(), found.len()) {
+        (false, 1) => found.swap_remove(0),
+        (false, 2..) => return Err(several(beginning)),
+        _ => return Err(unknown(beginning)),
+    };
+    let mut batch = Batch::new();
+    runs::delete_plan(&mut batch, &row.id);
+    match store.write(batch).await {
+        Ok(_) => Ok(format!("deleted plan {}\n", row.id)),
+        Err(StoreError::Stale(_)) => Err(CliError::plain(format!(
+            "plan {} is under way or waits for its person's answer; it can be deleted once it has ended",
+            row.id
+        ))),
+        Err(error) => Err(error.into()),
+    }
 }

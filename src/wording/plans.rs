@@ -7,12 +7,19 @@ use crate::domain::{Answer, QuestionId};
 
 /// The button that asks what should change.
 pub const CHANGE_BUTTON: &str = "change";
+/// The button that drops the plan.
+const CANCEL_BUTTON: &str = "reject";
 /// The buttons of a plan.
-const BUTTONS: [(&str, &str); 3] = [("approve", "Run"), (CHANGE_BUTTON, "Change"), ("reject", "Cancel")];
+const BUTTONS: [(&str, &str); 3] = [("approve", "Run"), (CHANGE_BUTTON, "Change"), (CANCEL_BUTTON, "Cancel")];
 
 /// The buttons of a question about a plan.
 pub fn plan_choices(question: &QuestionId) -> Vec<Choice> {
     choices(question, BUTTONS)
+}
+
+/// The id of the button that drops the plan.
+pub fn cancel_button(question: &QuestionId) -> String {
+    format!("{question}:{CANCEL_BUTTON}")
 }
 
 /// An answer as its button calls it.
@@ -154,6 +161,9 @@ pub fn shortcoming(step: &str, reason: &str) -> String {
 /// The review in the progress display.
 pub const REVIEWING: &str = "judges the result";
 
+/// The planning of a changed rest in the progress display.
+pub const PLANNING_REST: &str = "plans the rest anew";
+
 /// Why there was no review.
 pub const NO_VERDICT: &str = "the reviewer gave no verdict";
 
@@ -161,5 +171,3 @@ pub const NO_VERDICT: &str = "the reviewer gave no verdict";
 pub fn not_reviewed(why: &str) -> String {
     format!("the result was not reviewed: {why}")
 }
-/// The planning of a changed rest in the progress display.
-pub const PLANNING_REST: &str = "plans the rest anew";

@@ -164,3 +164,50 @@ fn a_plan_of_the_chat_is_answered_on_the_page_and_the_other_way_round() {
     assert!(!page.contains("action=\"/press\"") && !page.contains("action=\"/answer\""), "{page}");
     site.stop();
 }
+
+#[test]
+fn a_plan_that_waits_is_cancelled_and_one_that_has_ended_deleted_by_its_person_alone() {
+    let gate = Arc::new(AtomicBool::new(false));
+    let (site, _model) = site(&gate);
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
+    let act = |browser: &mut Browser, act: &str, key: &str| {
+        browser.submit("/act", &[("act", act), ("key", key), ("back", "/plans")]).status
+    };
+    let address = begin(&mut browser, "prepare the meeting");
+    let key = address.rsplit('/').next().unwrap();
+    browser.sees(&address, "Shall it run?");
+    let list = browser.get("/plans").body;
+    assert!(list.contains("value=\"cancel-plan\"") && !list.contains("value=\"plan\""), "{list}");
+    assert_eq!(act(&mut other, "cancel-plan", key), 409, "it isn't hers");
+    assert_eq!(act(&mut browser, "plan", key), 409, "it waits");
+    let without_token = browser.post("/act", &[("act", "cancel-plan"), ("key", key)]);
+    assert_eq!(without_token.status, 403);
+    let cancelled = browser.submit("/act", &[("act", "cancel-plan"), ("key", key), ("back", "/plans")]);
+    assert_eq!((cancelled.status, cancelled.header("location")), (303, Some("/plans")));
+    browser.sees(&address, "It was dropped. Nothing was done.");
+    let list = browser.get("/plans").body;
+    assert!(list.contains("value=\"plan\"") && list.contains("Delete for good"), "{list}");
+    assert_eq!(act(&mut other, "plan", key), 409, "it isn't hers");
+    assert_eq!(act(&mut browser, "plan", key), 303);
+    assert!(browser.get("/plans").body.contains("There is no plan yet."));
+    assert_eq!((browser.get(&address).status, act(&mut browser, "plan", key)), (404, 409));
+
+    let address = begin(&mut browser, "prepare the party");
+    let key = address.rsplit('/').next().unwrap();
+    let page = browser.sees(&address, ">Run</button>");
+    assert_eq!(browser.submit("/press", &[("button", &button(&page, "Run"))]).status, 303);
+    browser.sees(&address, "<g class=\"running\">");
+    let list = browser.get("/plans").body;
+    assert!(!list.contains("action=\"/act\""), "it runs: {list}");
+    assert_eq!((act(&mut browser, "plan", key), act(&mut browser, "cancel-plan", key)), (409, 409));
+    gate.store(true, Ordering::SeqCst);
+    browser.sees(&address, "In all: ");
+    browser.sees("/plans", "value=\"plan\"");
+    assert_eq!(act(&mut browser, "plan", key), 303);
+    assert!(browser.get("/plans").body.contains("There is no plan yet."));
+    let run = browser.get(&address).header("location").map(str::to_owned);
+    assert_eq!(run, Some(address.replace("/plans/", "/runs/")), "what it did stays");
+    assert_eq!(browser.get(&run.unwrap()).status, 200);
+    site.stop();
+}

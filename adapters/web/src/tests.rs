@@ -209,7 +209,14 @@ fn workflow_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
 /// The pages about plans with this text everywhere.
 fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
     let (by, at) = (Some(text.to_owned()), Moment::default());
-    let line = PlanLine { key: "p".into(), goal: text.into(), by, badge: Badge::Waiting, at: at.clone() };
+    let line = PlanLine {
+        key: "p".into(),
+        goal: text.into(),
+        by,
+        badge: Badge::Waiting,
+        at: at.clone(),
+        act: Some(Act::DeletePlan),
+    };
     let step = PlanStep {
         name: text.into(),
         role: text.into(),

@@ -238,6 +238,10 @@ pub enum Act {
     DeleteSchedule,
     /// Delete a memory.
     DeleteMemory,
+    /// Take a plan that isn't under way from the list.
+    DeletePlan,
+    /// Drop a plan that waits for its person.
+    CancelPlan,
     /// Deliver a message again.
     Retry,
     /// Let somebody in.
@@ -246,8 +250,15 @@ pub enum Act {
 
 impl Act {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::DeleteTask, Self::DeleteSchedule, Self::DeleteMemory, Self::Retry, Self::Approve];
+    pub const ALL: [Self; 7] = [
+        Self::DeleteTask,
+        Self::DeleteSchedule,
+        Self::DeleteMemory,
+        Self::DeletePlan,
+        Self::CancelPlan,
+        Self::Retry,
+        Self::Approve,
+    ];
 
     /// Its name in a form.
     pub fn name(self) -> &'static str {
@@ -255,6 +266,8 @@ impl Act {
             Self::DeleteTask => "task",
             Self::DeleteSchedule => "schedule",
             Self::DeleteMemory => "memory",
+            Self::DeletePlan => "plan",
+            Self::CancelPlan => "cancel-plan",
             Self::Retry => "retry",
             Self::Approve => "approve",
         }
@@ -263,7 +276,8 @@ impl Act {
     /// What its button says.
     pub fn label(self) -> &'static str {
         match self {
-            Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory => "Delete",
+            Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan => "Delete",
+            Self::CancelPlan => "Cancel",
             Self::Retry => "Send again",
             Self::Approve => "Let in",
         }

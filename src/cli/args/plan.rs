@@ -47,4 +47,13 @@ pub(crate) enum PlanCommand {
         /// The workflow's name
         name: String,
     },
+    /// Delete a plan that isn't under way
+    #[command(
+        after_help = "Its run and a workflow saved from it stay. One that waits is dropped by answering “cancel”.\n\n\
+                      Example:\n  adjutant plan delete 0c5RmqN2"
+    )]
+    Delete {
+        /// The plan's id, or its beginning
+        id: String,
+    },
 }

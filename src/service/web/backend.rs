@@ -197,7 +197,10 @@ impl Backend for Pages {
     }
 
     async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable> {
-        self.do_act(viewer, act, key).await.map_err(unavailable)
+        match act {
+            Act::CancelPlan => self.cancel_plan(viewer, key).await,
+            act => self.do_act(viewer, act, key).await.map_err(unavailable),
+        }
     }
 
     async fn latest(&self) -> Result<Cursor, Unavailable> {

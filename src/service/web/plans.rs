@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 
 use adjutant_web::Unavailable;
-use adjutant_web::views::{Badge, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer};
+use adjutant_web::views::{Act, Badge, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer};
 
 use super::runs::step_badge;
 use super::view::{Sight, turn_badge};
 use super::workflows::{drawing, run_badge};
-use super::{Pages, ROWS};
-use crate::domain::{PersonId, RunStatus};
+use super::{Pages, ROWS, unavailable};
+use crate::domain::{PersonId, QuestionKind, QuestionState, RunStatus};
+use crate::store::questions::{self, QuestionRow};
 use crate::store::runs::{self, PlanRow, RunRow};
 use crate::store::turns::TurnRow;
 use crate::store::{StoreError, people, timeline, turns};
 use crate::trace::text::several;
 use crate::trace::{duration, one_line};
-use crate::wording::plans::EMPTIED;
+use crate::wording::plans::{EMPTIED, cancel_button};
 use crate::workflows::command::{PLAN, planned};
 use crate::workflows::plans::{self, Plan, PlanStep};
 use crate::workflows::view::comparison::{deed, took};
@@ -38,13 +39,21 @@ impl Pages {
             let run = runs::by_id(&self.store, &id).await?;
             let by =
                 if by == person { None } else { Some(people::person_by_id(&self.store, &by).await?.name) };
+            let badge = sight.plan_badge(&turn, run.as_ref()).await?;
+            let act = match badge {
+                _ if by.is_some() => None,
+                _ if turn.ended_at.is_some() => Some(Act::DeletePlan),
+                Badge::Waiting => Some(Act::CancelPlan),
+                _ => None,
+            };
             let goal: String = one_line(&row.goal).chars().take(GOAL).collect();
             lines.push(PlanLine {
                 key: id.to_string(),
                 goal: if goal.is_empty() { EMPTIED.to_owned() } else { goal },
                 by,
-                badge: sight.plan_badge(&turn, run.as_ref()).await?,
+                badge,
                 at: sight.moment(row.created_at),
+                act,
             });
         }
         Ok(lines)
@@ -62,6 +71,41 @@ impl Pages {
             Some(Ok(_)) => self.hear(viewer, once, &text).await.map(|()| None),
             Some(Err(problem)) => Ok(Some(problem)),
             None => Ok(Some(crate::wording::plans::USAGE.to_owned())),
+        }
+    }
+
+    /// A plan of the viewer's own, with its turn.
+    pub(super) async fn own_plan(
+        &self,
+        viewer: &Viewer,
+        key: &str,
+    ) -> Result<Option<(PlanRow, TurnRow)>, StoreError> {
+        let Some(row) = runs::plan(&self.store, &key.into()).await? else { return Ok(None) };
+        let is_own = timeline::is_of(&self.store, &viewer.person.as_str().into(), &row.turn_id).await?;
+        let turn = turns::by_id(&self.store, &row.turn_id).await?.filter(|_| is_own);
+        Ok(turn.map(|turn| (row, turn)))
+    }
+
+    /// Drops a plan that waits for the viewer, as its button does; one that waits for something else is stopped. False if
+    /// it isn't theirs, or doesn't wait.
+    pub(super) async fn cancel_plan(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
+        let waiting = async {
+            let Some((row, turn)) = self.own_plan(viewer, key).await? else { return Ok(None) };
+            let run = runs::by_id(&self.store, &row.id).await?;
+            let badge = self.sight(viewer).await?.plan_badge(&turn, run.as_ref()).await?;
+            if turn.ended_at.is_some() || badge != Badge::Waiting {
+                return Ok(None);
+            }
+            let asked = questions::of_turn(&self.store, &turn.id).await?;
+            let is_open = |one: &&QuestionRow| {
+                one.state == QuestionState::Pending && matches!(one.kind, QuestionKind::Plan { .. })
+            };
+            Ok(Some((asked.iter().find(is_open).map(|question| cancel_button(&question.id)), turn.id)))
+        };
+        match waiting.await.map_err(unavailable)? {
+            None => Ok(false),
+            Some((Some(button), _)) => Ok(self.pressed(viewer, &button, &button).await?.is_none()),
+            Some((None, turn)) => self.stop_turn(viewer, &turn).await.map_err(unavailable),
         }
     }
 

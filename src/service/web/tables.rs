@@ -5,7 +5,7 @@ use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 use super::Pages;
 use crate::domain::{PersonId, TaskState};
 use crate::memory::{self, Forgetting};
-use crate::store::{Batch, StoreError, access, check, dead, memories, people, schedules, tasks};
+use crate::store::{Batch, StoreError, access, check, dead, memories, people, runs, schedules, tasks};
 use crate::trace::one_line;
 
 /// How many rows a table has.
@@ -138,6 +138,11 @@ impl Pages {
                 let asked = Forgetting { person: &person, here: None, zone };
                 memory::forget(store, asked, &[memory], None, &mut batch).await?;
             }
+            Act::DeletePlan => {
+                let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };
+                runs::delete_plan(&mut batch, &row.id);
+            }
+            Act::CancelPlan => return Ok(false),
             Act::Retry | Act::Approve if !viewer.is_owner => return Ok(false),
             Act::Retry => return dead::retry(store, &key.into()).await,
             Act::Approve => return Ok(access::approve(store, key).await?.is_some()),

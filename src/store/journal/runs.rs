@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 
 use crate::domain::{ExecutionId, PersonId, RunStatus, TurnId};
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A run's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -174,6 +174,16 @@ pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
             (&row.body).into(),
             row.created_at.into(),
         ],
+    );
+}
+
+/// Deletes a plan whose turn has ended, in all its versions. Its run stays.
+pub fn delete_plan(batch: &mut Batch, id: &ExecutionId) {
+    batch.must(
+        Stale::TurnMoved,
+        "DELETE FROM plans WHERE id = $1 \
+         AND EXISTS (SELECT 1 FROM turns t WHERE t.id = plans.turn_id AND t.ended_at IS NOT NULL)",
+        [id.into()],
     );
 }
 

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{badge, figures, moment, token};
+use super::tables::button;
 use super::talk::{answers, said, turn};
 use super::workflows::drawn;
 use crate::markdown::{markdown, plain};
@@ -27,15 +28,16 @@ pub(crate) fn plans(frame: &Frame<'_>, all: &[PlanLine], filled: Option<(&str, &
         }
         h2 { "Plans so far" }
         @if all.is_empty() { p.empty { "There is no plan yet." } }
-        ul.plain { @for one in all { (line(one)) } }
+        ul.plain { @for one in all { (line(frame, one)) } }
     })
 }
 
-fn line(plan: &PlanLine) -> Markup {
+fn line(frame: &Frame<'_>, plan: &PlanLine) -> Markup {
     html! {
         li {
             (badge(plan.badge)) " " a href={ "/plans/" (plan.key) } { (plain(&plan.goal)) } " " (moment(&plan.at))
             @if let Some(by) = &plan.by { " for " (plain(by)) }
+            @if let Some(act) = plan.act { " " (button(frame, act, &plan.key)) }
         }
     }
 }

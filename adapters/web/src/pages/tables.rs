@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::Frame;
 use super::layout::{moment, token};
 use crate::markdown::plain;
-use crate::views::{Cell, LogLine, Table, TableRow};
+use crate::views::{Act, Cell, LogLine, Table, TableRow};
 
 /// A page of tables.
 pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String {
@@ -71,23 +71,24 @@ fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
             }
             @if has_acts {
                 td {
-                    @if let Some((act, key)) = &row.act {
-                        @let form = html! {
-                            form.inline method="post" action="/act" {
-                                (token(frame.token))
-                                input type="hidden" name="act" value=(act.name());
-                                input type="hidden" name="back" value=(frame.path);
-                                button.quiet type="submit" name="key" value=(key) {
-                                    (act.label()) @if act.is_final() { " for good" }
-                                }
-                            }
-                        };
-                        @if act.is_final() {
-                            details { summary { (act.label()) } (form) }
-                        } @else { (form) }
-                    }
+                    @if let Some((act, key)) = &row.act { (button(frame, *act, key)) }
                 }
             }
         }
     }
+}
+
+/// The button that does something with a row; what can't be taken back asks once more.
+pub(super) fn button(frame: &Frame<'_>, act: Act, key: &str) -> Markup {
+    let form = html! {
+        form.inline method="post" action="/act" {
+            (token(frame.token))
+            input type="hidden" name="act" value=(act.name());
+            input type="hidden" name="back" value=(frame.path);
+            button.quiet type="submit" name="key" value=(key) {
+                (act.label()) @if act.is_final() { " for good" }
+            }
+        }
+    };
+    html! { @if act.is_final() { details { summary { (act.label()) } (form) } } @else { (form) } }
 }

@@ -81,7 +81,11 @@ pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> 
             let act = Act::ALL.into_iter().find(|act| act.name() == name);
             let act = act.ok_or_else(|| missing(&signed_in))?;
             match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default()).await? {
-                true => Ok(see(if fields.get("back") == Some("/system") { "/system" } else { "/things" })),
+                true => {
+                    let back =
+                        ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
+                    Ok(see(back.unwrap_or("/things")))
+                }
                 false => {
                     let text = "It has changed or is gone. Go back and reload the page.";
                     Err(answer(&signed_in, StatusCode::CONFLICT, "Not done", text))

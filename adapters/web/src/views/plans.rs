@@ -1,6 +1,6 @@
 //! Plans, as plain data.
 
-use super::{Badge, Drawing, Moment, Said, Turn};
+use super::{Act, Badge, Drawing, Moment, Said, Turn};
 
 /// A plan, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct PlanLine {
     pub badge: Badge,
     /// When it was made.
     pub at: Moment,
+    /// What the viewer can do with it here.
+    pub act: Option<Act>,
 }
 
 /// A step of a plan, and what became of it.
