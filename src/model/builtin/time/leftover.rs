@@ -219,7 +219,7 @@ fn condition(words: &[Word], at: usize) -> Option<usize> {
 
 fn is_unit(word: &str) -> bool {
     const UNITS: &str = "\
-        minute min hour hr day week weekend fortnight month quarter year decade weekday workday";
+        minute min hour hr day week wk weekend fortnight month quarter year decade weekday workday";
     let word = word.trim_end_matches("'s");
     is_one_of(word, UNITS) || word.strip_suffix('s').is_some_and(|word| is_one_of(word, UNITS))
 }
@@ -229,7 +229,8 @@ fn is_time_word(word: &str) -> bool {
         today tomorrow tonight yesterday tmrw 2moro 2day today's tomorrow's tonight's yesterday's noon midday \
         midnight dawn dusk sunrise sunset later soon someday sometime sometimes eventually hourly daily everyday \
         nightly weekly biweekly fortnightly monthly quarterly yearly annually weekdays weekends lunchtime dinnertime \
-        bedtime mornings afternoons evenings nights asap eod eow eom cob o'clock afterwards mon tue tues thu thurs";
+        bedtime mornings afternoons evenings nights asap eod eow eom cob o'clock afterwards mon tue tues thu thurs b4 \
+        nxt";
     is_one_of(word, WORDS)
 }
 
