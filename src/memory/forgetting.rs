@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use chrono_tz::Tz;
 
+use super::days;
 use super::index::{ANY, catch_up, said_by};
 use super::words::{Word, has_all_words, words};
-use crate::clock::{MONTHS, WEEKDAYS};
 use crate::domain::PersonId;
 use crate::store::memories::{self, MemoryRow};
 use crate::store::people::Conversation;
@@ -66,7 +66,7 @@ async fn repeated_in(store: &Store, person: &PersonId, memory: &MemoryRow) -> Re
 fn names(text: &str) -> impl Iterator<Item = String> {
     let is_date = |word: &Word| {
         let is_year = word.plain.parse::<u16>().is_ok_and(|year| (1900..2200).contains(&year));
-        is_year || MONTHS.contains(&word.plain.as_str()) || WEEKDAYS.contains(&word.plain.as_str())
+        is_year || days::english(&word.plain).is_some()
     };
     let is_number = |word: &Word| word.plain.chars().filter(char::is_ascii_digit).count() > 2;
     let telling = words(text).filter(move |word| (word.is_name || is_number(word)) && !is_date(word));

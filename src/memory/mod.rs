@@ -1,6 +1,7 @@
 //! What the assistant remembers and how it is found: a ranking of our own over the words that the store keeps, so that
 //! both databases give the same results in the same order. `extraction` lets memory grow by itself, if that is wanted.
 
+mod days;
 pub mod extraction;
 mod forgetting;
 mod forms;

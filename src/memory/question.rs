@@ -3,11 +3,10 @@
 use chrono::{DateTime, Days, Utc};
 use chrono_tz::Tz;
 
-use super::forms;
 use super::index::date_words;
 use super::letters::spelled_out;
 use super::words::{Word, all_words, is_common};
-use crate::clock::{MONTHS, WEEKDAYS};
+use super::{days, forms};
 
 /// How many terms of a question are looked for.
 const MOST: usize = 32;
@@ -63,7 +62,7 @@ pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz) -> Vec<Term> {
     let spelled = Some(all_words(&spelled_out(text))).filter(|spelled| spelled.len() == words.len());
     let mut terms: Vec<Term> = Vec::new();
     for (at, word) in words.iter().enumerate() {
-        let days = days(&words, at, now, zone);
+        let days = days_of(&words, at, now, zone);
         let is_wanted = !is_common(&word.plain) || !days.is_empty();
         if !is_wanted || terms.iter().any(|term| term.lookups[0].word == word.stem) {
             continue;
@@ -99,7 +98,7 @@ fn other_forms(word: &Word) -> impl Iterator<Item = Lookup> {
 }
 
 /// The days, as they are stored, that a word of the question may mean.
-fn days(words: &[Word], at: usize, now: DateTime<Utc>, zone: Tz) -> Vec<String> {
+fn days_of(words: &[Word], at: usize, now: DateTime<Utc>, zone: Tz) -> Vec<String> {
     let plain = words[at].plain.as_str();
     let before = at.checked_sub(1).map_or("", |at| words[at].plain.as_str());
     let after = words.get(at + 1).map_or("", |word| word.plain.as_str());
@@ -108,21 +107,19 @@ fn days(words: &[Word], at: usize, now: DateTime<Utc>, zone: Tz) -> Vec<String> 
         let day = now.checked_sub_days(Days::new(days)).unwrap_or(now);
         date_words(day.timestamp_millis(), zone)[1..].to_vec()
     };
-    match plain {
-        "today" | "tonight" => day(0),
-        "yesterday" => day(1),
+    let in_a_date = ["in", "of", "last", "since"];
+    match (days::ago(plain), days::english(plain)) {
+        (Some(days), _) => day(days),
         // "may" and "march" are words as well.
-        "may"
-            if !is_number(before)
-                && !is_number(after)
-                && !["in", "of", "last", "since"].contains(&before) =>
-        {
+        _ if plain == "may" && !is_number(before) && !is_number(after) && !in_a_date.contains(&before) => {
             Vec::new()
         }
-        _ if MONTHS.contains(&plain) || WEEKDAYS.contains(&plain) => vec![format!("@{plain}")],
+        (_, Some(name)) => vec![format!("@{name}")],
         _ => match plain.trim_end_matches(['s', 't', 'n', 'd', 'r', 'h']).parse::<u16>() {
             Ok(year @ 1900..2200) if plain.len() == 4 => vec![format!("@year{year}")],
-            Ok(number @ 1..=31) if MONTHS.contains(&before) || MONTHS.contains(&after) || after == "of" => {
+            Ok(number @ 1..=31)
+                if days::is_month(before) || days::is_month(after) || ["of", "de"].contains(&after) =>
+            {
                 vec![format!("@day{number}")]
             }
             _ => Vec::new(),
@@ -154,6 +151,9 @@ mod tests {
             said("who did I meet yesterday?"),
             ["meet|~meet", "yesterday|~yesterday|@day9|@may|@year2024"]
         );
+        assert_eq!(said("am Freitag, 3. Mai"), ["freitag|~freitag|@friday", "3|@day3", "mai|@may"]);
+        assert_eq!(said("le 3 mars"), ["le", "3|@day3", "mar|~mars|@march"]);
+        assert_eq!(said("昨日"), ["昨日|@day9|@may|@year2024"]);
         assert_eq!(said("may I have 3 cups"), ["3", "cup|~cups"]);
     }
 

@@ -6,7 +6,8 @@ use chrono::Datelike;
 use chrono_tz::Tz;
 use serde::Deserialize;
 
-use crate::clock::{MONTHS, WEEKDAYS, utc};
+use crate::clock::utc;
+use crate::memory::days;
 use crate::memory::secrets::has_secret;
 use crate::memory::words::{Word, all_words, has_no_spaces, words};
 use crate::store::origins::WrittenRow;
@@ -17,6 +18,34 @@ const LONGEST_MESSAGE: usize = 2000;
 const SHORTEST_QUOTE: usize = 8;
 /// The part of a fact's telling words that must be in its message.
 const GROUNDED: f64 = 0.5;
+
+/// How dates are said beside their numbers and names.
+const AROUND_A_DATE: [&str; 24] = [
+    "since",
+    "around",
+    "before",
+    "after",
+    "early",
+    "late",
+    "mid",
+    "beginning",
+    "end",
+    "day",
+    "week",
+    "month",
+    "seit",
+    "vor",
+    "anfang",
+    "mitte",
+    "ende",
+    "woche",
+    "monat",
+    "depuis",
+    "debut",
+    "fin",
+    "semaine",
+    "mois",
+];
 
 /// A message that the person wrote, without what they quote in it.
 #[derive(Debug, Clone)]
@@ -157,11 +186,11 @@ fn is_grounded(fact: &Fact, message: &Message, name: &str) -> bool {
     let day = utc(message.at).with_timezone(&message.zone);
     // Dates become absolute: they are said in other words.
     let is_date = |word: &Word| {
-        MONTHS.contains(&word.plain.as_str())
-            || WEEKDAYS.contains(&word.plain.as_str())
+        days::english(&word.plain).is_some()
+            || AROUND_A_DATE.contains(&word.plain.as_str())
             || word.plain.parse::<i32>().is_ok_and(|year| (year - day.year()).abs() <= 1)
     };
-    let has_month = words(&fact.fact).any(|word| MONTHS.contains(&word.plain.as_str()));
+    let has_month = words(&fact.fact).any(|word| days::is_month(&word.plain));
     let is_day = |word: &Word| has_month && word.plain.parse::<u8>().is_ok_and(|day| (1..=31).contains(&day));
     let (mut there, mut telling) = (0.0, 0.0);
     for word in words(&fact.fact).filter(|word| !own_name.contains(&word.stem)) {
@@ -205,6 +234,7 @@ mod tests {
     #[test]
     fn a_fact_needs_its_words_in_the_message() {
         assert!(is_kept(SAID, "We moved to Lyon last week", "Ada moved to Lyon in late April 2024"));
+        assert!(is_kept(SAID, "We moved to Lyon last week", "Ada has lived in Lyon since late April 2024"));
         assert!(is_kept(SAID, "Dana found a job at the opera", "Dana has a job at the opera"));
         for (quote, fact) in [
             ("We moved to Lyons last week", "Ada moved to Lyon in April 2024"),
@@ -253,6 +283,16 @@ mod tests {
             "エイダは大阪の銀行で働いている"
         ));
         assert!(!is_kept("リヨンに住んでいますか？", "リヨンに住んでいます", "エイダはリヨンに住んでいます"));
+    }
+
+    #[test]
+    fn a_date_is_said_in_the_words_of_its_language() {
+        for (said, fact) in [
+            ("Wir sind letzte Woche nach Lyon gezogen", "Ada ist Ende April 2024 nach Lyon gezogen"),
+            ("On a déménagé à Lyon la semaine dernière", "Ada a déménagé à Lyon fin avril 2024"),
+        ] {
+            assert!(is_kept(said, said, fact), "{fact}");
+        }
     }
 
     #[test]
