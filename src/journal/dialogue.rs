@@ -274,8 +274,16 @@ impl Dialogue {
         error: Option<String>,
         started: i64,
     ) {
-        let opening = (self.recorded == 0).then(|| self.opening.whole());
-        self.is_whole |= opening.is_some();
+        // A call that asks for nothing is recorded with the end of its turn; see `shorten`.
+        let is_last = answer.tool_calls.is_empty() && self.opening.can_be_short();
+        let opening = (self.recorded == 0).then(|| match is_last {
+            true => self.opening.short(),
+            false => self.opening.whole(),
+        });
+        if is_last && opening.is_some() && self.opening.keeps_summary() {
+            openings::keep_summary(batch, &self.execution);
+        }
+        self.is_whole |= opening.is_some() && !is_last;
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         calls::insert(
             batch,
