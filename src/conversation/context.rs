@@ -61,18 +61,9 @@ pub async fn opening(
     let said = turn.text.as_str();
     let asker =
         Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
-    let (after, turns) = history::reach(&scope.conversation);
-    let wanted = Wanted {
-        person: &scope.person.id,
-        conversation: &scope.conversation.id,
-        turn: &turn.id,
-        after,
-        tasks: TASKS + 1,
-        turns,
-    };
     let (mut text, beginning, found) = futures::try_join!(
         head(scope),
-        beginnings::read(&scope.store, wanted),
+        beginnings::read(&scope.store, wanted(scope, turn)),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
     )?;
     let Beginning { mut tasks, mut schedules, outside, past, summary: kept } = beginning;
@@ -122,6 +113,19 @@ pub async fn opening(
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(FirstMessages { messages, taint, needs_compacting: past.needs_compacting })
+}
+
+/// What of the store a turn begins with.
+fn wanted<'a>(scope: &'a Scope, turn: &'a TurnRow) -> Wanted<'a> {
+    let (after, turns) = history::reach(&scope.conversation);
+    Wanted {
+        person: &scope.person.id,
+        conversation: &scope.conversation.id,
+        turn: &turn.id,
+        after,
+        tasks: TASKS + 1,
+        turns,
+    }
 }
 
 /// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
