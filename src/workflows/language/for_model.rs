@@ -3,6 +3,9 @@
 use super::template::{Template, TemplateError, Values, render};
 use crate::template::{Segment, segments};
 
+/// Puts a text into the block of a name, if that is an outside one.
+pub type Block<'b> = &'b dyn Fn(&str, &str) -> Option<String>;
+
 impl Template {
     /// As [`Template::render`], for a model: what an expression with an outside name gives is put into the `block` of that
     /// name. A template with statements is filled with `marked`, where each such text already is in a block. Expressions with a
@@ -11,7 +14,7 @@ impl Template {
         &self,
         values: &Values,
         marked: &dyn Fn() -> Values,
-        (is_outside, block): (&dyn Fn(&str) -> bool, &dyn Fn(&str, &str) -> Option<String>),
+        (is_outside, block): (&dyn Fn(&str) -> bool, Block<'_>),
         is_blank: &dyn Fn(&str) -> bool,
     ) -> Result<String, TemplateError> {
         if !self.names().iter().any(|name| is_outside(name) || is_blank(name)) {
