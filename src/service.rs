@@ -157,13 +157,20 @@ async fn introduce(store: &Store, instance: &Instance, config: &Config) -> Resul
     Ok(())
 }
 
-/// Registers this process, which shares the turns of its channels with others. What a terminal's process does is its own.
-async fn register(store: &Store, config: &Config, channels: &[Channel]) -> Result<Arc<Instance>, StoreError> {
+/// Registers this process, which shares the turns of its channels and the rate limits of its models with others. What a
+/// terminal's process does is its own.
+async fn register(
+    store: &Store,
+    config: &Config,
+    channels: &[Channel],
+    models: &Models,
+) -> Result<(Arc<Instance>, Tasks), StoreError> {
     let is_terminal = channels.iter().any(|channel| channel.connection.is_none());
     let shares = channels.iter().filter(|_| !is_terminal).map(|channel| channel.port.channel().to_owned());
     let instance = Arc::new(Instance::register_sharing(store, shares.collect()).await?);
     introduce(store, &instance, config).await?;
-    Ok(instance)
+    let tasks = Tasks::sharing(&models.rate_limits, store, &instance);
+    Ok((instance, tasks))
 }
 
 impl Service {
@@ -175,8 +182,7 @@ impl Service {
         models: Models,
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
-        let instance = register(&store, config, &channels).await?;
-        let tasks = Tasks::sharing(&models.rate_limits, &store, &instance);
+        let (instance, tasks) = register(&store, config, &channels, &models).await?;
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
         let services = Arc::new(skill_set.services(build_services(config, rooms)?));

@@ -4,7 +4,7 @@ use super::template::{Template, TemplateError, Values, render};
 use crate::template::{Segment, segments};
 
 /// Puts a text into the block of a name, if that is an outside one.
-pub type Block<'b> = &'b dyn Fn(&str, &str) -> Option<String>;
+pub(super) type Block<'b> = &'b dyn Fn(&str, &str) -> Option<String>;
 
 impl Template {
     /// As [`Template::render`], for a model: what an expression with an outside name gives is put into the `block` of that
