@@ -31,20 +31,12 @@ pub(crate) struct Costs {
 ///
 /// - `receive`, `run`, `send`: 3.3 ms of a processor for each turn under load, as measured in a release build; how it is
 ///   divided is assumed.
-/// - `reads`: 17 round trips and 4 commits are counted by `tests/flows/counts.rs`.
+/// - `reads`: 11 round trips and 3 commits are counted by `tests/flows/counts.rs`.
 /// - `commit`: 144,000 commits a second on 96 processors, as published for PostgreSQL.
 /// - `read`, `flush`: assumed; a disk of a data centre that has a battery.
 /// - `look`: `INTERVAL` of `gateway::sharing`.
-pub(crate) const PLAIN: Costs = Costs {
-    receive: 0.6,
-    run: 2.1,
-    send: 0.6,
-    read: 0.1,
-    commit: 0.67,
-    flush: 0.5,
-    reads: 13.0,
-    look: 100.0,
-};
+pub(crate) const PLAIN: Costs =
+    Costs { receive: 0.6, run: 2.1, send: 0.6, read: 0.1, commit: 0.67, flush: 0.5, reads: 8.0, look: 100.0 };
 
 /// Instances, and what is around them.
 #[derive(Debug, Clone, Copy)]
@@ -119,14 +111,15 @@ impl Plant {
         let Costs { receive, run, send, read, commit, reads, .. } = self.costs;
         let all = count(self.instances * self.processors) / (receive + run + send);
         let receivers = count(self.receivers * self.processors) / (receive + send);
-        let database = count(self.database) / (reads * read + 4.0 * commit);
+        let elsewhere = 1.0 - 1.0 / count(self.instances);
+        let database = count(self.database) / (reads * read + (3.0 + 2.0 * elsewhere) * commit);
         1000.0 * all.min(receivers).min(database)
     }
 
     /// From a message to its answer if nothing else is done, about.
     pub(crate) fn alone(&self) -> f64 {
         let Costs { receive, run, send, read, commit, flush, reads, .. } = self.costs;
-        let database = reads * (read + self.round_trip) + 3.0 * (commit + flush + self.round_trip);
+        let database = reads * (read + self.round_trip) + 2.0 * (commit + flush + self.round_trip);
         receive + run + send + database + self.model
     }
 
@@ -155,12 +148,13 @@ impl Plant {
         steps.push(Step::Wait(reads * self.round_trip));
         steps.push(Step::Work(self.instances, reads * read));
         steps.extend([Step::Wait(self.model), Step::Work(runner, run / 2.0)]);
+        // Where it is also sent, the answer is claimed in the same commit.
         steps.extend(self.commit());
         if runner != receiver {
             steps.push(Step::Wait(looks[1]));
+            steps.extend(self.commit());
         }
         steps.push(Step::Work(receiver, send / 2.0));
-        steps.extend(self.commit());
         steps.push(Step::Answered);
         steps.push(Step::Work(receiver, send / 2.0));
         steps.extend(self.commit());

@@ -24,12 +24,12 @@ fn harmless(letter: char) -> char {
     }
 }
 
-/// Text from anywhere as one harmless line. The items of a list are separated by semicolons.
+/// Text from anywhere as one harmless line. The items of a list that a colon announces are separated by semicolons.
 pub fn one_line(text: &str) -> String {
     let (mut out, mut after_item) = (String::new(), false);
     for line in clean(text).lines() {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let item = line.strip_prefix("- ").filter(|_| !out.is_empty());
+        let item = line.strip_prefix("- ").filter(|_| after_item || out.ends_with(':'));
         if !out.is_empty() && !line.is_empty() {
             out.push_str(if after_item && item.is_some() { "; " } else { " " });
         }

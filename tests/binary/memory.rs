@@ -74,7 +74,7 @@ fn it_grows_and_gets_vectors_in_the_real_process() {
     // Without the table, the next start drops them.
     home.write("config.toml", &config);
     let doctor = home.run(&["doctor", "--json"]);
-    assert!(has(&doctor, "memory.embeddings", "ok", "ollama pull nomic-embed-text"), "{doctor:?}");
+    assert!(!doctor.stdout.contains("memory.embeddings"), "nothing is wrong without: {doctor:?}");
     let gateway = Gateway::start(&home);
     wait_until("the vectors are gone", || home.count("SELECT count(*) FROM search_vectors") == 0);
     assert_eq!(gateway.stop().0, Some(0));

@@ -63,6 +63,7 @@ fn dies_at(die: [Option<&str>; 2]) {
     cluster.all_end();
     cluster.telegram.say(ada, ada, "do thing 2");
     sees(&cluster.telegram, ada, "Did 2.");
+    wait_until("the dead one is noticed", || cluster.texts("SELECT id FROM instances").len() == 1);
     cluster.ends_well(1..3, &[ada]);
 }
 

@@ -48,10 +48,8 @@ pub(crate) enum PlanCommand {
         name: String,
     },
     /// Delete a plan that isn't under way
-    #[command(
-        after_help = "Its run and a workflow saved from it stay. One that waits is dropped by answering “cancel”.\n\n\
-                      Example:\n  adjutant plan delete 0c5RmqN2"
-    )]
+    #[command(after_help = "Example:\n  adjutant plan delete 0c5RmqN2\n\n\
+                      Its run and a workflow saved from it stay. One that waits is dropped by answering “cancel”.")]
     Delete {
         /// The plan's id, or its beginning
         id: String,

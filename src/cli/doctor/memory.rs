@@ -11,9 +11,6 @@ use crate::trace::text::several;
 
 const SECTION: &str = "[memory.embeddings]";
 
-const OFF: &str = "off: memories are found by their words alone. Ollama finds them by meaning, too, after \
-    `ollama pull nomic-embed-text`, with provider = \"ollama\" and name = \"nomic-embed-text\" below [memory.embeddings]";
-
 /// The port of Ollama.
 const OLLAMA: &str = ":11434/";
 
@@ -22,7 +19,8 @@ pub(super) async fn embeddings(config: &Config, store: &Store, checks: &mut Chec
     let name = "memory.embeddings";
     let made = match service::vectors(config) {
         Ok(Some(made)) => made,
-        Ok(None) => return checks.add(name, Finding::ok(OFF)),
+        // Nothing is wrong without.
+        Ok(None) => return,
         Err(error) => {
             return checks.add(name, Finding::error(error.to_string(), format!("correct {SECTION}")));
         }

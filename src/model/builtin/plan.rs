@@ -125,7 +125,8 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
 /// What a step schedules, if nobody would understand it when its time comes.
 fn not_understood_later(step: &Step, intents: &Intents, now: &Now) -> Option<String> {
     let arguments = step.arguments.as_ref().filter(|_| step.skill == SCHEDULE)?;
-    let text = arguments.get("text")?.as_str()?;
+    // A command is no matter of words.
+    let text = arguments.get("text")?.as_str().filter(|text| !text.starts_with('/'))?;
     let later = plan(text, intents, now, None);
     (later.steps.is_empty() || !later.missed.is_empty()).then(|| text.to_owned())
 }

@@ -101,19 +101,18 @@ pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Documen
         .await
 }
 
-/// Ended turns whose words aren't kept yet, oldest first. What was said among two belongs to whose conversation it is.
-/// An answer by which the built-in planner only explains itself says nothing of the question: its examples name people.
+/// Ended turns whose words aren't kept yet, oldest first. What was said among two belongs to whose conversation it is. The
+/// built-in planner's help says nothing of the question, and its examples name people.
 pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
     store
         .all(
             "SELECT t.seq, CASE WHEN c.shared = 0 THEN c.person_id ELSE t.person_id END AS person_id, \
              t.conversation_id, t.started_at AS at, p.timezone, t.text, CAST(NULL AS TEXT) AS scope, \
-             CASE WHEN EXISTS (SELECT 1 FROM executions e JOIN calls k ON k.execution_id = e.id WHERE e.turn_id = t.id \
-              AND k.model = 'builtin') AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
-              AND e.kind = 'skill') THEN '' ELSE coalesce(t.answer, '') END AS more, c.shared, \
-             CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
-              AND e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) \
-              THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
+             CASE WHEN EXISTS (SELECT 1 FROM executions e JOIN calls k ON k.execution_id = e.id WHERE e.turn_id = t.id AND \
+              k.model = 'builtin') AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') \
+              THEN '' ELSE coalesce(t.answer, '') END AS more, c.shared, \
+             CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND \
+              e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
              FROM turns t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id \
              WHERE t.indexed = 0 AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $1 + 0",
             &[limit.into()],

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
+use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 
 use super::leftover::masked;
 use super::now::Now;
@@ -259,12 +259,17 @@ fn resolve(parts: &TimeWords, now: &Now, words: &[Word]) -> Option<Period> {
         parts.part = Some(DayPart::Evening);
     }
     let mut time = parts.clock();
-    // "Today at 9" at ten in the morning is in the evening.
+    // "Today at 9" at ten in the morning is in the evening, and so is "at 6" without a day.
+    let evening = |said: NaiveTime| said.overflowing_add_signed(Duration::hours(12)).0;
     let is_today = parts.span == Some(Span::day(now.local.date()));
-    if let Some(said) = time.filter(|said| is_today && bare_hour && *said <= now.local.time())
-        && said < NaiveTime::from_hms_opt(12, 0, 0)?
+    let is_soon = |said: NaiveTime| {
+        let is_free = parts.span.is_none() && parts.weekdays.is_empty() && parts.rule.is_none();
+        is_free && matches!(said.hour(), 6 | 7) && evening(said) > now.local.time()
+    };
+    if let Some(said) = time.filter(|said| bare_hour && said.hour() < 12 && *said <= now.local.time())
+        && (is_today || is_soon(said))
     {
-        time = Some(said.overflowing_add_signed(Duration::hours(12)).0);
+        time = Some(evening(said));
     }
     let (start, last) = first_and_last(&parts, time, now)?;
     let said_end = said_end(&parts, start, last);

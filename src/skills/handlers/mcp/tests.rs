@@ -286,19 +286,21 @@ async fn garbage_and_endless_questions_change_nothing() {
     let tool = StandIn::tool("addNote").await;
     let garbage = StandIn::new("garbage");
     assert_eq!(garbage.add(&tool, "x").await.unwrap().summary, "added: x");
-    // All its questions at once, and it doesn't wait for an answer.
+    // All its questions at once, and it doesn't wait for an answer: its result or its sixth question is read first.
     let asking = StandIn::new("asks");
     let (mut asked, arguments) = (None, json!({"text": "x"}));
     let done = loop {
-        match answer(&asking.servers, &tool, &arguments, asked.as_ref()).await.unwrap() {
-            CallAnswer::Done(done) => break done,
-            CallAnswer::Asks(now) => {
+        match answer(&asking.servers, &tool, &arguments, asked.as_ref()).await {
+            Ok(CallAnswer::Done(done)) => break done.summary,
+            Ok(CallAnswer::Asks(now)) => {
                 let asked: &mut Asked = asked.insert(now);
                 asked.take(Some("no"));
             }
+            Err(error) => break error.message,
         }
     };
-    assert_eq!(done.summary, "added: x");
+    let too_often = "the MCP server notes asked more than 5 times during one call, so I stopped there";
+    assert!(["added: x", too_often].contains(&&*done), "{done}");
     let endless = StandIn::new("endless");
     assert_eq!(endless.servers.inspect("notes").await.unwrap().tools.len(), 1000);
 }
