@@ -6,7 +6,7 @@
 #![cfg(test)] // as the modules that it shares with the tests
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -28,48 +28,42 @@ mod process;
 
 use chromium::Chromium;
 use client::{Browser, Site};
+use gateway::wait_until;
 
 const VIEWERS: usize = 50;
-/// Messages of each of eight chats in a block, and blocks.
-const ROUNDS: usize = 60;
-const BLOCKS: usize = 5;
+const TURNS: i64 = 200;
 const EXECUTIONS: usize = 2_000;
 
 /// When each turn's end was seen, by all viewers.
 type Seen = Arc<Mutex<Vec<(String, i64)>>>;
 
-/// Reads a stream from now on, until its line is cut.
-fn view(mut browser: Browser, seen: &Seen) -> TcpStream {
-    let page = browser.get("/");
-    let place =
-        page.body.split("data-after=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+/// Reads a stream until the line ends.
+fn view(browser: &Browser, seen: &Seen) {
     let mut stream = TcpStream::connect(&browser.address).unwrap();
-    write!(stream, "{}\r\n", browser.head("GET", &format!("/events?after={place}"))).unwrap();
-    let (lines, seen) = (BufReader::new(stream.try_clone().unwrap()).lines(), seen.clone());
-    std::thread::spawn(move || {
-        for line in lines.map_while(Result::ok) {
-            let Some(data) = line.strip_prefix("data: ") else { continue };
-            if data.contains("\"kind\":\"turn\"") && data.contains("\"status\":\"completed\"") {
-                let turn = data.split("\"turn\":\"").nth(1).and_then(|rest| rest.split('"').next());
-                seen.lock().unwrap().push((turn.unwrap_or_default().to_owned(), SystemClock.now_ms()));
-            }
+    write!(stream, "{}\r\n", browser.head("GET", "/events?after=0-0")).unwrap();
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        let Some(data) = line.strip_prefix("data: ") else { continue };
+        if data.contains("\"kind\":\"turn\"") && data.contains("\"status\":\"completed\"") {
+            let turn = data.split("\"turn\":\"").nth(1).and_then(|rest| rest.split('"').next());
+            seen.lock().unwrap().push((turn.unwrap_or_default().to_owned(), SystemClock.now_ms()));
         }
-    });
-    stream
+    }
 }
 
-/// How many turns a second, over several chats at once. A chat's next message waits for all answers: messages of a chat that
-/// arrive together would become one turn.
+/// How many turns a second, over several chats at once.
 fn turns_a_second(site: &Site, people: &[i64]) -> f64 {
-    let begun = Instant::now();
-    for _ in 0..ROUNDS {
-        let before = site.telegram.calls("sendMessage");
-        for person in people {
-            site.telegram.say(*person, *person, &format!("add a task to do thing {before}"));
+    let count = "SELECT count(*) FROM turns WHERE ended_at IS NOT NULL";
+    let (before, begun) = (site.home.count(count), Instant::now());
+    for number in 0..TURNS {
+        let person = people[usize::try_from(number).unwrap() % people.len()];
+        site.telegram.say(person, person, &format!("add a task to do thing {number}"));
+        // Messages that arrive together would become one turn.
+        if number % 8 == 7 {
+            wait_until("they are done", || site.home.count(count) > before + number - 8);
         }
-        assert!(site.telegram.wait_for_said(before + people.len(), Duration::from_secs(30)), "no answers");
     }
-    f64::from(u32::try_from(ROUNDS * people.len()).unwrap()) / begun.elapsed().as_secs_f64()
+    wait_until("all are done", || site.home.count(count) >= before + TURNS);
+    f64::from(u32::try_from(TURNS).unwrap()) / begun.elapsed().as_secs_f64()
 }
 
 fn resident(site: &mut Site) -> f64 {
@@ -81,26 +75,17 @@ fn resident(site: &mut Site) -> f64 {
 fn main() {
     let mut site = Site::start("[limits]\nturns_per_minute = 0\n");
     let people: Vec<i64> = (0..8).map(|number| site.telegram.person(&format!("Person {number}"))).collect();
-    turns_a_second(&site, &people);
-    let (before, mut with_viewers) = (resident(&mut site), 0.0);
+    let alone = turns_a_second(&site, &people);
+    let before = resident(&mut site);
     let seen = Seen::default();
-    // By turns: a store that grows is slower by itself.
-    let (mut alone, mut watched) = (Vec::new(), Vec::new());
-    for _ in 0..BLOCKS {
-        alone.push(turns_a_second(&site, &people));
-        let browsers = (0..VIEWERS).map(|number| site.browser(people[number % people.len()]));
-        let streams: Vec<TcpStream> = browsers.map(|browser| view(browser, &seen)).collect();
-        watched.push(turns_a_second(&site, &people));
-        with_viewers = resident(&mut site);
-        // The last changes arrive; then everybody leaves.
-        std::thread::sleep(Duration::from_secs(1));
-        streams.iter().for_each(|stream| stream.shutdown(Shutdown::Both).unwrap());
-        site.home.ask(async |store| {
-            let mut batch = Batch::new();
-            batch.run("DELETE FROM web_sessions", []);
-            store.write(batch).await.unwrap();
-        });
+    // Each session may have ten streams.
+    for number in 0..VIEWERS {
+        let (browser, seen) = (site.browser(people[number % people.len()]), seen.clone());
+        std::thread::spawn(move || view(&browser, &seen));
     }
+    let watched = turns_a_second(&site, &people);
+    let after = resident(&mut site);
+    std::thread::sleep(Duration::from_secs(1));
     let ended: Vec<(String, i64)> = site.home.ask(async |store| {
         store.all("SELECT id, ended_at FROM turns WHERE ended_at IS NOT NULL", &[]).await.unwrap()
     });
@@ -109,15 +94,12 @@ fn main() {
         seen.lock().unwrap().iter().filter_map(|(turn, at)| Some(at - ended.get(turn)?)).collect();
     late.sort_unstable();
     let p95 = late.get(late.len() * 95 / 100).copied().unwrap_or_default();
-    let mean = |blocks: &[f64]| blocks.iter().sum::<f64>() / blocks.len() as f64;
     println!(
-        "turns a second: {:.0} without viewers, {:.0} with {VIEWERS} ({:+.1} %)",
-        mean(&alone),
-        mean(&watched),
-        (mean(&watched) / mean(&alone) - 1.0) * 100.0
+        "turns a second: {alone:.0} without viewers, {watched:.0} with {VIEWERS} ({:+.1} %)",
+        (watched / alone - 1.0) * 100.0
     );
     println!("seen, p95 of {}: {p95} ms", late.len());
-    println!("memory: {before:.1} MB, {with_viewers:.1} MB with {VIEWERS} viewers");
+    println!("memory: {before:.1} MB, {after:.1} MB with {VIEWERS} viewers");
     paint(&site, people[0]);
 }
 
