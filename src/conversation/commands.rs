@@ -1,5 +1,6 @@
 //! Slash commands: answered at once, without waiting for running turns.
 
+use adjutant_chat::COMMANDS;
 use adjutant_chat::suggest::nearest;
 
 use super::answers::typed;
@@ -13,29 +14,6 @@ use crate::store::{Batch, StoreError, access, control, executions, links, people
 use crate::trace;
 use crate::wording;
 pub use crate::workflows::command::{is_background, is_run};
-
-/// What a mistyped command may mean.
-const COMMANDS: [&str; 19] = [
-    "/help",
-    "/new",
-    "/stop",
-    "/pause",
-    "/answer",
-    "/memories",
-    "/forget",
-    "/status",
-    "/trace",
-    "/pair",
-    "/link",
-    "/web",
-    "/mine",
-    "/undo",
-    "/run",
-    "/draft",
-    "/plan",
-    "/spawn",
-    "/start",
-];
 
 /// Whether a text is a slash command. With a second slash it's a file path.
 pub fn is_command(text: &str) -> bool {
@@ -81,7 +59,7 @@ impl Conversations {
             "/link" => self.link(row).await?,
             "/web" => self.web(row).await?,
             "/mine" => self.mine(row, &mut batch).await?,
-            other => wording::unknown_command(other, nearest(other, COMMANDS)),
+            other => wording::unknown_command(other, nearest(other, COMMANDS.into_iter().chain(["/start"]))),
         };
         self.reply(row, None, text, batch).await
     }

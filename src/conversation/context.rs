@@ -102,7 +102,7 @@ pub async fn opening(
     }
     if !summary.is_empty() && !summary_taint.is_clean() {
         let summary = marked(scope, summary_taint, summary);
-        messages.extend([Message::new(Role::User, format!("Earlier in this conversation: {summary}"))]);
+        messages.extend([Message::new(Role::User, format!("{}{summary}", EARLIER.trim_start()))]);
     }
     past.turns.into_iter().for_each(|turn| add(&mut messages, scope, turn));
     let sent = files::of_turn(scope, &outside, sees).await?;

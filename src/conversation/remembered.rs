@@ -14,8 +14,7 @@ use crate::store::{Batch, StoreError, people};
 use crate::wording;
 
 /// How many memories are shown at once; Discord takes no more buttons than 25.
-const SHOWN: i64 = 10;
-const MOST: usize = 10;
+const SHOWN: usize = 10;
 /// How the id of a button begins that forgets a memory.
 const BUTTON: &str = "memory:";
 
@@ -38,13 +37,14 @@ impl Conversations {
     /// Shows a page of what may be recalled here, the newest first.
     pub(super) async fn show_memories(&self, row: &InboxRow) -> Result<(), StoreError> {
         let page = row.text.split_whitespace().nth(1).and_then(|page| page.parse().ok()).unwrap_or(1_i64);
-        let before = (page.clamp(1, 10_000) - 1) * SHOWN;
+        let most = i64::try_from(SHOWN).unwrap_or(i64::MAX);
+        let before = (page.clamp(1, 10_000) - 1) * most;
         let Remembered { here, zone, .. } = &self.remembered(row).await?;
-        let all = memories::with_origins(&self.store, &row.person_id, here, before + SHOWN + 1).await?;
+        let all = memories::with_origins(&self.store, &row.person_id, here, before + most + 1).await?;
         let shown: Vec<_> =
             (before + 1..).zip(all.iter().skip(usize::try_from(before).unwrap_or_default())).collect();
-        let is_more = shown.len() > MOST;
-        let shown = &shown[..shown.len().min(MOST)];
+        let is_more = shown.len() > SHOWN;
+        let shown = &shown[..shown.len().min(SHOWN)];
         let lines = lines(shown, *zone);
         let text = wording::memories::list(&lines, is_more.then_some(page + 1), here.shared != 0);
         self.reply_with(row, with_buttons(text, shown), Batch::new()).await
@@ -95,7 +95,7 @@ impl Conversations {
         let services = &self.orchestrator.agents.executor.services;
         let vectors = services.vectors.as_deref();
         let asker = Asker { person: &person.id, here, zone: *zone, vectors, fade: services.fade };
-        let found = memory::search(&self.store, asker, asked, SearchIn::Memories, "", MOST).await?;
+        let found = memory::search(&self.store, asker, asked, SearchIn::Memories, "", SHOWN).await?;
         let found = found.into_iter().filter_map(Found::memory);
         Ok(found.filter_map(|found| all().find(|(_, known)| known.memory.id == found.id)).collect())
     }

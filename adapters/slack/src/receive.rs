@@ -5,8 +5,8 @@
 pub(crate) mod text;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId, VoiceNote,
-    is_audio, one_line,
+    Address, Attachment, ButtonPress, COMMANDS, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId,
+    VoiceNote, is_audio, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -233,28 +233,6 @@ pub(crate) struct Command {
     /// Where it is answered.
     response_url: Option<String>,
 }
-
-/// Our commands by their own names; Slack reserves some of these.
-pub(crate) const COMMANDS: [&str; 18] = [
-    "/new",
-    "/run",
-    "/draft",
-    "/plan",
-    "/spawn",
-    "/answer",
-    "/undo",
-    "/stop",
-    "/pause",
-    "/status",
-    "/trace",
-    "/help",
-    "/link",
-    "/pair",
-    "/web",
-    "/memories",
-    "/forget",
-    "/mine",
-];
 
 impl Command {
     /// The id of its event, where it is answered, and what was typed.

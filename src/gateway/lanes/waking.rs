@@ -27,9 +27,7 @@ impl Lanes {
 
     /// Starts a conversation's lanes, or has them check for work again.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
-        for background in 0..=BACKGROUND_LANES {
-            self.wake_lane(Lane { conversation: conversation.clone(), background });
-        }
+        self.wake_all(conversation, 0..=BACKGROUND_LANES);
     }
 
     /// Starts a conversation's own lane, and those beside it in which a turn may go on.
@@ -37,7 +35,11 @@ impl Lanes {
         let ready = control::ready_lanes(&self.conversations.store, conversation).await;
         // Looking in vain only costs time.
         let ready = ready.unwrap_or_else(|_| (1..=BACKGROUND_LANES).collect());
-        for background in std::iter::once(0).chain(ready) {
+        self.wake_all(conversation, std::iter::once(0).chain(ready));
+    }
+
+    fn wake_all(self: &Arc<Self>, conversation: &ConversationId, lanes: impl Iterator<Item = i64>) {
+        for background in lanes {
             self.wake_lane(Lane { conversation: conversation.clone(), background });
         }
     }

@@ -3,7 +3,7 @@
 use super::Attempt;
 use crate::config::Policy;
 use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
-use crate::journal::{LimitReached, fail_point};
+use crate::journal::{Limit, LimitReached, fail_point};
 use crate::skills::builtin::Preview;
 use crate::skills::call::CallEnd;
 use crate::skills::handlers::mcp::Asked;
@@ -71,22 +71,29 @@ impl Attempt<'_> {
             let is_expired = question.state == QuestionState::Expired;
             return Err(rejected(if is_expired { "the approval expired" } else { "the person rejected it" }));
         };
-        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
-            Ok(()) => {}
-            Err(LimitReached::Store(error)) => return Err(error.into()),
-            Err(LimitReached::Limit(limit)) => {
-                // It waits for the turn to go on, not for another approval.
-                let mut batch = scope.batch();
-                executions::postpone(&mut batch, &self.row.id);
-                scope.store.write(batch).await?;
-                return Ok(CallEnd::LimitReached(limit));
-            }
+        if let Some(limit) = self.postponed().await? {
+            return Ok(CallEnd::LimitReached(limit));
         }
         let now = self.preview(skill).await?;
         if now.text.is_some_and(|now| now != preview) {
             return Err(rejected("what it would do has changed since the person was asked. Ask again"));
         }
         self.run_unless_open(skill, &approved).await
+    }
+
+    /// The limit that an answered call has to wait for. It waits for the turn to go on, and then finds the same answer.
+    pub(super) async fn postponed(&self) -> Result<Option<Limit>, StoreError> {
+        let scope = self.scope;
+        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
+            Ok(()) => Ok(None),
+            Err(LimitReached::Store(error)) => Err(error),
+            Err(LimitReached::Limit(limit)) => {
+                let mut batch = scope.batch();
+                executions::postpone(&mut batch, &self.row.id);
+                scope.store.write(batch).await?;
+                Ok(Some(limit))
+            }
+        }
     }
 
     /// Asks the person, and leaves the call waiting.

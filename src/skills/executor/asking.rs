@@ -2,7 +2,7 @@
 
 use super::{Approved, Attempt};
 use crate::domain::{Answer, QuestionKind, QuestionState};
-use crate::journal::{LimitReached, Question, fail_point};
+use crate::journal::{Question, fail_point};
 use crate::skills::call::CallEnd;
 use crate::skills::handlers::mcp::{Asked, Prompted};
 use crate::skills::{Failure, Handler, Skill};
@@ -57,22 +57,13 @@ impl Attempt<'_> {
         question: &QuestionRow,
         mut asked: Asked,
     ) -> Result<CallEnd, Failure> {
-        let scope = self.scope;
         let is_expired = question.state == QuestionState::Expired;
         asked.take(question.answer.as_ref().map(Answer::as_str).filter(|_| !is_expired));
         if asked.next().is_some() {
             return self.ask_for_server(skill, &asked).await;
         }
-        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
-            Ok(()) => {}
-            Err(LimitReached::Store(error)) => return Err(error.into()),
-            Err(LimitReached::Limit(limit)) => {
-                // It waits for the turn to go on, and then finds the same answer.
-                let mut batch = scope.batch();
-                executions::postpone(&mut batch, &self.row.id);
-                scope.store.write(batch).await?;
-                return Ok(CallEnd::LimitReached(limit));
-            }
+        if let Some(limit) = self.postponed().await? {
+            return Ok(CallEnd::LimitReached(limit));
         }
         let approved = Approved::under_way(&asked);
         self.asked = Some(asked);

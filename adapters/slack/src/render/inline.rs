@@ -8,10 +8,9 @@ use std::borrow::Cow;
 
 use adjutant_chat::richtext::link_target;
 use adjutant_chat::richtext::markup::{Emphasis, Leaf, ZERO_WIDTH_SPACE, percent_encoded, url_length};
-use adjutant_chat::{Inline, inline_text, sanitized};
+use adjutant_chat::{COMMANDS, Inline, inline_text, sanitized};
 
 use super::escaped;
-use crate::receive::COMMANDS;
 
 /// Looks like a backtick and means nothing.
 const FAKE_BACKTICK: char = '\u{2035}';
