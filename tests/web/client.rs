@@ -1,12 +1,18 @@
 //! A gateway with a page, and a browser without a screen.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 
+use adjutant_fakes::ports;
 use adjutant_fakes::telegram::FakeTelegram;
 
 use crate::gateway::{Gateway, eventually};
 use crate::process::Home;
+
+/// An address for a page that keeps it over restarts: no connection can take it while nobody listens.
+pub(crate) fn free_address() -> String {
+    format!("127.0.0.1:{}", ports::free(1).unwrap()[0])
+}
 
 /// A gateway with a page and a chat platform.
 pub(crate) struct Site {
@@ -25,14 +31,12 @@ impl Site {
     /// And with these files in its home.
     pub(crate) fn start_with(config: &str, files: &[(&str, &str)]) -> Self {
         let telegram = FakeTelegram::start();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
+        let address = free_address();
         let (token, api_url) = (telegram.token(), telegram.api_url());
         let home = Home::with_config(&format!(
             "{config}\n[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \"{token}\"\n\
              api_url = \"{api_url}\"\nallow = [\"*\"]\n[channels.web]\nlisten = \"{address}\"\n"
         ));
-        drop(listener);
         files.iter().for_each(|(name, text)| home.write(name, text));
         let mut site = Self { telegram, home, address, gateway: None };
         site.begin();

@@ -1,26 +1,22 @@
 //! Several processes on one PostgreSQL store: any of them serves any page.
 
-use std::net::TcpListener;
-
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::client::{Browser, Site};
+use crate::client::{Browser, Site, free_address};
 use crate::gateway::{Gateway, eventually, wait_until};
 use crate::live::{Event, follow};
 use crate::process::{self, Home};
 
 /// Another process with the same store and platform, and a page of its own.
 fn another(url: &str, telegram: &FakeTelegram) -> (Home, Gateway, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let address = free_address();
     let home = Home::with_config(&format!(
         "[assistant]\nowner = [\"telegram:1000\"]\n[store]\nurl = \"{url}\"\n[approval]\nmedium = \"ask\"\n[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\n\
          token = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n[channels.web]\nlisten = \"{address}\"\n",
         telegram.token(),
         telegram.api_url()
     ));
-    drop(listener);
     let mut gateway = Gateway::start(&home);
     gateway.logs("Web page: ");
     (home, gateway, address)

@@ -15,7 +15,7 @@ pub mod model;
 pub mod otlp;
 pub mod pdf;
 pub mod pooler;
-mod ports;
+pub mod ports;
 pub mod postgres;
 pub mod python;
 pub mod resolver;

@@ -1,4 +1,4 @@
-//! Ports for servers that can't be given a listening socket.
+//! Ports for servers that can't be given a listening socket, or that must find theirs again.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -6,14 +6,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// So many ports a process has to itself, as long as process numbers are near to one another.
-const OF_A_PROCESS: u32 = 8;
+const OF_A_PROCESS: u32 = 64;
 
 /// The longest that a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// So many free ports. They lie below those that are given to whoever asks for any, or somebody could get one before
 /// the server takes it; each process begins to look elsewhere, and each of its servers behind the last.
-pub(crate) fn free(count: u32) -> io::Result<Vec<u16>> {
+///
+/// # Errors
+/// When so many can't be found.
+pub fn free(count: u32) -> io::Result<Vec<u16>> {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let taken = TAKEN.fetch_add(count, Ordering::Relaxed);
     let begin = std::process::id().wrapping_mul(OF_A_PROCESS).wrapping_add(taken) % 10_000;

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub struct Wire {
 struct State {
     is_cut: AtomicBool,
     hangs: AtomicBool,
+    /// How long what a client sends takes, in microseconds.
+    delay: AtomicU64,
     open: Mutex<Vec<(TcpStream, UnixStream)>>,
 }
 
@@ -66,6 +68,12 @@ impl Wire {
         self.state.hangs.store(true, Ordering::SeqCst);
     }
 
+    /// Makes each round trip longer by this, as a network does.
+    pub fn slow_down(&self, delay: Duration) {
+        let delay = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+        self.state.delay.store(delay, Ordering::SeqCst);
+    }
+
     /// Ends [`Self::cut`] and [`Self::hang`].
     pub fn mend(&self) {
         self.state.is_cut.store(false, Ordering::SeqCst);
@@ -84,7 +92,7 @@ fn connect(client: TcpStream, socket: &PathBuf, state: &Arc<State>) -> io::Resul
     let (reading, writing) = (client.try_clone()?, server.try_clone()?);
     let (there, back) = (state.clone(), state.clone());
     std::thread::spawn(move || {
-        copy(reading, &writing, &there);
+        copy(reading, DelayedWriter { to: &writing, state: &there }, &there);
         let _ = writing.shutdown(Shutdown::Both);
     });
     std::thread::spawn(move || {
@@ -92,6 +100,23 @@ fn connect(client: TcpStream, socket: &PathBuf, state: &Arc<State>) -> io::Resul
         let _ = client.shutdown(Shutdown::Both);
     });
     Ok(())
+}
+
+/// What a client sends arrives later.
+struct DelayedWriter<'a> {
+    to: &'a UnixStream,
+    state: &'a State,
+}
+
+impl Write for DelayedWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        std::thread::sleep(Duration::from_micros(self.state.delay.load(Ordering::SeqCst)));
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// Copies until one end is closed.
