@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::commands::is_command;
 pub use crate::domain::with_words;
-use crate::domain::{Answer, IN_WORDS, QuestionId, QuestionKind};
+use crate::domain::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 use crate::store::questions::QuestionRow;
 
 /// What a typed text means for the open questions.
@@ -28,7 +28,9 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         (QuestionKind::Input { .. }, _) => Some(Answer::Text(text.to_owned())),
         (QuestionKind::Choice { options, .. }, _) => {
             let by_word = options.iter().position(|option| plain(option) == word);
-            let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
+            let by_number = || word.parse::<usize>().ok()?.checked_sub(1);
+            let labels: Vec<&str> = options.iter().map(String::as_str).collect();
+            let number = by_word.or_else(by_number).or_else(|| pointed_at(text, &labels))?;
             options.get(number).cloned().map(Answer::Text)
         }
         (QuestionKind::Plan { .. }, word) => about_plan(text, word),
@@ -194,6 +196,7 @@ mod tests {
         assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
         assert_eq!(chosen("stop").as_deref(), Some("Stop!"));
         assert_eq!(chosen("3.").as_deref(), Some("Stop!"));
+        assert_eq!(chosen("the send one").as_deref(), Some("Send it"));
         for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
             assert_eq!(chosen(text), None, "{text}");
         }

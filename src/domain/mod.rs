@@ -1,5 +1,6 @@
 //! The types that every module shares: ids and states. No I/O.
 
+mod choosing;
 mod files;
 mod ids;
 mod pins;
@@ -9,6 +10,7 @@ mod states;
 mod taint;
 mod tasks;
 
+pub use choosing::{meant, pointed_at};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId,

@@ -1,12 +1,11 @@
 //! A field of a server's form: what it takes, and what a person's words are as its value.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, NaiveDate};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
+use crate::domain::meant;
 use crate::skills::definition::schema_misfit;
 use crate::skills::hidden::line;
 
@@ -14,8 +13,6 @@ use crate::skills::hidden::line;
 const MOST_BUTTONS: usize = 20;
 /// The most options that are listed.
 const MOST_LISTED: usize = 50;
-/// So many words may mean an option of which they aren't the label.
-const FEW: usize = 5;
 /// The longest label of an option, in characters.
 const LONGEST_LABEL: usize = 60;
 
@@ -272,31 +269,15 @@ impl Field {
             label.eq_ignore_ascii_case(words) || value.as_str().is_some_and(|value| value == words)
         };
         let by_number = || options.get(words.trim_end_matches('.').parse::<usize>().ok()?.checked_sub(1)?);
-        let chosen = options.iter().find(is_meant).or_else(by_number).or_else(|| meant(words, &options));
+        let by_words = || {
+            let labels: Vec<&str> = options.iter().map(|(_, label)| label.as_str()).collect();
+            options.get(meant(words, &labels)?)
+        };
+        let chosen = options.iter().find(is_meant).or_else(by_number).or_else(by_words);
         chosen
             .map(|(value, _)| value.clone())
             .ok_or_else(|| format!("“{}” isn't in the list", line(words, 40)))
     }
-}
-
-/// The only option that has a word which the person says, in a few words without a no: “the shop one”.
-fn meant<'o>(said: &str, options: &'o [(Value, String)]) -> Option<&'o (Value, String)> {
-    let words = |text: &str| -> BTreeSet<String> {
-        let words = text.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_lowercase).collect()
-    };
-    let said = words(said);
-    let is_no = ["not", "no", "don", "dont", "never", "nor", "neither", "except", "but"];
-    let labels: Vec<BTreeSet<String>> = options.iter().map(|(_, label)| words(label)).collect();
-    let has = |label: &BTreeSet<String>, word: &str| label.contains(word);
-    if said.len() > FEW || is_no.iter().any(|no| said.contains(*no) && !labels.iter().any(|it| has(it, no))) {
-        return None;
-    }
-    let is_its_own = |word: &&String| labels.iter().filter(|label| has(label, word)).count() == 1;
-    let own: Vec<&String> = said.iter().filter(is_its_own).collect();
-    let mut meant = options.iter().zip(&labels).filter(|(_, label)| own.iter().any(|word| has(label, word)));
-    let (option, _) = meant.next()?;
-    meant.next().is_none().then_some(option)
 }
 
 /// Why a text isn't in the format that was asked for.

@@ -1,0 +1,76 @@
+//! Which option of a list a person means by a few words.
+
+use std::collections::BTreeSet;
+
+/// So many words may mean an option of which they aren't the label.
+const FEW: usize = 5;
+const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// The place of the only option that has a word which the person says, in a few words without a no: “the shop one”.
+pub fn meant(said: &str, options: &[&str]) -> Option<usize> {
+    let said = words(said);
+    let is_no = ["not", "no", "don", "dont", "never", "nor", "neither", "except", "but"];
+    let options: Vec<BTreeSet<String>> = options.iter().map(|option| words(option)).collect();
+    let having = |word: &str| options.iter().filter(|option| option.contains(word)).count();
+    if said.len() > FEW || is_no.iter().any(|no| said.contains(*no) && having(no) == 0) {
+        return None;
+    }
+    let own: Vec<&String> = said.iter().filter(|word| having(word) == 1).collect();
+    let is_meant = |option: &BTreeSet<String>| own.iter().any(|word| option.contains(*word));
+    let mut meant = (0..).zip(&options).filter(|(_, option)| is_meant(option));
+    let (place, _) = meant.next()?;
+    meant.next().is_none().then_some(place)
+}
+
+/// The same where other texts may be said, too: only what points at a list, “the second one”, “the shop one”.
+pub fn pointed_at(said: &str, options: &[&str]) -> Option<usize> {
+    let said = said.trim().to_lowercase();
+    let said = said.trim_end_matches(['.', '!']).trim_end_matches(" please").trim_end_matches(',');
+    let said = ["i take ", "take ", "i mean ", "i meant "]
+        .iter()
+        .find_map(|verb| said.strip_prefix(verb))
+        .unwrap_or(said);
+    let which = said.strip_prefix("the ").unwrap_or(said).strip_suffix(" one")?.trim();
+    meant(which, options).or_else(|| match which {
+        "last" => options.len().checked_sub(1),
+        which => ORDINALS.iter().position(|ordinal| *ordinal == which).filter(|place| *place < options.len()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_points_at_one_option_chooses_it() {
+        let options = ["The shop in town", "The market in town", "Nowhere"];
+        for (said, place) in [
+            ("the shop one", Some(0)),
+            ("Shop one please.", Some(0)),
+            ("take the market one!", Some(1)),
+            ("the second one", Some(1)),
+            ("I mean the last one", Some(2)),
+            ("the fourth one", None),
+            ("the town one", None),
+            ("not the shop one", None),
+            ("the shop", None),
+            ("buy milk in the shop", None),
+            ("the one", None),
+            ("which one", None),
+            ("no one", None),
+        ] {
+            assert_eq!(pointed_at(said, &options), place, "{said}");
+        }
+        assert_eq!(pointed_at("the last one", &[]), None);
+        assert_eq!(
+            pointed_at("the first one", &["the second", "the first"]),
+            Some(1),
+            "its word before its place"
+        );
+    }
+}
