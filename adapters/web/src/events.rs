@@ -33,6 +33,14 @@ const ALIVE: Duration = Duration::from_secs(15);
 /// How often old changes are forgotten.
 const TIDY: Duration = Duration::from_mins(10);
 
+/// A change as all its readers get it, made once.
+#[derive(Debug)]
+struct Event {
+    at: Cursor,
+    person: String,
+    text: String,
+}
+
 /// The changes after a place, as far as they are in memory.
 #[derive(Debug, Default)]
 struct Recent {
@@ -40,26 +48,49 @@ struct Recent {
     from: Cursor,
     /// up to this one.
     to: Cursor,
-    changes: VecDeque<Arc<Change>>,
+    events: VecDeque<Event>,
+}
+
+/// Changes in a row.
+#[derive(Debug, PartialEq)]
+struct Next {
+    /// The place of the last one; none if there are no more.
+    at: Option<Cursor>,
+    /// Those of one person.
+    text: String,
+}
+
+impl Next {
+    /// Of all these changes, the text holds this person's.
+    fn of<'a>(events: impl Iterator<Item = &'a Event>, person: &str) -> Self {
+        let mut next = Self { at: None, text: String::new() };
+        for event in events {
+            next.at = Some(event.at);
+            if event.person == person {
+                next.text += &event.text;
+            }
+        }
+        next
+    }
 }
 
 impl Recent {
     /// None if some of them aren't here any more.
-    fn after(&self, at: Cursor) -> Option<Vec<Arc<Change>>> {
+    fn after(&self, at: Cursor, person: &str) -> Option<Next> {
         if at < self.from {
             return None;
         }
-        let begins = self.changes.partition_point(|change| change.at <= at);
-        Some(self.changes.range(begins..).take(READ).cloned().collect())
+        let begins = self.events.partition_point(|event| event.at <= at);
+        Some(Next::of(self.events.range(begins..).take(READ), person))
     }
 
     fn add(&mut self, changes: Vec<Change>) {
         for change in changes {
             self.to = change.at;
-            self.changes.push_back(Arc::new(change));
+            self.events.push_back(event(change));
         }
-        while self.changes.len() > RECENT {
-            if let Some(oldest) = self.changes.pop_front() {
+        while self.events.len() > RECENT {
+            if let Some(oldest) = self.events.pop_front() {
                 self.from = oldest.at;
             }
         }
@@ -136,7 +167,7 @@ impl Live {
 
     async fn begin_anew(&self) -> bool {
         let Ok(latest) = self.backend.latest().await else { return false };
-        *self.recent() = Recent { from: latest, to: latest, changes: VecDeque::new() };
+        *self.recent() = Recent { from: latest, to: latest, events: VecDeque::new() };
         self.tell();
         true
     }
@@ -187,11 +218,14 @@ impl Live {
         }
         loop {
             place.borrow_and_update();
-            let recent = self.recent().after(at);
-            let changes = match recent {
-                Some(changes) => changes,
+            let recent = self.recent().after(at, &wanted.person);
+            let next = match recent {
+                Some(next) => next,
                 None => match self.backend.changes(at, READ).await {
-                    Ok(Some(changes)) => changes.into_iter().map(Arc::new).collect(),
+                    Ok(Some(changes)) => {
+                        let events: Vec<Event> = changes.into_iter().map(event).collect();
+                        Next::of(events.iter(), &wanted.person)
+                    }
                     // Too old: the page has to be loaded again.
                     Ok(None) => {
                         self.send(sender, "event: reload\ndata: {}\n\n".to_owned()).await;
@@ -201,11 +235,9 @@ impl Live {
                     Err(_) => return,
                 },
             };
-            if let Some(last) = changes.last() {
-                at = last.at;
-                let own = changes.iter().filter(|change| change.person == wanted.person);
-                let text: String = own.map(|change| event(change)).collect();
-                if !text.is_empty() && !self.send(sender, text).await {
+            if let Some(last) = next.at {
+                at = last;
+                if !next.text.is_empty() && !self.send(sender, next.text).await {
                     return;
                 }
                 continue;
@@ -224,19 +256,20 @@ impl Live {
     }
 }
 
-/// A change as an event. Ids and words hold nothing that JSON would have to escape.
-fn event(change: &Change) -> String {
+/// Ids and words hold nothing that JSON would have to escape.
+fn event(change: Change) -> Event {
     let word = |text: &str| -> String {
         text.chars().filter(|one| one.is_ascii_alphanumeric() || "_-.".contains(*one)).collect()
     };
-    format!(
+    let text = format!(
         "id: {}\nevent: change\ndata: {{\"kind\":\"{}\",\"id\":\"{}\",\"turn\":\"{}\",\"status\":\"{}\"}}\n\n",
         change.at,
         word(&change.kind),
         word(&change.id),
         word(change.turn.as_deref().unwrap_or_default()),
         word(&change.status)
-    )
+    );
+    Event { at: change.at, person: change.person, text }
 }
 
 #[cfg(test)]
@@ -255,11 +288,14 @@ mod tests {
     fn what_is_no_longer_in_memory_is_read_from_the_store() {
         let mut recent = Recent::default();
         recent.add((1..=10).map(change).collect());
-        let seen = |at| recent.after(Cursor { tx: 0, seq: at }).map(|all| all.len());
+        let after = |recent: &Recent, seq| recent.after(Cursor { tx: 0, seq }, "p");
+        let seen = |at| after(&recent, at).map(|next| next.text.matches("event: change").count());
         assert_eq!((seen(0), seen(9), seen(10), seen(99)), (Some(10), Some(1), Some(0), Some(0)));
+        let others = recent.after(Cursor::default(), "q").unwrap();
+        assert_eq!(others, Next { at: Some(Cursor { tx: 0, seq: 10 }), text: String::new() }, "not theirs");
         recent.add((11..=i64::try_from(RECENT).unwrap() + 11).map(change).collect());
-        assert_eq!(recent.after(Cursor { tx: 0, seq: 10 }), None, "11 has gone");
-        assert_eq!(recent.after(Cursor { tx: 0, seq: 11 }).unwrap()[0].id, "t12");
+        assert_eq!(after(&recent, 10), None, "11 has gone");
+        assert!(after(&recent, 11).unwrap().text.contains("\"id\":\"t12\""));
     }
 
     fn wanted(session: usize) -> Wanted {
