@@ -1,14 +1,17 @@
 //! What the web page costs: `cargo bench --bench web`. Prints a table; nothing here fails on a figure.
 //!
 //! The real binary with the embedded store, a chat platform on loopback, the built-in planner, and viewers that each
-//! read a stream of changes. `seen` is the time from a turn's last commit until its change has arrived at a viewer.
+//! read a stream of changes. Blocks without and with viewers take turns, so that both meet the same store. `seen` is the
+//! time from a turn's last commit until its change has arrived at a viewer. Viewers, platform and gateway share the
+//! machine, so what the gateway itself uses is told, too.
 
 #![cfg(test)] // as the modules that it shares with the tests
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Instant;
 
 use adjutant::clock::{Clock, SystemClock};
 use adjutant::store::Batch;
@@ -28,42 +31,88 @@ mod process;
 
 use chromium::Chromium;
 use client::{Browser, Site};
-use gateway::wait_until;
+use gateway::{DEADLINE, wait_until};
 
 const VIEWERS: usize = 50;
-const TURNS: i64 = 200;
+const PEOPLE: usize = 8;
+/// In each block, everybody says something and waits for the answer this often.
+const ROUNDS: usize = 25;
+/// Pairs of blocks.
+const PAIRS: usize = 8;
 const EXECUTIONS: usize = 2_000;
 
-/// When each turn's end was seen, by all viewers.
-type Seen = Arc<Mutex<Vec<(String, i64)>>>;
+/// One open page.
+struct Viewer {
+    stream: TcpStream,
+    reader: JoinHandle<Vec<(i64, String)>>,
+}
 
-/// Reads a stream until the line ends.
-fn view(browser: &Browser, seen: &Seen) {
-    let mut stream = TcpStream::connect(&browser.address).unwrap();
-    write!(stream, "{}\r\n", browser.head("GET", "/events?after=0-0")).unwrap();
-    for line in BufReader::new(stream).lines().map_while(Result::ok) {
-        let Some(data) = line.strip_prefix("data: ") else { continue };
-        if data.contains("\"kind\":\"turn\"") && data.contains("\"status\":\"completed\"") {
-            let turn = data.split("\"turn\":\"").nth(1).and_then(|rest| rest.split('"').next());
-            seen.lock().unwrap().push((turn.unwrap_or_default().to_owned(), SystemClock.now_ms()));
-        }
+impl Viewer {
+    /// Reads a stream from now on, and does nothing else meanwhile.
+    fn open(browser: &mut Browser) -> Self {
+        let page = browser.get("/talk").body;
+        let after = page.split("data-after=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        let mut stream = TcpStream::connect(&browser.address).unwrap();
+        write!(stream, "{}\r\n", browser.head("GET", &format!("/events?after={after}"))).unwrap();
+        let mut chunk = vec![0; 1 << 16];
+        let first = stream.read(&mut chunk).unwrap();
+        assert!(chunk[..first].starts_with(b"HTTP/1.1 200"));
+        let mut source = stream.try_clone().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut read = Vec::new();
+            while let Ok(size @ 1..) = source.read(&mut chunk) {
+                read.push((SystemClock.now_ms(), String::from_utf8_lossy(&chunk[..size]).into_owned()));
+            }
+            read
+        });
+        Self { stream, reader }
+    }
+
+    /// The turns whose ends it saw, and when.
+    fn close(self) -> Vec<(String, i64)> {
+        self.stream.shutdown(Shutdown::Both).unwrap();
+        let read = self.reader.join().unwrap();
+        let ends = read.iter().flat_map(|(at, text)| text.lines().map(move |line| (*at, line)));
+        let ends = ends.filter(|(_, line)| {
+            line.contains("\"kind\":\"turn\"") && line.contains("\"status\":\"completed\"")
+        });
+        let turn = |line: &str| line.split("\"turn\":\"").nth(1)?.split('"').next().map(str::to_owned);
+        ends.filter_map(|(at, line)| Some((turn(line)?, at))).collect()
     }
 }
 
-/// How many turns a second, over several chats at once.
-fn turns_a_second(site: &Site, people: &[i64]) -> f64 {
-    let count = "SELECT count(*) FROM turns WHERE ended_at IS NOT NULL";
-    let (before, begun) = (site.home.count(count), Instant::now());
-    for number in 0..TURNS {
-        let person = people[usize::try_from(number).unwrap() % people.len()];
-        site.telegram.say(person, person, &format!("add a task to do thing {number}"));
-        // Messages that arrive together would become one turn.
-        if number % 8 == 7 {
-            wait_until("they are done", || site.home.count(count) > before + number - 8);
+/// What a block of turns took.
+struct Block {
+    turns_a_second: f64,
+    /// What the gateway's process used for a turn.
+    cpu_ms: f64,
+}
+
+/// Everybody says something and waits for the answer, again and again.
+fn block(site: &Site, people: &[i64], said: &mut usize) -> Block {
+    let (cpu, begun) = (cpu_ms(site), Instant::now());
+    for _ in 0..ROUNDS {
+        for person in people {
+            *said += 1;
+            site.telegram.say(*person, *person, &format!("add a task to do thing {said}"));
         }
+        assert!(site.telegram.wait_for_said(*said, DEADLINE), "everybody is answered");
     }
-    wait_until("all are done", || site.home.count(count) >= before + TURNS);
-    f64::from(u32::try_from(TURNS).unwrap()) / begun.elapsed().as_secs_f64()
+    let turns = f64::from(u32::try_from(ROUNDS * PEOPLE).unwrap());
+    Block { turns_a_second: turns / begun.elapsed().as_secs_f64(), cpu_ms: (cpu_ms(site) - cpu) / turns }
+}
+
+/// What the gateway has used, by proc_pid_stat(5); its unit is a hundredth of a second.
+fn cpu_ms(site: &Site) -> f64 {
+    let pid = site.gateway.as_ref().unwrap().pid();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
+    fields.map(|ticks| ticks.parse::<f64>().unwrap() * 10.0).sum()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn resident(site: &mut Site) -> f64 {
@@ -73,31 +122,51 @@ fn resident(site: &mut Site) -> f64 {
 }
 
 fn main() {
-    let mut site = Site::start("[limits]\nturns_per_minute = 0\n");
-    let people: Vec<i64> = (0..8).map(|number| site.telegram.person(&format!("Person {number}"))).collect();
-    let alone = turns_a_second(&site, &people);
-    let before = resident(&mut site);
-    let seen = Seen::default();
+    let mut site = Site::start("[limits]\nturns_per_minute = 0\nconversation_calls = 1000000\n");
+    let people: Vec<i64> =
+        (0..PEOPLE).map(|number| site.telegram.person(&format!("Person {number}"))).collect();
     // Each session may have ten streams.
-    for number in 0..VIEWERS {
-        let (browser, seen) = (site.browser(people[number % people.len()]), seen.clone());
-        std::thread::spawn(move || view(&browser, &seen));
+    let mut browsers: Vec<Browser> = people.iter().map(|person| site.browser(*person)).collect();
+    let mut said = people.len();
+    block(&site, &people, &mut said); // The first turns of a process are slower.
+    let (mut alone, mut watched, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut before, mut after) = (0.0, 0.0);
+    for _ in 0..PAIRS {
+        alone.push(block(&site, &people, &mut said));
+        before = if after == 0.0 { resident(&mut site) } else { before };
+        let viewers: Vec<Viewer> =
+            (0..VIEWERS).map(|number| Viewer::open(&mut browsers[number % PEOPLE])).collect();
+        watched.push(block(&site, &people, &mut said));
+        after = resident(&mut site);
+        wait_until("all have ended", || {
+            site.home.count("SELECT count(*) FROM turns WHERE ended_at IS NULL") == 0
+        });
+        seen.extend(viewers.into_iter().flat_map(Viewer::close));
     }
-    let watched = turns_a_second(&site, &people);
-    let after = resident(&mut site);
-    std::thread::sleep(Duration::from_secs(1));
     let ended: Vec<(String, i64)> = site.home.ask(async |store| {
         store.all("SELECT id, ended_at FROM turns WHERE ended_at IS NOT NULL", &[]).await.unwrap()
     });
-    let ended: std::collections::HashMap<String, i64> = ended.into_iter().collect();
-    let mut late: Vec<i64> =
-        seen.lock().unwrap().iter().filter_map(|(turn, at)| Some(at - ended.get(turn)?)).collect();
+    let ended: HashMap<String, i64> = ended.into_iter().collect();
+    let mut late: Vec<i64> = seen.iter().filter_map(|(turn, at)| Some(at - ended.get(turn)?)).collect();
     late.sort_unstable();
     let p95 = late.get(late.len() * 95 / 100).copied().unwrap_or_default();
-    println!(
-        "turns a second: {alone:.0} without viewers, {watched:.0} with {VIEWERS} ({:+.1} %)",
-        (watched / alone - 1.0) * 100.0
-    );
+    for (what, value) in [
+        ("turns a second", (|block| block.turns_a_second) as fn(&Block) -> f64),
+        ("ms of the gateway's CPU for a turn", |block| block.cpu_ms),
+    ] {
+        let pairs: Vec<f64> = alone
+            .iter()
+            .zip(&watched)
+            .map(|(alone, watched)| (value(watched) / value(alone) - 1.0) * 100.0)
+            .collect();
+        let of = |blocks: &[Block]| median(blocks.iter().map(value).collect());
+        println!(
+            "{what}: {:.1} without viewers, {:.1} with {VIEWERS}; {:+.1} % in the median of {PAIRS} pairs",
+            of(&alone),
+            of(&watched),
+            median(pairs)
+        );
+    }
     println!("seen, p95 of {}: {p95} ms", late.len());
     println!("memory: {before:.1} MB, {after:.1} MB with {VIEWERS} viewers");
     paint(&site, people[0]);
