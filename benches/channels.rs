@@ -1,9 +1,10 @@
 //! How fast and how small the gateway is: `cargo bench --bench channels`, with the names of parts to run only
-//! those (`latency`, `burst`, `memory`, `start`). `--messages N` changes how many the memory is measured after,
-//! over all platforms. Prints a table; nothing here fails on a figure.
+//! those (`latency`, `postgres`, `burst`, `chats`, `old`, `start`, `memory`). `--messages N` changes how many the memory is
+//! measured after, over all platforms, and `--turns N` how many old turns there are. Prints a table; nothing here fails
+//! on a figure.
 //!
 //! The real binary on loopback fakes of the platforms, with a model server on loopback that answers at once,
-//! and the embedded store with full durability. Times are taken in the fakes' process, from the moment when a
+//! and the embedded store with full durability, or PostgreSQL with it. Times are taken in the fakes' process, from the moment when a
 //! person's message is there to be told until the answer has arrived.
 
 #![cfg(test)] // as the modules that it shares with the tests
@@ -12,7 +13,11 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
+use adjutant_fakes::postgres;
+use adjutant_fakes::wire::Wire;
 
+#[path = "channels/old.rs"]
+mod old;
 #[expect(dead_code, reason = "the scorecard uses more of it")]
 #[path = "../tests/binary/platform.rs"]
 mod platform;
@@ -39,7 +44,12 @@ struct House {
 
 /// Starts the gateway on these platforms; the model thinks for so long.
 fn house(platforms: &[Make], thinks: Duration) -> House {
-    let platforms: Vec<Box<dyn Platform>> = platforms.iter().map(|make| make(PEOPLE)).collect();
+    house_of(platforms, PEOPLE, thinks, "")
+}
+
+/// With so many people, and this in the configuration.
+fn house_of(platforms: &[Make], people: usize, thinks: Duration, config: &str) -> House {
+    let platforms: Vec<Box<dyn Platform>> = platforms.iter().map(|make| make(people)).collect();
     // It answers with the numbers of what it was told, a line each.
     let model = FakeModel::start(move |request| {
         std::thread::sleep(thinks);
@@ -48,7 +58,7 @@ fn house(platforms: &[Make], thinks: Duration) -> House {
     });
     let channels: String = platforms.iter().map(|platform| platform.config()).collect();
     let home = Home::with_config(&format!(
-        "[http]\nlisten = \"\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n{channels}",
+        "[http]\nlisten = \"\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n{config}\n{channels}",
         model.base_url()
     ));
     let gateway = serve(&home);
@@ -91,6 +101,42 @@ impl House {
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
     }
+
+    /// What the gateway has used, by proc_pid_stat(5), whose unit is a hundredth of a second.
+    fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.gateway.id())).unwrap();
+        let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
+        Duration::from_millis(fields.map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum())
+    }
+
+    /// What one person's messages take, one after the other, sorted; and what the gateway uses for one. This many were
+    /// answered before.
+    fn one_by_one(&self, said: usize, messages: usize) -> (Vec<Duration>, Duration) {
+        let platform = &self.platforms[0];
+        let (mut times, mut cpu) = (Vec::new(), self.cpu());
+        for number in said..said + messages {
+            // The first ones of a process are slower.
+            if number == said + messages / 10 {
+                (times, cpu) = (Vec::new(), self.cpu());
+            }
+            let begun = Instant::now();
+            platform.say(0, &format!("m{number}"));
+            assert!(platform.wait_for_said(number + 1, DEADLINE), "m{number} was not answered");
+            times.push(begun.elapsed());
+        }
+        times.sort_unstable();
+        let used = (self.cpu() - cpu) / u32::try_from(times.len()).unwrap();
+        (times, used)
+    }
+
+    /// A message in each of so many chats at once, until all are answered. This many were answered before.
+    fn at_once(&self, said: usize, chats: usize) -> Duration {
+        let platform = &self.platforms[0];
+        let begun = Instant::now();
+        (0..chats).for_each(|person| platform.say(person, &format!("m{person}")));
+        assert!(platform.wait_for_said(said + chats, DEADLINE), "not all were answered");
+        begun.elapsed()
+    }
 }
 
 impl Drop for House {
@@ -103,20 +149,41 @@ impl Drop for House {
 /// One chat, one message at a time.
 fn latency(make: Make) {
     let house = house(&[make], Duration::ZERO);
-    let platform = &house.platforms[0];
-    let mut times = Vec::new();
-    for number in 0..2_200 {
-        let begun = Instant::now();
-        platform.say(0, &format!("m{number}"));
-        assert!(platform.wait_for_said(number + 1, DEADLINE), "m{number} was not answered");
-        if number >= 200 {
-            times.push(begun.elapsed());
-        }
+    one_chat(&house, house.platforms[0].name(), "4 / 8 ms");
+}
+
+fn one_chat(house: &House, what: &str, wanted: &str) {
+    let (times, cpu) = house.one_by_one(0, 2_200);
+    row(&format!("{what}: event in, answer out, p50 / p99"), &percentiles(&times), wanted);
+    row(&format!("{what}: the gateway's CPU for a message"), &ms(cpu), "2.5 ms");
+}
+
+fn percentiles(sorted: &[Duration]) -> String {
+    let percentile = |percent: usize| ms(sorted[sorted.len() * percent / 100]);
+    format!("{} / {}", percentile(50), percentile(99))
+}
+
+/// The same with the store in PostgreSQL, next door and a millisecond away.
+fn postgres() {
+    let server = postgres::shared().unwrap().unwrap();
+    for (delay, what, wanted) in [(0, "PostgreSQL", "5 ms"), (1, "PostgreSQL, 1 ms away", "15 ms")] {
+        let wire = Wire::to(&server.database().unwrap()).unwrap();
+        wire.slow_down(Duration::from_millis(delay));
+        let store = format!("[store]\nurl = \"{}\"\n", wire.url());
+        let house = house_of(&PLATFORMS[..1], PEOPLE, Duration::ZERO, &store);
+        one_chat(&house, &format!("{}, {what}", house.platforms[0].name()), wanted);
     }
-    times.sort_unstable();
-    let percentile = |percent: usize| ms(times[times.len() * percent / 100]);
-    let what = format!("{}: event in, answer out, p50 / p99", platform.name());
-    row(&what, &format!("{} / {}", percentile(50), percentile(99)), "5 / 12 ms");
+}
+
+/// Very many chats, a message in each.
+fn chats() {
+    let house = house_of(&PLATFORMS[..1], 2_000, Duration::ZERO, "");
+    // Everybody has written before.
+    house.at_once(0, 2_000);
+    let before = house.cpu();
+    let took = house.at_once(2_000, 2_000);
+    row("Telegram: 2,000 chats at once", &format!("{:.2} s", took.as_secs_f64()), "2 s");
+    row("Telegram: the gateway's CPU for a message meanwhile", &ms((house.cpu() - before) / 2_000), "1.3 ms");
 }
 
 /// Four messages in each of the chats, all at once.
@@ -202,10 +269,11 @@ fn ms(duration: Duration) -> String {
 
 fn main() {
     let mut words = std::env::args().skip(1);
-    let (mut wanted, mut messages) = (Vec::new(), 100_000);
+    let (mut wanted, mut messages, mut turns) = (Vec::new(), 100_000, 1_000_000);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--messages" => messages = words.next().and_then(|number| number.parse().ok()).unwrap(),
+            "--turns" => turns = words.next().and_then(|number| number.parse().ok()).unwrap(),
             // What cargo itself passes.
             "--bench" => {}
             _ => wanted.push(word),
@@ -216,6 +284,15 @@ fn main() {
     row("---", "---", "---");
     if runs("latency") {
         PLATFORMS.into_iter().for_each(latency);
+    }
+    if runs("postgres") {
+        postgres();
+    }
+    if runs("chats") {
+        chats();
+    }
+    if runs("old") {
+        old::run(turns);
     }
     if runs("burst") {
         for make in PLATFORMS {
