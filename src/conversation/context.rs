@@ -67,7 +67,7 @@ pub async fn opening(
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
     )?;
     let Beginning { mut tasks, mut schedules, outside, past, summary: kept } = beginning;
-    let past = history::window(&scope.store, &scope.conversation, &past).await?;
+    let past = history::window(&scope.store, &scope.conversation, &past, scope.zone).await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
     let known = (tasks.len(), memories.len());
@@ -129,17 +129,17 @@ fn wanted<'a>(scope: &'a Scope, turn: &'a TurnRow) -> Wanted<'a> {
 }
 
 /// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
-fn add(messages: &mut Opening, scope: &Scope, Said { seq, texts, taints, more }: Said) {
+fn add(messages: &mut Opening, scope: &Scope, Said { seq, texts, taints, added }: Said) {
     let is_clean = taints.iter().all(Taint::is_clean);
     let [text, answer] = texts;
     let shown =
         |text: String, taint: &Taint| if taint.is_clean() { text } else { marked(scope, taint, &text) };
     let said = [
-        Message::new(Role::User, shown(text, &taints[0])),
+        Message::new(Role::User, added.day.clone() + &shown(text, &taints[0])),
         Message::new(Role::Assistant, shown(answer, &taints[1])),
     ];
     match is_clean {
-        true => messages.add_past(seq, said, more, history::CUT),
+        true => messages.add_past(seq, said, added, history::CUT),
         false => messages.extend(said),
     }
 }

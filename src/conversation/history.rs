@@ -1,17 +1,20 @@
 //! The part of a conversation's past that the model sees: a window of recent turns, limited by tokens, and a running
 //! summary of older ones. Compacting older turns into the summary happens after a turn, so that no turn waits for it.
 
+use chrono_tz::Tz;
 use tracing::Instrument;
 
 use super::Conversations;
 use super::touched::Touched;
+use crate::clock;
 use crate::domain::{ConversationId, Taint, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
+use crate::store::openings::{self, Added};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::{self, PastTurn};
-use crate::store::{Batch, Store, StoreError, openings};
+use crate::store::{Batch, Store, StoreError};
 
 /// How many tokens of history a request holds.
 const WINDOW: usize = 3000;
@@ -57,8 +60,8 @@ pub struct Said {
     pub texts: [String; 2],
     /// Their outside sources.
     pub taints: [Taint; 2],
-    /// What was added to the answer.
-    pub more: String,
+    /// What is added to them.
+    pub added: Added,
 }
 
 /// Where the first query for a window begins, and how many turns it may hold.
@@ -71,22 +74,43 @@ pub async fn window(
     store: &Store,
     conversation: &Conversation,
     newest: &[PastTurn],
+    zone: Tz,
 ) -> Result<Window, StoreError> {
     let needs_compacting = compact_before(newest).is_some();
     let shown = &newest[..fitting(newest)];
     let touched = Touched::load(store, conversation, shown).await?;
+    let mut days = DayMarks { zone, last: Some(clock::local_day(store.now(), zone)) };
     let turns: Vec<Said> = shown
         .iter()
         .rev()
         .filter(|turn| turn.forgotten == 0)
         .map(|turn| {
-            let more = touched.line(turn.seq);
-            let texts = openings::said(&turn.text, turn.answer.as_deref(), &more, CUT);
-            Said { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], more }
+            let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
+            let texts = openings::said(&turn.text, turn.answer.as_deref(), &added.more, CUT);
+            Said { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], added }
         })
         .collect();
     let taint = turns.iter().flat_map(|turn| &turn.taints).collect();
     Ok(Window { turns, taint, needs_compacting })
+}
+
+/// Says on which days turns were. A turn has its day if that isn't the one before's; the first has it unless that is today. So
+/// what a model saw of a turn stays the same until the next day, and providers can cache it.
+struct DayMarks {
+    zone: Tz,
+    last: Option<String>,
+}
+
+impl DayMarks {
+    /// `[Fri 20 Nov 2026] `, or nothing.
+    fn of(&mut self, turn: &PastTurn) -> String {
+        let day = clock::local_day(turn.started_at, self.zone);
+        if self.last.as_ref() == Some(&day) {
+            return String::new();
+        }
+        self.last = Some(day);
+        clock::utc(turn.started_at).with_timezone(&self.zone).format("[%a %-d %b %Y] ").to_string()
+    }
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
@@ -146,6 +170,7 @@ pub async fn compact(
     let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
     let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());
     let mut to = after;
+    let mut days = DayMarks { zone: ledger.zone, last: None };
     for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
         if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
             break;
@@ -155,7 +180,7 @@ pub async fn compact(
             continue;
         }
         let answer = clip(turn.answer.as_deref().unwrap_or_default());
-        text.push_str(&format!("Person: {}\nAssistant: {answer}\n", clip(&turn.text)));
+        text.push_str(&format!("{}Person: {}\nAssistant: {answer}\n", days.of(turn), clip(&turn.text)));
         taint = taint.and(&turn.text_taint).and(&turn.taint);
     }
     if to == after {
@@ -172,8 +197,9 @@ pub async fn compact(
     }
 }
 
-const INSTRUCTIONS: &str = "Update the running summary of a conversation with its older messages. Keep names, dates, \
-    decisions, open questions and preferences; leave out small talk. At most 400 words of plain text, nothing else.";
+const INSTRUCTIONS: &str = "Update the running summary of a conversation with its older messages. Keep names, dates \
+    (\"yesterday\" as its date), decisions, open questions and preferences; leave out small talk. At most 400 words of plain \
+    text, nothing else.";
 
 async fn summarise(
     ledger: &BudgetLedger,
@@ -218,6 +244,7 @@ mod tests {
             text_taint: Taint::default(),
             answer: None,
             taint: Taint::default(),
+            started_at: seq,
             forgotten: 0,
             has_calls: 0,
         };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::model::Message;
-use crate::store::openings;
+use crate::store::openings::{self, Added};
 
 /// The first messages of a dialogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ struct PastMessages {
     at: usize,
     /// Its `turns.seq`.
     turn: i64,
-    /// What was added to its answer.
-    more: String,
+    /// What was added to its texts.
+    added: Added,
     /// After how many bytes its texts were cut.
     cut: usize,
 }
@@ -53,9 +53,10 @@ impl Opening {
         self.messages.extend(messages);
     }
 
-    /// Adds the message and the answer of an earlier turn, made by [`openings::said`].
-    pub fn add_past(&mut self, turn: i64, said: [Message; 2], more: String, cut: usize) {
-        self.past.push(PastMessages { at: self.messages.len(), turn, more, cut });
+    /// Adds the message and the answer of an earlier turn, made of [`openings::said`] and what is
+    /// added to it.
+    pub fn add_past(&mut self, turn: i64, said: [Message; 2], added: Added, cut: usize) {
+        self.past.push(PastMessages { at: self.messages.len(), turn, added, cut });
         self.messages.extend(said);
     }
 
@@ -95,7 +96,7 @@ impl Opening {
                 continue;
             }
             let (these, rest) = past.split_at(run);
-            let turns: Vec<(i64, &str)> = these.iter().map(|one| (one.turn, one.more.as_str())).collect();
+            let turns: Vec<_> = these.iter().map(|one| (one.turn, &one.added)).collect();
             items.push(openings::past(&turns, these[0].cut));
             (at, past) = (at + run * 2, rest);
         }

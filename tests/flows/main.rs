@@ -12,6 +12,7 @@ mod budgets;
 mod cloud;
 mod context;
 mod counts;
+mod dated;
 mod days;
 mod delegation;
 mod delegation_limits;

@@ -2,7 +2,8 @@
 
 use adjutant::domain::{ExecutionStatus, TurnStatus};
 use adjutant::store::calls::{self, CallRow};
-use adjutant::store::{executions, openings, turns};
+use adjutant::store::openings::{self, Added};
+use adjutant::store::{executions, turns};
 use serde_json::{Value, json};
 
 use crate::calls::call;
@@ -48,16 +49,20 @@ fn message(role: &str, text: &str) -> Value {
 async fn what_earlier_turns_said_is_read_from_their_rows(world: World) {
     let seqs =
         past(&world, &[("t1", "Nothing."), ("between", "not seen"), ("t2", ""), ("t3", "Good night!")]).await;
-    let named = [(seqs[0], ""), (seqs[2], ""), (seqs[3], "\n(touched: task t1 “sing”)")];
+    let added = |day: &str, more: &str| Added { day: day.into(), more: more.into() };
+    let (nothing, dated) = (added("", ""), added("[Sun 4 Jan 2026] ", ""));
+    let touched = added("", "\n(touched: task t1 “sing”)");
+    let named = [(seqs[0], &dated), (seqs[2], &nothing), (seqs[3], &touched)];
     let head = message("system", "Person: Ada");
     let said = message("user", "say \"cut\": no");
     stored(&world, &json!([head, openings::past(&named, 9), said])).await;
     let asked = message("user", "what is o");
+    let on_sunday = message("user", "[Sun 4 Jan 2026] what is o");
     assert_eq!(
         read(&world).await,
         json!([
             head,
-            asked,
+            on_sunday,
             message("assistant", "Nothing."),
             asked,
             message("assistant", "(no answe"),
@@ -72,7 +77,8 @@ async fn what_earlier_turns_said_is_read_from_their_rows(world: World) {
     world.by_hand("DELETE FROM turns WHERE id = 't3'").await;
     let gone = read(&world).await;
     let texts: Vec<&str> = gone.as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
-    assert_eq!(texts[1..7], ["(no longer kept)"; 6]);
+    assert_eq!(texts[2..7], ["(no longer kept)"; 5]);
+    assert_eq!(texts[1], "[Sun 4 Jan 2026] (no longer kept)");
     assert_eq!(texts[7], "say \"cut\": no");
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::NaiveDate;
 use serde_json::Value;
 
 use super::items;
@@ -33,6 +34,16 @@ pub(super) fn person(messages: &[Message]) -> Option<(&[Message], &str, &[Messag
     let (before, rest) = messages.split_at(at);
     let (said, after) = rest.split_first()?;
     Some((before, &said.text, after))
+}
+
+/// Earlier messages without the days in front of them.
+pub(super) fn without_days(before: &[Message]) -> Vec<Message> {
+    let is_day = |day: &str| NaiveDate::parse_from_str(day, "%a %d %b %Y").is_ok();
+    let without = |message: &Message| {
+        let (day, said) = message.text.strip_prefix('[')?.split_once("] ")?;
+        (message.role == Role::User && is_day(day)).then(|| Message::new(Role::User, said))
+    };
+    before.iter().map(|message| without(message).unwrap_or_else(|| message.clone())).collect()
 }
 
 /// The rest of the first line with this beginning.

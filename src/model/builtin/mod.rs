@@ -147,6 +147,7 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
             "the request contains no message from a person",
         ));
     };
+    let before = &input::without_days(before);
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let touched = follow::touched(before, intents, &now);
     let mut plan = plan::plan(text, intents, &now, touched.as_ref());

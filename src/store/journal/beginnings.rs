@@ -65,24 +65,24 @@ pub struct Wanted<'a> {
     pub turns: i64,
 }
 
-/// Each branch has the same columns: what it is, its order, a number, and four texts.
+/// Each branch has the same columns: what it is, its order, two numbers, and four texts.
 const SQL: &str = "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
-    CAST(0 AS BIGINT) AS flags, id AS a, title AS b, due AS c, CAST(NULL AS TEXT) AS d FROM tasks \
+    CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, CAST(NULL AS TEXT) AS d FROM tasks \
     WHERE person_id = $1 AND state = 'open' ORDER BY coalesce(due_at, 9223372036854775807), seq LIMIT $5 + 0) AS open_tasks \
-    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY next_at), CAST(0 AS BIGINT), id, text, rule, zone \
+    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY next_at), CAST(0 AS BIGINT), CAST(0 AS BIGINT), id, text, rule, zone \
     FROM schedules WHERE person_id = $1 AND state = 'active' ORDER BY next_at LIMIT 100) AS active \
-    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
+    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
     FROM taints WHERE person_id = $1 \
-    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), 'files', a.id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
+    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), 'files', a.id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
     FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = $3 \
     UNION ALL SELECT * FROM (SELECT 'turn', t.seq, CAST(CASE WHEN t.forgotten_at IS NULL THEN 0 ELSE 1 END \
     + CASE WHEN EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') OR EXISTS \
-    (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END AS BIGINT), \
+    (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END AS BIGINT), t.started_at, \
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint FROM turns t WHERE t.conversation_id = $2 \
     AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past \
-    UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), k.opening, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
+    UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), k.opening, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
     CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
     JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
     WHERE c.id = $2 AND c.summary <> '' AND k.opening IS NOT NULL";
@@ -118,6 +118,7 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                     text_taint: row.try_get("b")?,
                     answer: row.try_get("c")?,
                     taint: row.try_get("d")?,
+                    started_at: row.try_get("at")?,
                     forgotten: flags & 1,
                     has_calls: flags & 2,
                 })

@@ -3,7 +3,7 @@
 //!
 //! A list of messages, in which `{"past": [...], "cut": 6000}` stands for the messages and answers of some turns, each
 //! text cut after so many bytes. A turn is the difference of its `seq` to that of the one before it, with what is added
-//! to its answer if there is something.
+//! to its answer and in front of its message if there is something.
 //!
 //! `"summary": 7` at the first message stands for the conversation's summary at its end, as the first messages of turn 7
 //! keep it.
@@ -32,6 +32,16 @@ pub const EARLIER: &str = "\nEarlier in this conversation: ";
 enum Named {
     Turn(i64),
     WithMore(i64, String),
+    WithDay(i64, String, String),
+}
+
+/// What is added to the texts of a turn of the past.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added {
+    /// In front of its message: the day, if that isn't the one before's.
+    pub day: String,
+    /// Behind its answer.
+    pub more: String,
 }
 
 /// Turns of the past, as they are stored.
@@ -48,13 +58,17 @@ pub fn said(text: &str, answer: Option<&str>, more: &str, cut: usize) -> [String
     [clip(text), clip(answer) + more]
 }
 
-/// The turns of the past, by their `seq`, with what is added to their answers.
-pub fn past(turns: &[(i64, &str)], cut: usize) -> Value {
+/// The turns of the past, by their `seq`, with what is added to their texts.
+pub fn past(turns: &[(i64, &Added)], cut: usize) -> Value {
     let mut before = 0;
-    let named = turns.iter().map(|(seq, more)| {
+    let named = turns.iter().map(|(seq, Added { day, more })| {
         let step = seq - before;
         before = *seq;
-        if more.is_empty() { Named::Turn(step) } else { Named::WithMore(step, (*more).to_owned()) }
+        match (day.as_str(), more.as_str()) {
+            ("", "") => Named::Turn(step),
+            ("", more) => Named::WithMore(step, more.to_owned()),
+            (day, more) => Named::WithDay(step, more.to_owned(), day.to_owned()),
+        }
     });
     json!(Run { past: named.collect(), cut })
 }
@@ -147,16 +161,17 @@ async fn write_out(
 /// The messages of some turns.
 async fn said_in(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec<Value>, StoreError> {
     let mut seq = 0;
-    let turns: Vec<(i64, String)> = run
+    let turns: Vec<(i64, Added)> = run
         .past
         .into_iter()
         .map(|named| {
-            let (step, more) = match named {
-                Named::Turn(step) => (step, String::new()),
-                Named::WithMore(step, more) => (step, more),
+            let (step, more, day) = match named {
+                Named::Turn(step) => (step, String::new(), String::new()),
+                Named::WithMore(step, more) => (step, more, String::new()),
+                Named::WithDay(step, more, day) => (step, more, day),
             };
             seq += step;
-            (seq, more)
+            (seq, Added { day, more })
         })
         .collect();
     let (Some((first, _)), Some((last, _))) = (turns.first(), turns.last()) else { return Ok(Vec::new()) };
@@ -171,12 +186,12 @@ async fn said_in(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec
     let rows: HashMap<i64, SaidRow> = rows.into_iter().map(|row| (row.seq, row)).collect();
     let message = |role: &str, text: String| json!({"role": role, "text": text});
     let mut messages = Vec::with_capacity(turns.len() * 2);
-    for (seq, more) in turns {
+    for (seq, Added { day, more }) in turns {
         let [text, answer] = match rows.get(&seq).filter(|row| row.is_gone == 0) {
             Some(row) => said(&row.text, row.answer.as_deref(), &more, run.cut),
             None => [GONE.to_owned(), GONE.to_owned()],
         };
-        messages.extend([message("user", text), message("assistant", answer)]);
+        messages.extend([message("user", day + &text), message("assistant", answer)]);
     }
     Ok(messages)
 }

@@ -291,6 +291,8 @@ pub struct PastTurn {
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,
+    /// When.
+    pub started_at: i64,
     /// 1 if the person asked to forget it: the texts are empty then.
     pub forgotten: i64,
     /// Whether it called skills or was sent files, where that was asked.
@@ -302,7 +304,7 @@ macro_rules! past {
     ($order:literal) => {
         concat!(
             "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
-             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
+             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, started_at, \
              CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
              FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ",
