@@ -9,6 +9,9 @@ use super::split;
 use super::time::words;
 use crate::domain::ExecutionStatus;
 
+/// How many examples the help shows.
+const EXAMPLES: usize = 15;
+
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
     let mut lines: Vec<String> =
@@ -122,14 +125,7 @@ pub(super) fn refusal(reason: &Reason) -> String {
 }
 
 fn help(intents: &Intents) -> String {
-    let mut skills: Vec<&str> = Vec::new();
-    let mut lines: Vec<String> = Vec::new();
-    for (skill, example) in intents.examples() {
-        if !skills.contains(&skill) && lines.len() < 15 {
-            skills.push(skill);
-            lines.push(format!("- {example}"));
-        }
-    }
+    let lines: Vec<String> = shown(intents).into_iter().map(|example| format!("- {example}")).collect();
     if lines.is_empty() {
         return "I'm the built-in planner, and none of the installed skills gives me any sentences to understand. Set up a language model in `[model]` for free conversation.".into();
     }
@@ -137,6 +133,27 @@ fn help(intents: &Intents) -> String {
         "I'm the built-in planner: small, and I work offline. I understand sentences like these, also joined with “and” or “then”:\n{}\nSet up a language model in `[model]` for free conversation.",
         lines.join("\n")
     )
+}
+
+/// An example of each skill, some of each domain; those about the assistant itself come last.
+fn shown(intents: &Intents) -> Vec<&str> {
+    let mut skills: Vec<&str> = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut examples: Vec<(usize, bool, usize, &str)> = Vec::new();
+    for (order, (skill, example)) in intents.examples().enumerate() {
+        if skills.contains(&skill) {
+            continue;
+        }
+        skills.push(skill);
+        let domain = skill.split('.').next().unwrap_or(skill);
+        let turn = seen.entry(domain).or_default();
+        *turn += 1;
+        examples.push((*turn, domain == "assistant", order, example));
+    }
+    examples.sort_unstable();
+    examples.truncate(EXAMPLES);
+    examples.sort_unstable_by_key(|(_, is_own, order, _)| (*is_own, *order));
+    examples.into_iter().map(|(.., example)| example).collect()
 }
 
 fn not_understood(text: &str, intents: &Intents) -> String {

@@ -86,6 +86,18 @@ fn running_agents_are_waited_for_but_not_for_ever() {
     insta::assert_snapshot!(ask(&planner, &request).text, @"“add a task to buy milk” is still running.");
 }
 
+const ASSISTANT: &str = include_str!("../../../../skills/assistant.toml");
+
+#[test]
+fn help_has_something_of_each_domain_and_itself_last() {
+    let planner = planner(&[ASSISTANT, CALENDAR, CONTACTS, EMAIL, MEMORY, TASKS]);
+    let help = ask(&planner, &request("help")).text;
+    let lines: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    assert_eq!((lines.len(), lines[14]), (15, "what did you do yesterday?"), "{help}");
+    assert!(lines.contains(&"remember that Bob prefers mornings"), "{help}");
+    assert!(lines.contains(&"add a task to send the report by Friday 5pm"), "{help}");
+}
+
 #[test]
 fn greetings_and_help_are_useful() {
     let planner = planner(&[MEMORY, TASKS]);
