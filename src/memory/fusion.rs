@@ -1,7 +1,8 @@
 //! Joins what was found by words with what is near by meaning. A hit by meaning alone comes after every hit by words among
 //! the first forty, and never in its place. Where some text has all words of the question, words count three times as
 //! much; the fewer the best text has, the more meaning counts among them: "which town is Ada's home" finds forty texts
-//! about Ada by her name, and words can't tell which.
+//! about Ada by her name, and words can't tell which. Of the texts that words alone would show, those that have most of the
+//! question are still shown: whatever the vectors say, they only change the order of these.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,6 +15,28 @@ const UNSURE: f64 = 3.0;
 const K: f64 = 20.0;
 /// Without any word of the question, a text must be as near as this.
 const NEAR: f64 = 0.6;
+
+/// A text has most of a question from this part of it on; rare words and names are a bigger part than others.
+pub(super) const MOST: f64 = 2.0 / 3.0;
+
+/// Brings those texts back among the first `limit` that meaning has pushed behind them; at most as many as that. Each takes
+/// the place of the last that may go.
+pub(super) fn keep(fused: Vec<(i64, f64)>, stays: &HashSet<i64>, limit: usize) -> Vec<(i64, f64)> {
+    let (first, rest) = fused.split_at(limit.min(fused.len()));
+    let back = rest.iter().filter(|(text, _)| stays.contains(text)).count();
+    if back == 0 {
+        return fused;
+    }
+    let may_go = first.iter().rev().filter(|(text, _)| !stays.contains(text));
+    let gone: HashSet<i64> = may_go.take(back).map(|(text, _)| *text).collect();
+    let is_first =
+        |text: &i64, at: usize| if at < limit { !gone.contains(text) } else { stays.contains(text) };
+    let texts = fused.iter().enumerate().map(|(at, (text, _))| (is_first(text, at), *text));
+    let (shown, others): (Vec<_>, Vec<_>) = texts.partition(|(is_first, _)| *is_first);
+    // Each place keeps its score, so that rounding keeps the order.
+    let texts = shown.into_iter().chain(others).map(|(_, text)| text);
+    texts.zip(fused.iter().map(|(_, score)| *score)).collect()
+}
 
 /// The texts in their new order, with new scores. `words` and `near` are in their orders, best first; `share` is how much of
 /// the question the best text by words has.
@@ -73,6 +96,18 @@ mod tests {
         assert_eq!(order(words, &near, 0.2)[..2], [90, 91]);
     }
 
+    #[test]
+    fn what_comes_back_takes_the_place_of_the_last_that_may_go() {
+        let fused: Vec<_> = [5, 6, 1, 7, 2, 8].into_iter().zip([9.0, 8.0, 7.0, 6.0, 5.0, 4.0]).collect();
+        let kept = |stays: [i64; 2], limit| {
+            let kept = keep(fused.clone(), &HashSet::from(stays), limit);
+            kept.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(kept([1, 2], 3), [5, 1, 2, 6, 7, 8]);
+        assert_eq!(kept([1, 2], 4), [5, 6, 1, 2, 7, 8]);
+        assert_eq!(kept([1, 2], 5), [5, 6, 1, 7, 2, 8]);
+    }
+
     proptest! {
         /// Whatever the vectors say: no text without a word of the question comes before one with it; and where a text has
         /// all of them, the best stays among the first ten.
@@ -90,6 +125,32 @@ mod tests {
             let first_new = mixed.iter().position(|text| *text >= count).unwrap_or(mixed.len());
             prop_assert!(mixed[first_new..].iter().all(|text| *text >= count), "{:?}", mixed);
             prop_assert!(order(words, &near, 1.0).iter().take(10).any(|text| *text == 0));
+        }
+
+        /// Whatever the vectors say: what words alone would show and may not go is shown, and nothing is lost or doubled.
+        #[test]
+        fn what_has_most_of_the_question_is_shown_with_vectors_too(
+            most in prop::collection::vec(any::<bool>(), 1..60),
+            near in prop::collection::vec((0_i64..80, 0.0_f64..1.0), 0..50),
+            share in 0.0_f64..=1.0,
+            limit in 1_usize..20,
+        ) {
+            let mut seen = HashSet::new();
+            let mut near: Vec<_> = near.into_iter().filter(|(text, _)| seen.insert(*text)).collect();
+            near.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let words: Vec<_> = (0_i64..).zip(&most).map(|(n, _)| (n, 100.0 - n as f64)).collect();
+            let by_words = words.iter().zip(&most).take(limit);
+            let stays: HashSet<i64> = by_words.filter(|(_, most)| **most).map(|((text, _), _)| *text).collect();
+            let fused = fuse(words, &near, share);
+            let kept = keep(fused.clone(), &stays, limit);
+            let shown: HashSet<i64> = kept.iter().take(limit).map(|(text, _)| *text).collect();
+            prop_assert!(stays.is_subset(&shown), "{kept:?}");
+            prop_assert!(kept.is_sorted_by(|a, b| a.1 >= b.1));
+            let all = |texts: &[(i64, f64)]| texts.iter().map(|(text, _)| *text).collect::<HashSet<_>>();
+            prop_assert_eq!((kept.len(), all(&kept)), (fused.len(), all(&fused)));
+            // Where meaning pushed nothing of it out, nothing changes.
+            let before: HashSet<i64> = fused.iter().take(limit).map(|(text, _)| *text).collect();
+            prop_assert!(!stays.is_subset(&before) || kept == fused);
         }
     }
 }

@@ -104,10 +104,13 @@ pub async fn search(
     let Scores { mut scores, texts, most } = score(store, &spaces, &terms).await?;
     let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / most;
     add_neighbours(store, &mut scores).await?;
-    let mut ranked: Vec<(i64, f64)> = scores.into_iter().map(|(text, score)| (text, score.score)).collect();
+    let mut ranked: Vec<(i64, f64)> = scores.iter().map(|(text, score)| (*text, score.score)).collect();
     ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
-        ranked = fusion::fuse(ranked, &vectors.nearest(store, &asker, &spaces, text).await?, share);
+        let shown = ranked.iter().take(limit).map(|(text, _)| *text);
+        let stays = shown.filter(|text| scores[text].covered >= fusion::MOST * most).collect();
+        let near = vectors.nearest(store, &asker, &spaces, text).await?;
+        ranked = fusion::keep(fusion::fuse(ranked, &near, share), &stays, limit);
     }
     // With a kind, most of them may be of another.
     ranked.truncate(if kind.is_empty() { limit * 2 + 20 } else { 1000 });

@@ -8,11 +8,16 @@ use adjutant::store::people::Conversation;
 use adjutant::store::{known, vectors};
 use adjutant_fakes::embeddings::{FakeEmbeddings, Reply};
 
-use crate::remembered::{self, KINDS, Kind, meanings::meaning, measure};
+use crate::remembered::{
+    self, KINDS, Kind,
+    meanings::{direction, meaning},
+    measure,
+};
 use crate::world::World;
 
 on_both!(
     meaning_is_never_worse_than_words,
+    meaning_that_is_nonsense_takes_nothing_away,
     another_model_makes_all_vectors_again,
     a_server_in_trouble_changes_nothing,
     a_text_that_the_model_refuses_is_left_out,
@@ -77,6 +82,25 @@ async fn meaning_is_never_worse_than_words(world: World) {
         adjutant::store::people::conversation(&world.store, "console", "bobs", &bob.id, true).await.unwrap();
     keep(&world, &bobs, &["The gate is green"]).await;
     assert_eq!(find(&world, &bobs, near, &vectors).await, [""; 0]);
+}
+
+/// Vectors by chance change the order, and push out nothing that has most of a question.
+async fn meaning_that_is_nonsense_takes_nothing_away(world: World) {
+    let set = remembered::set(11, 360);
+    let here = measure::load(&world.store, &set).await;
+    let words = measure::recall(&set, &measure::ask(&world.store, &here, &set, None).await);
+    let server = FakeEmbeddings::start(|text| direction(text, 64));
+    let vectors = vectors_of(&server, "nonsense");
+    vectors.catch_up(&world.store).await.unwrap();
+    let hybrid = measure::recall(&set, &measure::ask(&world.store, &here, &set, Some(&vectors)).await);
+    for kind in [Kind::Single, Kind::Several, Kind::Day, Kind::Corrected] {
+        assert!(
+            hybrid[&kind] >= words[&kind],
+            "{kind:?}\n{}\n{}",
+            measure::table(&set, &words),
+            measure::table(&set, &hybrid)
+        );
+    }
 }
 
 async fn another_model_makes_all_vectors_again(world: World) {
