@@ -7,8 +7,8 @@ const LONG: usize = 40;
 /// How much of a note stands beside an identifier.
 const LONGEST_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
-const NOTED: [&str; 8] =
-    ["instance", "from", "attendees", "emails", "phones", "recurrence", "notes", "snippet"];
+const NOTED: [&str; 10] =
+    ["instance", "from", "attendees", "emails", "phones", "recurrence", "notes", "snippet", "since", "quote"];
 /// The most identifiers of an agent's results.
 const MOST: usize = 15;
 

@@ -37,7 +37,7 @@ async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<Strin
         let (id, kind, scope) = (&memory.id, &memory.kind, &memory.scope);
         let _ =
             writeln!(text, "{id}  {}, {since}, {kind}, {scope}: {}", one_line(name), one_line(&memory.text));
-        if let Some(quote) = quote {
+        if let Some(quote) = quote.as_deref().filter(|quote| !quote.is_empty()) {
             let _ = writeln!(text, "    taken from their words: “{}”", one_line(quote));
         }
     }
@@ -56,9 +56,9 @@ async fn forget(store: &Store, config: &Config, id: &MemoryId) -> Result<String,
     let mut batch = Batch::new();
     let zone = config.assistant.timezone;
     let text = row.memory.text.clone();
-    let memories = std::slice::from_ref(&row.memory);
+    let memories = [memory::Meant::all(row.memory)];
     let asker = memory::Forgetting { person: &row.person_id, here: None, zone };
-    memory::forget(store, asker, memories, None, &mut batch).await?;
+    memory::forget(store, asker, &memories, None, &mut batch).await?;
     store.write(batch).await?;
     Ok(format!("Forgotten: {}\n", one_line(&text)))
 }

@@ -1,11 +1,12 @@
 //! `/memories`: what is remembered, where it comes from, and buttons to forget it.
 
 use adjutant_chat::Choice;
+use adjutant_chat::suggest::nearest;
 use chrono_tz::Tz;
 
 use super::Conversations;
 use crate::clock::utc;
-use crate::memory::{self, Asker, Forgetting, Found, SearchIn};
+use crate::memory::{self, Asker, Forgetting, Found, Meant, SearchIn};
 use crate::store::inbox::InboxRow;
 use crate::store::memories::{self, KnownRow};
 use crate::store::outbox::Message;
@@ -15,8 +16,13 @@ use crate::wording;
 
 /// How many memories are shown at once; Discord takes no more buttons than 25.
 const SHOWN: usize = 10;
+/// How many memories, the newest, are looked through for what may be meant by mistyped words.
+const NEWEST: usize = 1000;
 /// How the id of a button begins that forgets a memory.
 const BUTTON: &str = "memory:";
+
+/// What follows the id where only what the memory was before is forgotten.
+const BEFORE: &str = "before";
 
 /// The command that a button below a list of memories stands for; none if it is another button.
 pub fn command_of(button: &str) -> Option<String> {
@@ -59,19 +65,32 @@ impl Conversations {
         let remembered = self.remembered(row).await?;
         let Remembered { person, here, zone } = &remembered;
         let known = memories::with_origins(&self.store, &person.id, here, 100_000).await?;
-        let Some(memory) = known.iter().find(|known| known.memory.id.eq_ignore_ascii_case(asked)) else {
+        let (id, is_past) = match asked.rsplit_once(' ') {
+            Some((id, BEFORE)) => (id, true),
+            _ => (asked, false),
+        };
+        let memory = known.iter().find(|known| known.memory.id.eq_ignore_ascii_case(id));
+        let forgotten = memory.and_then(|known| match is_past {
+            true => Meant::past_of(known.memory.clone()),
+            false => Some(Meant::all(known.memory.clone())),
+        });
+        let Some(forgotten) = forgotten else {
             let shown = self.meant(&remembered, &known, asked).await?;
             let text = match &shown[..] {
                 [] => wording::memories::NO_SUCH.to_owned(),
                 shown => wording::memories::which(&lines(shown, *zone)),
             };
-            return self.reply_with(row, with_buttons(text, &shown), Batch::new()).await;
+            let mut message = with_buttons(text, &shown);
+            message.choices.extend(shown.iter().filter_map(|shown| of_the_past(shown, asked)));
+            return self.reply_with(row, message, Batch::new()).await;
         };
         let mut batch = Batch::new();
         let asked = Forgetting { person: &person.id, here: Some(here), zone: *zone };
-        let forgotten = std::slice::from_ref(&memory.memory);
-        let messages = memory::forget(&self.store, asked, forgotten, None, &mut batch).await?;
-        self.reply(row, None, wording::memories::forgotten(&memory.memory.text, messages), batch).await
+        let messages =
+            memory::forget(&self.store, asked, std::slice::from_ref(&forgotten), None, &mut batch).await?;
+        let rest = forgotten.rest().map(|rest| rest.text);
+        let text = wording::memories::forgotten(&forgotten.text(), rest.as_deref(), messages);
+        self.reply(row, None, text, batch).await
     }
 
     async fn remembered(&self, row: &InboxRow) -> Result<Remembered, StoreError> {
@@ -97,8 +116,21 @@ impl Conversations {
         let asker = Asker { person: &person.id, here, zone: *zone, vectors, fade: services.fade };
         let found = memory::search(&self.store, asker, asked, SearchIn::Memories, "", SHOWN).await?;
         let found = found.into_iter().filter_map(Found::memory);
-        Ok(found.filter_map(|found| all().find(|(_, known)| known.memory.id == found.id)).collect())
+        let found: Vec<_> =
+            found.filter_map(|found| all().find(|(_, known)| known.memory.id == found.id)).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let is_near = |(_, known): &Numbered<'_>| has_word_like(&known.memory.text, asked);
+        Ok(all().take(NEWEST).filter(is_near).take(SHOWN).collect())
     }
+}
+
+/// Whether a text has a word that one of these may be with a typo.
+fn has_word_like(text: &str, typed: &str) -> bool {
+    let words = || text.split(|one: char| !one.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    let mut typed = typed.split_whitespace().filter(|word| word.chars().count() > 3);
+    typed.any(|word| nearest(word, words()).is_some())
 }
 
 fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
@@ -116,4 +148,13 @@ fn with_buttons(text: String, shown: &[Numbered<'_>]) -> Message {
         label: wording::memories::forget(*number),
     };
     Message { text, choices: shown.iter().map(choice).collect(), ..Message::default() }
+}
+
+/// A button that forgets only what a memory was before, where these words are of that alone.
+fn of_the_past((number, known): &Numbered<'_>, words: &str) -> Option<Choice> {
+    let meant = memory::meant(vec![known.memory.clone()], words).pop()?;
+    meant.past.is_some().then(|| Choice {
+        id: format!("{BUTTON}{} {BEFORE}", known.memory.id),
+        label: wording::memories::forget_before(*number),
+    })
 }

@@ -6,6 +6,7 @@ pub mod extraction;
 mod forgetting;
 mod forms;
 mod fusion;
+mod history;
 pub mod index;
 mod kept;
 mod letters;
@@ -15,7 +16,8 @@ mod secrets;
 pub mod vectors;
 mod words;
 
-pub use forgetting::{Forgetting, forget, mentions};
+pub use forgetting::{Forgetting, Meant, forget, meant, mentions};
+pub use history::{now_of, with_history};
 pub use ranking::{Asker, Found, SearchIn, search};
 pub use secrets::has_secret;
 pub use words::has_all_words;

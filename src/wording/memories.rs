@@ -8,7 +8,8 @@ pub const NO_SUCH: &str = "I don't remember that, or not here. Send `/memories` 
 
 /// `2. Ada moved to Lyon (from what you wrote on 3 May 2026: “We moved to Lyon”)`
 pub fn line(number: i64, known: &KnownRow, day: &str) -> String {
-    let from = match &known.quote {
+    let from = match known.quote.as_deref() {
+        Some("") => format!("from what you wrote on {day}"),
         Some(quote) => format!("from what you wrote on {day}: “{}”", clipped(quote)),
         None => format!("you told me on {day}"),
     };
@@ -43,12 +44,18 @@ pub fn forget(number: i64) -> String {
     format!("Forget {number}")
 }
 
-/// Says what was forgotten, and how many messages went with it.
-pub fn forgotten(text: &str, messages: usize) -> String {
+/// A button's label that forgets only what a memory was before.
+pub fn forget_before(number: i64) -> String {
+    format!("Forget only the past of {number}")
+}
+
+/// Says what was forgotten, what stays of it, and how many messages went with it.
+pub fn forgotten(text: &str, rest: Option<&str>, messages: usize) -> String {
     let also = match messages {
         0 => String::new(),
         1 => "\nHidden for good: 1 message that says it".to_owned(),
         _ => format!("\nHidden for good: {messages} messages that say it"),
     };
-    format!("Forgotten: {}{also}", clipped(text))
+    let rest = rest.map(|rest| format!("\nStill remembered: {}", clipped(rest))).unwrap_or_default();
+    format!("Forgotten: {}{rest}{also}", clipped(text))
 }

@@ -1,4 +1,4 @@
-//! `/memories` and `/forget` as people type them, and what is corrected.
+//! `/memories` and `/forget` as people type them, what is corrected, and how both are told.
 
 use serde_json::json;
 
@@ -10,7 +10,9 @@ async fn what_may_be_meant_is_shown_before_it_is_forgotten() {
     let app = configured(|_| {}).await;
     app.says("ada", "remember that Bob prefers mornings").await;
     app.says("ada", "remember that the office is in Lyon").await;
-    for typed in ["/forget lyon", "/Forget 1", "/forget the office please"] {
+    for typed in
+        ["/forget lyon", "/Forget 1", "/forget the office please", "/forget the ofice", "/forget lyno"]
+    {
         let asked = app.says("ada", typed).await;
         assert_eq!(
             asked.text, "Should I forget this?\n\n1. the office is in Lyon (you told me on 21 November 2026)",
@@ -40,6 +42,50 @@ async fn what_may_be_meant_is_shown_before_it_is_forgotten() {
     let done = app.presses("ada", &both, "Forget 2").await;
     assert!(done.text.starts_with("Forgotten: Bob prefers mornings"), "{}", done.text);
     assert_eq!(app.store().count(kept, &[]).await.unwrap(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_japanese_sentence_is_saved_found_and_forgotten() {
+    let app = configured(|_| {}).await;
+    let saved = app.says("ada", "remember that 私の誕生日は五月三日です").await;
+    assert!(saved.text.contains("私の誕生日は五月三日です"), "{}", saved.text);
+    let found = app.says("ada", "what do you know about 誕生日?").await;
+    assert!(found.text.contains("私の誕生日は五月三日です"), "{}", found.text);
+    let asked = app.says("ada", "/forget 誕生日").await;
+    assert!(asked.text.starts_with("Should I forget this?\n\n1. 私の誕生日は"), "{}", asked.text);
+    app.presses("ada", &asked, "Forget 1").await;
+    assert_eq!(memories(&app).await, [""; 0]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_remembered_and_what_was_said_have_their_headings() {
+    let app = configured(|_| {}).await;
+    app.says("ada", "Bob was at the party in the garden").await;
+    app.says("ada", "remember that Bob prefers mornings").await;
+    assert_eq!(
+        app.says("ada", "what do you know about Bob?").await.text,
+        "I remember:\n- Bob prefers mornings\nSaid before:\n\
+         - ada, Sat 21 Nov 2026, 10:00 (console): Bob was at the party in the garden"
+    );
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn nothing_private_is_told_in_a_group() {
+    let app = configured(|_| {}).await;
+    app.direct("home").says("ada", "remember that I live in Lyon").await;
+    let room = app.room("team");
+    room.says("ada", "remember that the demo is on Friday").await;
+    for asks in ["what do you know about me?", "what do you know about me", "where do I live?", "/memories"] {
+        let told = room.says("ada", asks).await.text;
+        assert!(!told.contains("Lyon"), "{asks}: {told}");
+        let told = room.says("bob", asks).await.text;
+        assert!(!told.contains("Lyon"), "{asks}: {told}");
+    }
+    let told = app.direct("home").says("ada", "what do you know about me?").await.text;
+    assert!(told.contains("Lyon"), "{told}");
     app.ends_well().await;
 }
 

@@ -32,7 +32,9 @@ fn model() -> Scripted {
             return text("It's forgotten.");
         }
         if said == "why?" {
-            return text(reports["m"]["data"]["items"][0]["quote"].as_str().unwrap_or("I don't know."));
+            let told = reports["m"]["result"].as_str().unwrap_or_default();
+            let quote = told.split_once(", quote ").and_then(|(_, rest)| rest.split_once(']'));
+            return text(quote.map_or("I don't know.", |(quote, _)| quote));
         }
         let hint = reports["m"].to_string();
         let id =

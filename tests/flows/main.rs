@@ -11,6 +11,7 @@ mod asking;
 mod budgets;
 mod cloud;
 mod context;
+mod corrected;
 mod counts;
 mod dated;
 mod days;

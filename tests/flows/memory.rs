@@ -24,7 +24,7 @@ fn finder() -> Scripted {
 }
 
 /// So long nothing comes back that was forgotten.
-const TURNS: usize = 1000;
+pub(crate) const TURNS: usize = 1000;
 
 async fn days_pass(app: &TestApp, days: u64) {
     app.passes(std::time::Duration::from_hours(24 * days)).await;

@@ -78,6 +78,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     f8216c08004b migrations/postgres/0028_rate_limits.sql
     9f0955735d01 migrations/postgres/0030_asked.sql
     139028e440b5 migrations/postgres/0032_words.sql
+    3af7e26aa4c4 migrations/postgres/0033_formers.sql
     ");
 }
 
@@ -111,6 +112,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     f8216c08004b migrations/sqlite/0028_rate_limits.sql
     9f0955735d01 migrations/sqlite/0030_asked.sql
     139028e440b5 migrations/sqlite/0032_words.sql
+    c0cd25d4a86e migrations/sqlite/0033_formers.sql
     ");
 }
 

@@ -15,6 +15,7 @@ mod calls;
 mod check;
 mod claims;
 mod control;
+mod corrected;
 mod executions;
 mod former;
 mod growing;

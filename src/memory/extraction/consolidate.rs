@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::merge::now_of;
 use crate::domain::PersonId;
+use crate::memory::history::now_of;
 use crate::memory::words::words;
 use crate::store::memories::{self, MemoryRow};
 use crate::store::origins;
@@ -49,7 +49,7 @@ async fn of_person(store: &Store, person: &PersonId) -> Result<usize, StoreError
         // One with its history says more than one without.
         let is_better = |other: &Kept| has_history(memory) && !has_history(other.memory);
         if let Some((strength, at)) = same.filter(|(_, at)| !is_better(&kept[*at])) {
-            origins::pass_on(&mut batch, &memory.id, &kept[at].memory.id);
+            origins::pass_on(&mut batch, (&memory.id, now_of(&memory.text)), &kept[at].memory.id);
             memories::delete(&mut batch, person, &memory.id);
             gone += 1;
             if kept[at].strength.is_some() {

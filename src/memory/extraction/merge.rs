@@ -2,11 +2,9 @@
 
 use std::collections::HashSet;
 
-use chrono_tz::Tz;
-
 use super::Extracted;
 use super::check::Checked;
-use crate::clock::utc;
+use crate::memory::history::{now_of, with_history};
 use crate::memory::words::words;
 use crate::store::memories::{self, MemoryRow};
 use crate::store::origins::{self, DueConversation, OriginRow};
@@ -14,8 +12,6 @@ use crate::store::{Batch, Store, StoreError};
 
 /// From which part of common words on two texts say the same.
 const SAME: f64 = 0.8;
-/// The longest history of a text, in bytes.
-const LONGEST: usize = 700;
 
 /// Adds the writes for these facts.
 pub(super) async fn merge(
@@ -44,7 +40,7 @@ pub(super) async fn merge(
         };
         let id = store.new_id();
         if let Some(former) = &former {
-            origins::pass_on(batch, &former.id, &id);
+            origins::pass_on(batch, (&former.id, now_of(&former.text)), &id);
             memories::delete(batch, &due.person_id, &former.id);
             known.retain(|memory| memory.id != former.id);
             origins_of.retain(|origin| origin.memory_id != former.id);
@@ -75,18 +71,6 @@ pub(super) async fn merge(
         extracted.kept += 1;
     }
     Ok(())
-}
-
-/// What is true since then, with what was believed before: "Ada moved to Paris (since 3 May 2026; before: Ada moved to Lyon)".
-pub fn with_history(text: &str, before: &str, at: i64, zone: Tz) -> String {
-    let since = utc(at).with_timezone(&zone).format("%-d %B %Y");
-    let before = &before[..before.floor_char_boundary(LONGEST)];
-    format!("{text} (since {since}; before: {before})")
-}
-
-/// A memory's text without its history.
-pub(super) fn now_of(text: &str) -> &str {
-    text.split(" (since ").next().unwrap_or(text)
 }
 
 fn says_the_same(one: &str, other: &str) -> bool {

@@ -12,7 +12,6 @@ use serde::Deserialize;
 
 use check::{Fact, Message as Written, checked};
 pub use consolidate::consolidate;
-pub use merge::with_history;
 
 use crate::clock::utc;
 use crate::journal::BudgetLedger;

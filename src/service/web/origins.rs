@@ -17,7 +17,11 @@ impl Pages {
     pub(super) async fn memories(&self, sight: &Sight<'_>, person: &PersonId) -> Result<Table, StoreError> {
         let mut from = self.saved_by_request(person).await?;
         for origin in origins::of_person(&self.store, person).await? {
-            from.insert(origin.memory_id, (origin.turn_id, format!("“{}”", origin.quote)));
+            let words = match &*origin.quote {
+                "" => "What you wrote".to_owned(),
+                quote => format!("“{quote}”"),
+            };
+            from.insert(origin.memory_id, (origin.turn_id, words));
         }
         let known = timeline::memories(&self.store, person, ROWS).await?;
         let line = |(key, kind, scope, text, at): (MemoryId, String, String, String, i64)| {

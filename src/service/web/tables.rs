@@ -4,7 +4,7 @@ use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 
 use super::Pages;
 use crate::domain::{PersonId, TaskState};
-use crate::memory::{self, Forgetting};
+use crate::memory::{self, Forgetting, Meant};
 use crate::store::{Batch, StoreError, access, check, dead, memories, people, runs, schedules, tasks};
 use crate::trace::one_line;
 
@@ -136,7 +136,7 @@ impl Pages {
                 };
                 let zone = self.conversations.zone_of(&people::person_by_id(store, &person).await?);
                 let asked = Forgetting { person: &person, here: None, zone };
-                memory::forget(store, asked, &[memory], None, &mut batch).await?;
+                memory::forget(store, asked, &[Meant::all(memory)], None, &mut batch).await?;
             }
             Act::DeletePlan => {
                 let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };

@@ -2,6 +2,8 @@
 
 mod forgetting;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -11,12 +13,12 @@ use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
-use crate::memory::extraction::with_history;
-use crate::memory::{self, Asker, Found, SearchIn};
+use crate::domain::MemoryId;
+use crate::memory::{self, Asker, Found, SearchIn, now_of, with_history};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
-use crate::store::origins::{self, OriginRow};
+use crate::store::origins;
 use crate::store::search::SaidRow;
 use crate::trust::{Act, Target};
 
@@ -69,7 +71,7 @@ impl BuiltinSkill for MemorySkill {
                 let memories = to_forget(call).await?;
                 let messages = mentioned(call, &memories).await?;
                 let query = Target::Known(call.text("query").unwrap_or_default().to_owned());
-                let texts = memories.into_iter().map(|memory| Target::Known(memory.text));
+                let texts = memories.iter().map(|meant| Target::Known(meant.text()));
                 texts.chain(std::iter::repeat_n(query, messages.saturating_sub(FEW))).collect()
             }
         })
@@ -78,7 +80,7 @@ impl BuiltinSkill for MemorySkill {
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         let Self::Forget = self else { return Ok(None) };
         let memories = to_forget(call).await?;
-        let mut texts: Vec<String> = memories.iter().map(|memory| format!("“{}”", memory.text)).collect();
+        let mut texts: Vec<String> = memories.iter().map(|meant| format!("“{}”", meant.text())).collect();
         texts.extend(messages_that_say_it(mentioned(call, &memories).await?));
         Ok((!texts.is_empty()).then(|| format!("the memories: {}", texts.join(", "))))
     }
@@ -92,43 +94,44 @@ impl BuiltinSkill for MemorySkill {
             Self::Search => search(call).await,
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
-                let mut output = output(call.zone(), &found, "I remember", "I don't remember anything yet");
-                add_quotes(call, &mut output.data).await?;
-                Ok(output)
+                let quotes = quotes(call).await?;
+                Ok(output(call.zone(), &found, &quotes, ["I remember", "I don't remember anything yet"]))
             }
             Self::Forget => forget(call, writes).await,
         }
     }
 }
 
-fn item(memory: &MemoryRow, zone: Tz) -> Value {
-    json!({
+fn item(memory: &MemoryRow, quotes: &Quotes, zone: Tz) -> Value {
+    let mut item = json!({
         "id": memory.id, "text": memory.text, "kind": memory.kind, "scope": memory.scope,
         "tags": serde_json::from_str::<Value>(&memory.tags).unwrap_or_default(),
         "since": utc(memory.created_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
-    })
-}
-
-/// Adds the words that memories were taken from, for who asks why something is known.
-async fn add_quotes(call: &CallContext<'_>, data: &mut Value) -> Result<(), Failure> {
-    let origins = origins::of_person(call.store(), &call.scope.person.id).await?;
-    for item in data["items"].as_array_mut().into_iter().flatten() {
-        let is_of = |origin: &&OriginRow| item["id"] == *origin.memory_id;
-        if let Some(origin) = origins.iter().find(is_of) {
-            item["quote"] = clip(&origin.quote).into();
-        }
+    });
+    if let Some(quote) = quotes.get(&memory.id) {
+        item["quote"] = quote.as_str().into();
     }
-    Ok(())
+    item
 }
 
-fn output(zone: Tz, memories: &[MemoryRow], verb: &str, none: &str) -> Output {
+/// The words that memories were taken from.
+type Quotes = HashMap<MemoryId, String>;
+
+/// The words that a person's memories were taken from, for who asks why something is known.
+async fn quotes(call: &CallContext<'_>) -> Result<Quotes, Failure> {
+    let origins = origins::of_person(call.store(), &call.scope.person.id).await?;
+    let quoted = origins.into_iter().filter(|origin| !origin.quote.is_empty());
+    Ok(quoted.map(|origin| (origin.memory_id, clip(&origin.quote))).collect())
+}
+
+fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, [verb, none]: [&str; 2]) -> Output {
     let lines: Vec<String> = memories.iter().map(|memory| format!("- {}", memory.text)).collect();
     let summary = match memories {
         [] => none.to_owned(),
         [memory] => format!("{verb}: {}", memory.text),
         _ => format!("{verb}:\n{}", lines.join("\n")),
     };
-    let items: Vec<Value> = memories.iter().map(|memory| item(memory, zone)).collect();
+    let items: Vec<Value> = memories.iter().map(|memory| item(memory, quotes, zone)).collect();
     Output::new(summary, json!({"items": items, "count": items.len()}))
 }
 
@@ -142,15 +145,17 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         _ if !kind.is_empty() => SearchIn::Memories,
         _ => SearchIn::Both,
     };
-    let found = memory::search(call.store(), asker(call), query, place, kind, call.limit()).await?;
-    let zone = call.zone();
+    let mut found = memory::search(call.store(), asker(call), query, place, kind, call.limit()).await?;
+    // As the lines are.
+    found.sort_by_key(|found| said_of(found).is_some());
+    let (zone, quotes) = (call.zone(), quotes(call).await?);
     let memories: Vec<String> =
         found.iter().filter_map(memory_of).map(|row| format!("- {}", row.text)).collect();
     let said: Vec<String> = found.iter().filter_map(said_of).map(|row| said_line(row, zone)).collect();
     let mut parts = Vec::new();
     match &memories[..] {
         [] => {}
-        [memory] => parts.push(format!("I remember: {}", &memory[2..])),
+        [memory] if said.is_empty() => parts.push(format!("I remember: {}", &memory[2..])),
         _ => parts.push(format!("I remember:\n{}", memories.join("\n"))),
     }
     if !said.is_empty() {
@@ -159,10 +164,9 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     if parts.is_empty() {
         parts.push(format!("I don't remember anything about “{query}”"));
     }
-    let items: Vec<Value> = found.iter().map(|found| found_item(found, zone)).collect();
+    let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, zone)).collect();
     let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
-    let mut data = json!({"items": items, "count": items.len()});
-    add_quotes(call, &mut data).await?;
+    let data = json!({"items": items, "count": items.len()});
     Ok(Output { untrusted, ..Output::new(parts.join("\n"), data) })
 }
 
@@ -195,10 +199,10 @@ fn clip(text: &str) -> String {
     line
 }
 
-fn found_item(found: &Found, zone: Tz) -> Value {
+fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
     let said = match found {
         Found::Memory(memory) => {
-            let mut item = item(memory, zone);
+            let mut item = item(memory, quotes, zone);
             item["found_in"] = "memories".into();
             return item;
         }
@@ -266,15 +270,13 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
         None => new,
     };
     if let Some(former) = &former {
-        origins::pass_on(writes, &former.id, &memory.id);
+        origins::pass_on(writes, (&former.id, now_of(&former.text)), &memory.id);
         memories::delete(writes, &call.scope.person.id, &former.id);
     }
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);
-    let gone = former.map(|former| Step::Memory { before: Some(former), after: None });
-    let saved: Vec<Step> =
-        gone.into_iter().chain([Step::Memory { before: None, after: Some(memory.clone()) }]).collect();
-    let item = item(&memory, call.zone());
-    Ok(Output::new(format!("I'll remember: {}", memory.text), item).undone_by(undo::left(&saved)))
+    let saved = Step::Memory { before: former, after: Some(memory.clone()) };
+    let item = item(&memory, &Quotes::new(), call.zone());
+    Ok(Output::new(format!("I'll remember: {}", memory.text), item).undone_by(undo::left(&[saved])))
 }
 
 /// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same

@@ -67,7 +67,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 30] = [
+const TABLES: [PersonTable; 31] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -76,7 +76,9 @@ const TABLES: [PersonTable; 30] = [
     table!("questions", unless "SELECT 1 FROM turns f WHERE f.id = questions.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!(
         "outbox",
-        unless "SELECT 1 FROM turns f WHERE f.id = outbox.turn_id AND f.forgotten_at IS NOT NULL",
+        unless "SELECT 1 FROM turns f WHERE f.id = outbox.turn_id AND f.forgotten_at IS NOT NULL UNION ALL \
+                SELECT 1 FROM inbox i WHERE outbox.turn_id IS NULL AND i.conversation_id = outbox.conversation_id \
+                AND lower(i.text) LIKE '/forget%' AND i.event LIKE '% ' || trim(outbox.answers, '[]\"')",
         concat!(
             of_turn!(),
             " OR conversation_id IN (SELECT id FROM conversations WHERE ",
@@ -88,11 +90,13 @@ const TABLES: [PersonTable; 30] = [
     table!("runs", unless "SELECT 1 FROM turns f WHERE f.id = runs.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!("executions", unless "SELECT 1 FROM turns f WHERE f.id = executions.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!("attachments", "person_id = $1"),
-    table!("inbox", unless "SELECT 1 FROM turns f WHERE f.id = inbox.turn_id AND f.forgotten_at IS NOT NULL", "person_id = $1"),
+    table!("inbox", unless "SELECT 1 FROM turns f WHERE f.id = inbox.turn_id AND f.forgotten_at IS NOT NULL UNION ALL \
+                    SELECT 1 WHERE lower(inbox.text) LIKE '/forget%'", "person_id = $1"),
     table!("turns", "*", "person_id = $1 AND forgotten_at IS NULL", "person_id = $1"),
     table!("tasks", "person_id = $1"),
     table!("memory_origins", "person_id = $1"),
     table!("memory_turns", "person_id = $1"),
+    table!("memory_formers", "person_id = $1"),
     table!(
         "memories",
         "seq, id, person_id, scope, conversation_id, kind, text, tags, created_at, recalled_at",

@@ -77,7 +77,16 @@ pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Op
     store.first(SQL, &[id.into(), person.into()]).await
 }
 
-/// The turns of a person that saved, found or listed a memory, or that say it.
+/// Gives a memory another text, whose words are kept anew.
+pub fn rewrite(batch: &mut Batch, person: &PersonId, id: &MemoryId, text: &str) {
+    batch.must(
+        Stale::MemoryGone,
+        "UPDATE memories SET text = $1, indexed = 0 WHERE id = $2 AND person_id = $3",
+        [text.into(), id.into(), person.into()],
+    );
+}
+
+/// The turns of a person that saved, found or listed a memory.
 pub async fn turns_about(
     store: &Store,
     person: &PersonId,
@@ -85,13 +94,27 @@ pub async fn turns_about(
 ) -> Result<Vec<i64>, StoreError> {
     let rows: Vec<(i64,)> = store
         .all(
-            "SELECT seq FROM turns WHERE person_id = $1 AND (id IN (SELECT e.turn_id FROM executions e \
-             WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%') \
-             OR id IN (SELECT s.turn_id FROM memory_turns s WHERE s.memory_id = $2))",
+            "SELECT seq FROM turns WHERE person_id = $1 AND id IN (SELECT e.turn_id FROM executions e \
+             WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%')",
             &[person.into(), memory.into()],
         )
         .await?;
     Ok(rows.into_iter().map(|(seq,)| seq).collect())
+}
+
+/// The turns of a person that say a memory, each with its message and its answer.
+pub async fn turns_that_say(
+    store: &Store,
+    person: &PersonId,
+    memory: &MemoryId,
+) -> Result<Vec<(i64, String)>, StoreError> {
+    store
+        .all(
+            "SELECT seq, text || ' ' || coalesce(answer, '') AS said FROM turns WHERE person_id = $1 \
+             AND id IN (SELECT s.turn_id FROM memory_turns s WHERE s.memory_id = $2)",
+            &[person.into(), memory.into()],
+        )
+        .await
 }
 
 /// The turns of a person whose first messages showed a memory, each with its message, its answer, and what its model
@@ -119,6 +142,16 @@ pub fn hide_from_traces(batch: &mut Batch, person: &PersonId, memory: &MemoryId)
         "UPDATE calls SET opening = NULL WHERE opening LIKE '%[' || $1 || ']%' \
          AND execution_id IN (SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
          WHERE t.person_id = $2 AND t.ended_at IS NOT NULL)",
+        [memory.into(), person.into()],
+    );
+}
+
+/// Empties the lists with a button to forget a memory.
+pub fn hide_from_lists(batch: &mut Batch, person: &PersonId, memory: &MemoryId) {
+    batch.run(
+        "UPDATE outbox SET text = '', choices = '[]' WHERE turn_id IS NULL AND state IN ('sent', 'dead') \
+         AND choices LIKE '%\"memory:' || $1 || '%' \
+         AND conversation_id IN (SELECT id FROM conversations WHERE person_id = $2)",
         [memory.into(), person.into()],
     );
 }

@@ -133,12 +133,53 @@ pub fn say(batch: &mut Batch, person: &PersonId, memory: &MemoryId, turn: &TurnI
     );
 }
 
-/// Notes that the turns that say a memory also say the one that takes its place.
-pub fn pass_on(batch: &mut Batch, from: &MemoryId, to: &MemoryId) {
+/// Notes that the turns that say a memory also say the one that takes its place, and what it was.
+pub fn pass_on(batch: &mut Batch, (from, was): (&MemoryId, &str), to: &MemoryId) {
     batch.run(
         "INSERT INTO memory_turns (memory_id, person_id, turn_id) SELECT $1, person_id, turn_id FROM memory_turns \
          WHERE memory_id = $2 ON CONFLICT DO NOTHING",
         [to.into(), from.into()],
+    );
+    batch.run(
+        "INSERT INTO memory_formers (memory_id, former_id, person_id, text) SELECT $1, former_id, person_id, text \
+         FROM memory_formers WHERE memory_id = $2 AND former_id <> $1 ON CONFLICT DO NOTHING",
+        [to.into(), from.into()],
+    );
+    batch.run(
+        "INSERT INTO memory_formers (memory_id, former_id, person_id, text) SELECT $1, id, person_id, $3 \
+         FROM memories WHERE id = $2 ON CONFLICT DO NOTHING",
+        [to.into(), from.into(), was.into()],
+    );
+}
+
+/// What a memory was, or one that it was joined with.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct FormerRow {
+    /// The memory that it is now.
+    pub memory_id: MemoryId,
+    /// Its id then.
+    pub former_id: MemoryId,
+    /// Its text then, without the history that it had.
+    pub text: String,
+}
+
+/// What a person's memories were before.
+pub async fn formers(store: &Store, person: &PersonId) -> Result<Vec<FormerRow>, StoreError> {
+    const SQL: &str = "SELECT memory_id, former_id, text FROM memory_formers WHERE person_id = $1 \
+                       ORDER BY memory_id, former_id";
+    store.all(SQL, &[person.into()]).await
+}
+
+/// Takes the words from an origin; its turn stays.
+pub fn unquote(batch: &mut Batch, memory: &MemoryId) {
+    batch.run("UPDATE memory_origins SET quote = '' WHERE memory_id = $1", [memory.into()]);
+}
+
+/// Forgets what a memory was.
+pub fn forget_former(batch: &mut Batch, memory: &MemoryId, former: &MemoryId) {
+    batch.run(
+        "DELETE FROM memory_formers WHERE memory_id = $1 AND former_id = $2",
+        [memory.into(), former.into()],
     );
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{asker, clip, output};
-use crate::memory::{self, Forgetting, Found, SearchIn};
+use super::{Quotes, asker, clip, output};
+use crate::memory::{self, Forgetting, Found, Meant, SearchIn};
 use crate::skills::builtin::CallContext;
 use crate::skills::builtin::undo::{self, Step};
 use crate::skills::{Failure, Output, SkillError};
@@ -16,29 +16,41 @@ const NEAREST: usize = 10;
 const RELATED: usize = 3;
 
 pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let memories = to_forget(call).await?;
+    let meant = to_forget(call).await?;
     let query = query(call);
-    let mentioned = memory::forget(call.store(), forgetting(call), &memories, query, writes).await?;
-    if memories.is_empty() && mentioned == 0 {
+    let mentioned = memory::forget(call.store(), forgetting(call), &meant, query, writes).await?;
+    if meant.is_empty() && mentioned == 0 {
         return Err(SkillError::not_found(nothing_to_forget(call).await?).into());
     }
     memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
-    if memories.is_empty() {
+    if meant.is_empty() {
         let what = query.unwrap_or_default();
         let noun = if mentioned == 1 { "message" } else { "messages" };
         let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
         return Ok(Output::new(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
-    let forgotten: Vec<Step> =
-        memories.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();
-    let mut output = output(call.zone(), &memories, "Forgotten", "").undone_by(undo::left(&forgotten));
+    let step = |meant: &Meant| Step::Memory { before: Some(meant.memory.clone()), after: meant.rest() };
+    let forgotten: Vec<Step> = meant.iter().map(step).collect();
+    let gone: Vec<MemoryRow> = meant.iter().map(as_it_goes).collect();
+    let mut output =
+        output(call.zone(), &gone, &Quotes::new(), ["Forgotten", ""]).undone_by(undo::left(&forgotten));
+    let rest: Vec<MemoryRow> = meant.iter().filter_map(Meant::rest).collect();
+    if !rest.is_empty() {
+        output.summary.push_str(&format!("\nStill remembered:\n{}", with_ids(&rest)));
+    }
     if let Some(messages) = messages_that_say_it(mentioned) {
         output.summary.push_str(&format!("\nHidden for good: {messages}"));
     }
-    if let Some(query) = query {
-        output.summary.push_str(&still_known(call, query, &memories).await?);
+    // Of a part of the past, nothing else may be meant.
+    if let Some(query) = query.filter(|_| rest.is_empty()) {
+        output.summary.push_str(&still_known(call, query, &gone).await?);
     }
     Ok(output)
+}
+
+/// What goes of a memory.
+fn as_it_goes(meant: &Meant) -> MemoryRow {
+    MemoryRow { text: meant.text(), ..meant.memory.clone() }
 }
 
 /// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
@@ -65,7 +77,7 @@ async fn still_known(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) ->
     let texts = gone.iter().flat_map(|memory| memory.text.split_whitespace().filter(is_telling));
     let wanted: Vec<&str> = std::iter::once(query).chain(texts).collect();
     let mut near = found_in_memories(call, &wanted.join(" "), RELATED + gone.len()).await?;
-    near.retain(|row| !gone.contains(row));
+    near.retain(|row| gone.iter().all(|gone| gone.id != row.id));
     let near = ours(call, near).await?;
     let lines = with_ids(&near[..near.len().min(RELATED)]);
     Ok(match near.is_empty() {
@@ -104,8 +116,8 @@ fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
 }
 
 /// How many messages would be hidden with these memories.
-pub(super) async fn mentioned(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<usize, Failure> {
-    Ok(memory::mentions(call.store(), forgetting(call), memories, query(call)).await?.len())
+pub(super) async fn mentioned(call: &CallContext<'_>, meant: &[Meant]) -> Result<usize, Failure> {
+    Ok(memory::mentions(call.store(), forgetting(call), meant, query(call)).await?.len())
 }
 
 pub(super) fn messages_that_say_it(count: usize) -> Option<String> {
@@ -116,17 +128,17 @@ pub(super) fn messages_that_say_it(count: usize) -> Option<String> {
     }
 }
 
-/// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.
-pub(super) async fn to_forget(call: &CallContext<'_>) -> Result<Vec<MemoryRow>, Failure> {
+/// What `memory.forget` means: a memory by its id, or all that have every word of the query. Where only the past of one
+/// has them, that is meant alone.
+pub(super) async fn to_forget(call: &CallContext<'_>) -> Result<Vec<Meant>, Failure> {
     let (id, query) = (call.text("id"), call.text("query").unwrap_or_default());
     if id.is_none() && query.is_empty() {
         return Ok(Vec::new());
     }
     let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
     let mut all = memories::list(call.store(), person, here, "", 100_000).await?;
-    all.retain(|memory| match id {
-        Some(id) => *memory.id == *id,
-        None => memory::has_all_words(&format!("{} {}", memory.text, memory.tags), query),
-    });
-    Ok(all)
+    let Some(id) = id else { return Ok(memory::meant(all, query)) };
+    all.retain(|memory| *memory.id == *id);
+    let by_words = memory::meant(all.clone(), query);
+    Ok(if by_words.is_empty() { all.into_iter().map(Meant::all).collect() } else { by_words })
 }

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::memory::now_of;
 use crate::skills::Failure;
 use crate::skills::builtin::{CallContext, calendar, contacts, email, notes};
 use crate::store::memories::{self, MemoryRow};
+use crate::store::origins;
 use crate::store::schedules::{self, ScheduleRow};
 use crate::store::tasks::{self, TaskRow};
 use crate::store::{Batch, StoreError};
@@ -134,15 +136,25 @@ async fn memory(
     after: Option<&MemoryRow>,
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
-    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let Some(one) = after.or(before) else { return Ok(Outcome::Impossible) };
     let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
     let now = all.iter().find(|memory| memory.id == one.id);
     if now != after {
         return Ok(Outcome::Changed);
     }
-    if now.is_some() {
-        memories::delete(writes, person, &one.id);
+    match (before, now) {
+        (Some(before), Some(now)) if before.id == now.id => {
+            memories::rewrite(writes, person, &before.id, &before.text);
+            return Ok(Outcome::Done);
+        }
+        (before, Some(now)) => {
+            if let Some(before) = before {
+                origins::pass_on(writes, (&now.id, now_of(&now.text)), &before.id);
+            }
+            memories::delete(writes, person, &now.id);
+        }
+        (_, None) => {}
     }
     if let Some(before) = before {
         memories::insert(writes, person, &here.id, before);
