@@ -181,13 +181,13 @@ impl Telling {
         }
     }
 
-    /// The words of each text without the person's own name, unless it has no others.
+    /// The words of each text, without the person's own name where two others are left: one alone would tell too little.
     fn stems(&self) -> impl Iterator<Item = BTreeSet<String>> {
         self.texts.iter().map(move |text| {
             let all: BTreeSet<String> = words(text).map(|word| word.stem).collect();
             let telling: BTreeSet<String> =
                 all.iter().filter(|stem| !self.own.contains(*stem)).cloned().collect();
-            if telling.is_empty() { all } else { telling }
+            if telling.len() < 2 { all } else { telling }
         })
     }
 }

@@ -227,7 +227,7 @@ async fn skills_are_looked_up() {
     - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
     - email.status(message_id): Check whether a mail was sent or bounced
     memory: What the assistant remembers about the person
-    - memory.forget(id?, query?): Forget a memory, by its id or words of it
+    - memory.forget(id?, query?): Forget a memory by id or words; by words of its past, only that
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.save(text, kind?, tags?: [text], scope?: private|room, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
@@ -272,8 +272,8 @@ async fn a_domain_and_a_skill_are_looked_up() {
     - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
-    - memory.forget(id?, query?): Forget a memory, by its id or words of it
-    {"name":"memory.forget","summary":"Forget a memory, by its id or words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
+    - memory.forget(id?, query?): Forget a memory by id or words; by words of its past, only that
+    {"name":"memory.forget","summary":"Forget a memory by id or words; by words of its past, only that","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
     "#);
     app.ends_well().await;
 }
