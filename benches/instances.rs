@@ -8,6 +8,7 @@
 
 #![cfg(test)] // as the modules that it shares with the tests
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,8 @@ struct Measured {
     cpu: f64,
     run: Option<f64>,
     busy: f64,
+    /// Of each instance, the receiver first: the turns that it ran a second, and how much of a processor it used.
+    each: Vec<(f64, f64)>,
 }
 
 impl Cluster {
@@ -171,25 +174,33 @@ impl Cluster {
         let used = |cluster: &Self| {
             cluster.gateways.iter().map(|gateway| share::used(gateway.pid())).collect::<Vec<_>>()
         };
-        let elsewhere = |cluster: &Self| {
-            cluster.count(
-                "SELECT count(*) FROM turns WHERE ended_at IS NOT NULL AND instance NOT IN \
-                 (SELECT instance FROM leases WHERE name LIKE 'channel:%' AND instance IS NOT NULL)",
-            )
-        };
-        let (before, machine, ran, begun) = (used(self), share::machine(), elsewhere(self), Instant::now());
+        let (before, machine, ran, begun) = (used(self), share::machine(), self.ran(), Instant::now());
         let times = self.talk(Duration::from_secs(seconds));
-        let (took, ran) = (begun.elapsed(), elsewhere(self) - ran);
-        let spent: Vec<f64> = used(self).iter().zip(before).map(|(after, before)| after - before).collect();
-        let others: f64 = spent.iter().sum::<f64>() - spent[receiver];
-        let ran = count(usize::try_from(ran).unwrap());
+        let took = begun.elapsed().as_secs_f64();
+        let spent = used(self).into_iter().zip(before).map(|(after, before)| after - before);
+        let ran = self.ran().into_iter().zip(ran).map(|(after, before)| after - before);
+        let mut each: Vec<(f64, f64)> = ran.zip(spent).collect();
+        each.swap(0, receiver);
+        let all: f64 = each.iter().map(|(_, spent)| spent).sum();
+        let (ran, others) = each[1..].iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         Measured {
-            rate: count(times.len()) / took.as_secs_f64(),
-            cpu: spent.iter().sum::<f64>() / count(times.len()),
+            rate: count(times.len()) / took,
+            cpu: all / count(times.len()),
             run: (ran > 0.0).then(|| others / ran),
             busy: share::busy(&machine, &share::machine()),
+            each: each.into_iter().map(|(ran, spent)| (ran / took, spent / took / 1000.0)).collect(),
             times,
         }
+    }
+
+    /// How many turns each instance has run.
+    fn ran(&self) -> Vec<f64> {
+        let sql = "SELECT i.pid, count(t.id) FROM instances i LEFT JOIN turns t ON t.instance = i.id \
+                   AND t.ended_at IS NOT NULL GROUP BY i.pid";
+        let rows: Vec<(i64, i64)> = self.runtime.block_on(self.store.all(sql, &[])).unwrap();
+        let ran: HashMap<i64, i64> = rows.into_iter().collect();
+        let ran = self.gateways.iter().map(|gateway| ran.get(&i64::from(gateway.pid())).copied());
+        ran.map(|ran| count(usize::try_from(ran.unwrap_or_default()).unwrap())).collect()
     }
 
     /// Kills an instance while people talk. Returns the times until its lanes had their next answers.
@@ -255,7 +266,7 @@ fn grow(wanted: &Wanted) {
         "| instances | turns a second | predicted | p50 / p99 | CPU of a turn, of running it elsewhere | machine busy |"
     );
     println!("| --- | --- | --- | --- | --- | --- |");
-    let mut first = None;
+    let (mut first, mut each) = (None, Vec::new());
     for instances in &wanted.instances {
         let mut cluster = Cluster::start(*instances, wanted.percent, CONVERSATIONS);
         let limits = cluster.groups.len() == *instances;
@@ -273,6 +284,14 @@ fn grow(wanted: &Wanted) {
             measured.cpu,
             measured.busy * 100.0
         );
+        each.push((*instances, measured.each));
+    }
+    println!("\n| instances | turns a second and CPU of the receiver | of each other |");
+    println!("| --- | --- | --- |");
+    for (instances, each) in each {
+        let mut each = each.into_iter().map(|(ran, used)| format!("{ran:.1}, {:.1} %", used * 100.0));
+        let receiver = each.next().unwrap_or_default();
+        println!("| {instances} | {receiver} | {} |", each.collect::<Vec<_>>().join("; "));
     }
 }
 

@@ -271,6 +271,10 @@ impl Service {
         if self.lanes.sharing.is_on() {
             let share = maintenance.clone().share(stop.clone());
             tasks.spawn("the sharing of turns", LONGEST_STEP, share);
+            // Both wait for as long as there is nothing to tell.
+            tasks.spawn("telling other instances", None, maintenance.clone().tell(stop.clone()));
+            tasks.spawn("hearing other instances", None, maintenance.clone().hear(stop.clone()));
+            tasks.spawn("the heartbeat", LONGEST_STEP, maintenance.clone().beat(stop.clone()));
             tasks.spawn("old progress", None, maintenance.clone().clear_shown(stop.clone()));
         }
         tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.clone().watch(stop.clone()));

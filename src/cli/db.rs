@@ -15,7 +15,7 @@ use crate::gateway::retention::remove_unknown_files;
 use crate::service::open_store;
 use crate::store::check::{self, Finding};
 use crate::store::instances::{self, LivingInstance};
-use crate::store::{Store, StoreError, leases};
+use crate::store::{Store, StoreError, leases, rate_limits};
 use crate::trace::one_line;
 
 /// How many rows of a finding to list.
@@ -78,6 +78,11 @@ async fn status(store: &Store) -> Result<String, StoreError> {
         let name = if index == 0 { "in use by" } else { "" };
         rows.push((name.to_owned(), described(one, &living[0])));
     }
+    let pauses = rate_limits::pauses(store).await?;
+    rows.extend(pauses.into_iter().map(|(model, left)| {
+        let seconds = left.as_secs().max(1);
+        ("paused".to_owned(), format!("{model} for {seconds} s more, because its provider asked for it"))
+    }));
     let names = check::counts(store).await?;
     let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -277,7 +282,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           27 applied, latest 32 (words)
+        migrations           28 applied, latest 34 (load)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -320,7 +325,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestApp::open().await;
-        insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 27 applied, latest 32 (words)");
+        insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 28 applied, latest 34 (load)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \

@@ -337,7 +337,7 @@ impl Intake {
         if !row.is_whole() {
             self.lanes.complete_soon(row);
         } else if row.kind == InboxKind::Message {
-            self.lanes.wake_for(&row.conversation_id, &row.text);
+            self.lanes.wake_for(&row);
         } else {
             self.lanes.handle_soon(row);
         }

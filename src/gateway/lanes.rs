@@ -87,7 +87,10 @@ impl Lanes {
     /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
     pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
         let lane = Lane { conversation: row.conversation_id.clone(), background: 0 };
-        if self.draining.is_cancelled() || !self.has_room() || !self.wakers.wake(lane.worker()) {
+        if self.draining.is_cancelled()
+            || !self.may_work(row.channel(), &lane)
+            || !self.wakers.wake(lane.worker())
+        {
             return Ok(None);
         }
         let lanes = self.clone();
@@ -146,9 +149,8 @@ impl Lanes {
         let (worker, conversation) = (lane.worker(), &lane.conversation);
         loop {
             let step = match begun.take() {
-                // Nothing was waiting when it began, and what has arrived since has woken the lane, unless it was
-                // left to others.
-                Some(leased) => self.run(leased).await.map(|ended| !ended || self.sharing.has_peers()),
+                // Nothing was waiting when it began.
+                Some(leased) => self.run_on(leased, lane).await,
                 None if self.draining.is_cancelled() => Ok(false),
                 None => self.step(lane).await,
             };
@@ -215,7 +217,7 @@ impl Lanes {
         let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
         let said = ready.len();
         let next = messages_for_one_turn(ready.into_iter());
-        let last = next.len() == said && retry_at.is_none() && !self.sharing.has_peers();
+        let last = next.len() == said && retry_at.is_none();
         if let Some(first) = next.first()
             && let Some(at) = self.wait_for_pace(&first.person_id, store.now()).await?
         {
@@ -226,8 +228,8 @@ impl Lanes {
         drop(starting);
         match begun {
             Some(leased) => {
-                let ended = self.run(leased).await?;
-                Ok(!(ended && last))
+                let is_open = self.run_on(leased, lane).await?;
+                Ok(is_open || !last)
             }
             None => {
                 if let Some(retry_at) = retry_at {
@@ -261,6 +263,17 @@ impl Lanes {
                     lanes.start(lane);
                 }
             });
+        }
+    }
+
+    /// Runs a turn; returns whether there may be more to do in its lane. What has arrived here meanwhile has woken the lane.
+    async fn run_on(&self, leased: LeasedTurn, lane: &Lane) -> Result<bool, StoreError> {
+        if !self.run(leased).await? {
+            return Ok(true);
+        }
+        match self.sharing.has_peers() && !self.sharing.receives_all() {
+            true => sharing::has_message(&self.conversations.store, &lane.conversation).await,
+            false => Ok(false),
         }
     }
 
@@ -312,9 +325,7 @@ impl Lanes {
             tracing::error!(%error, event = row.event, "an answer or command failed; retrying");
             tokio::time::sleep(RETRY_PAUSE).await;
         }
-        if self.has_room() {
-            self.wake_ready(&row.conversation_id).await;
-        }
+        self.wake_ready(row.channel(), &row.conversation_id).await;
     }
 
     async fn try_row(&self, row: &InboxRow) -> Result<(), StoreError> {

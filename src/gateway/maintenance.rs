@@ -62,6 +62,10 @@ impl Maintenance {
     /// Runs all the maintenance once.
     pub async fn run_once(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
+        self.do_chores().await
+    }
+
+    async fn do_chores(&self) -> Result<(), StoreError> {
         for (channel, _) in self.ours() {
             self.wake(&self.conversations.expire_questions(channel).await?);
         }
@@ -81,7 +85,12 @@ impl Maintenance {
     /// Runs the maintenance every second until it is stopped.
     pub async fn work(self: Arc<Self>, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
-            if let Err(error) = self.run_once().await {
+            // Where instances share turns, their hearts beat more often.
+            let done = match self.lanes.sharing.is_on() {
+                true => self.do_chores().await,
+                false => self.run_once().await,
+            };
+            if let Err(error) = done {
                 tracing::error!(%error, "the maintenance failed; retrying");
             }
         }

@@ -40,7 +40,7 @@ const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
 /// How long what a dead instance was sending is left alone: if only its connection to the store broke, the sending may
 /// still be under way.
-const UNDER_WAY: Duration = Duration::from_secs(3);
+const UNDER_WAY: Duration = Duration::from_secs(1);
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 
@@ -161,6 +161,7 @@ impl Delivering {
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
         let is_ours = row.instance == self.instance;
         if !is_ours && !self.sharing.sends(&row.channel) {
+            self.sharing.tell_receiver(&row.channel, conversation);
             return Ok(Step::Nothing);
         }
         let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };

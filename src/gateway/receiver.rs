@@ -272,7 +272,8 @@ impl ChannelReceiver {
                     tracing::error!(channel = self.channel, %error, "couldn't take the channel's lease")
                 }
             }
-            tokio::time::sleep(CHECK_INTERVAL).await;
+            let vacant = self.intake.lanes.sharing.vacant.notified();
+            let _ = tokio::time::timeout(CHECK_INTERVAL, vacant).await;
         }
     }
 

@@ -6,9 +6,11 @@
 //!   voice notes, and sends: answers, questions, progress, typing. So its adapter knows everything that was sent.
 //! - Any instance runs any turn. A message that waits belongs to nobody, and the lease of its lane decides who takes it.
 //!   So does a turn that an answer has queued, and one that a dead instance left.
-//! - The receiver starts a turn in the commit that journals its message, if it has room; then nobody else is asked.
-//! - An instance takes waiting lanes up to its share: all turns that run or wait, divided by the instances. A lane that
-//!   still waits after a second is taken by anybody, so an instance that hangs holds up none.
+//! - The receiver starts a turn in the commit that journals its message, unless another instance runs fewer turns for
+//!   what it can take (see [`balance`]). That one is told at once, and so is the receiver of an answer (see [`hints`]).
+//! - Nothing depends on being told: every instance looks for lanes that wait every 100 ms, and takes one that it sees
+//!   for the second time, up to its share of all turns that run or wait. A lane that still waits after a second is taken
+//!   by anybody, so an instance that hangs holds up none.
 //! - What a turn says is a row of nobody's until the receiver claims it, as it does with its own.
 //! - What a turn shows while it runs is kept in its row, at most once a second, for the receiver to show.
 //!
@@ -22,7 +24,7 @@
 //! - The receiver dies between the commit of an answer and its sending: the row is nobody's, or was claimed by a dead
 //!   instance. The next receiver sends the one, and looks for the other on the platform first.
 //! - The receiver loses its connection to the store, which frees its leases, while it sends something: the next receiver
-//!   leaves that alone for three seconds before it looks for it.
+//!   leaves that alone for a second before it looks for it.
 //! - The receiver was suspended and has lost the channel: what it had claimed stays its own while it lives. It claims no
 //!   more of what others say, and sends nothing within the last seconds of its lease; see `store::leases`.
 //! - A runner was suspended and has lost its lane: each of its writes begins with the fence, so it changes nothing.
@@ -32,26 +34,39 @@
 //!
 //! On an embedded store, and in a terminal, nothing is shared, and none of this costs anything.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod balance;
+mod hints;
+mod usage;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::Progress;
 use sha2::{Digest, Sha256};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use self::balance::Balance;
+use self::hints::{Hints, Told};
+use self::usage::Usage;
 use super::maintenance::Maintenance;
 use super::receiver::Health;
-use crate::domain::TurnId;
+use crate::conversation::Conversations;
+use crate::domain::{ConversationId, TurnId};
 use crate::store::leases::Instance;
 use crate::store::sharing::{self, Sharer, WaitingLane};
 use crate::store::{Batch, Store, StoreError};
 
 /// How often to look for lanes that wait, and for what to send.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// How often to tell the others that this instance lives, and how busy it is.
+const BEAT: Duration = Duration::from_millis(500);
 /// The pause after a failed look, and between looks for what is shown too long.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How often a lane has to be seen waiting before it is taken, because the first time somebody may just have been told.
+const TOLD: usize = 2;
 /// After so many looks, a lane that waits is taken whatever runs here.
 const PATIENCE: usize = 10;
 /// A turn that runs for less shows nothing.
@@ -67,13 +82,17 @@ pub struct Sharing {
     pub health: Arc<Health>,
     /// How many others share channels with this one.
     peers: AtomicUsize,
-    /// How many turns are this one's share, as of the last look.
-    share: AtomicUsize,
+    /// Whether this one hears what the others tell it.
+    hears: AtomicBool,
+    hints: Hints,
+    /// Woken while nobody receives one of the channels.
+    pub vacant: Notify,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
+    balance: Balance,
     /// How many looks in a row have found a lane waiting.
     waiting: HashMap<WaitingLane, usize>,
     /// What our turns show, by turn.
@@ -93,8 +112,9 @@ struct Shown {
 impl Sharing {
     /// Nothing is known of the others yet.
     pub fn new(instance: Arc<Instance>, health: Arc<Health>) -> Self {
-        let (peers, share) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { instance, health, peers, share, state: Mutex::default() }
+        let (peers, hears) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (hints, vacant) = (Hints::default(), Notify::new());
+        Self { instance, health, peers, hears, hints, vacant, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -111,14 +131,38 @@ impl Sharing {
         self.peers.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether this instance should start one more turn, or leave it to the others.
-    pub fn has_room(&self, running: usize) -> bool {
-        !self.has_peers() || running < self.share.load(Ordering::Relaxed).max(1)
+    /// Whether this instance, which runs so many turns, should start one more of a channel, or leave it to another one.
+    pub fn has_room(&self, channel: &str, running: usize) -> bool {
+        let (own, now) = (&self.instance.id, Instant::now());
+        !self.has_peers() || !self.state().balance.is_elsewhere(own, channel, running, now)
+    }
+
+    /// Tells the instance that should work in a lane, which waits.
+    pub fn leave(&self, channel: &str, lane: WaitingLane) {
+        let mut state = self.state();
+        let lightest = state.balance.lightest(channel, Instant::now());
+        if let Some(to) = lightest.map(|(to, _)| to.clone()) {
+            state.balance.count(&to, 1, 0);
+            self.hints.lane(to, channel, lane);
+        }
+    }
+
+    /// Tells the receiver of a channel that a turn of ours has said something.
+    pub fn tell_receiver(&self, channel: &str, conversation: &ConversationId) {
+        let receiver = self.state().balance.receiver(channel).cloned();
+        if let Some(receiver) = receiver {
+            self.hints.answer(receiver, conversation.clone());
+        }
     }
 
     /// Whether this instance sends what is said on a channel.
     pub fn sends(&self, channel: &str) -> bool {
         !self.is_on() || self.health.is_held(channel)
+    }
+
+    /// Whether this instance receives every channel that it shares: then all that arrives wakes the lanes at work here.
+    pub fn receives_all(&self) -> bool {
+        self.instance.shares().iter().all(|channel| self.health.is_held(channel))
     }
 
     /// Notes what a turn of ours shows, for the receiver of its channel.
@@ -168,27 +212,22 @@ impl Sharing {
     }
 
     /// Notes how much runs and waits, and chooses from the waiting lanes those that this instance takes.
-    fn choose(&self, peers: &[Sharer], lanes: Vec<WaitingLane>, running: usize) -> Vec<WaitingLane> {
-        let others = peers.iter().filter(|peer| peer.id != self.instance.id);
-        let elsewhere: usize =
-            others.clone().map(|peer| usize::try_from(peer.turns).unwrap_or_default()).sum();
-        let others = others.count();
-        let share = (running + elsewhere + lanes.len()).div_ceil(others + 1);
+    fn choose(&self, peers: Vec<Sharer>, lanes: Vec<WaitingLane>, running: usize) -> Vec<WaitingLane> {
+        let (own, now, mut state) = (&self.instance.id, Instant::now(), self.state());
+        let others = state.balance.look(own, peers, now);
         if self.peers.swap(others, Ordering::Relaxed) != others {
             tracing::info!(others, "instances that share turns with this one");
         }
-        self.share.store(share, Ordering::Relaxed);
-        let mut state = self.state();
+        let share = state.balance.share(own, running, lanes.len(), now);
         let looks = |lane: &WaitingLane| state.waiting.get(lane).copied().unwrap_or_default() + 1;
         let mut waiting: Vec<(WaitingLane, usize)> =
             lanes.into_iter().map(|lane| (lane.clone(), looks(&lane))).collect();
         // Each instance begins elsewhere, so that they don't all want the same ones.
-        waiting.sort_by_cached_key(|(lane, _)| {
-            Sha256::digest(format!("{} {}", self.instance.id, lane.conversation_id))
-        });
+        waiting.sort_by_cached_key(|(lane, _)| Sha256::digest(format!("{own} {}", lane.conversation_id)));
+        let wanted = if others > 0 && self.hears.load(Ordering::Relaxed) { TOLD } else { 1 };
         let room = if others == 0 { usize::MAX } else { share.saturating_sub(running) };
-        let is_ours = |(at, (_, looks)): (usize, &(_, usize))| at < room || *looks >= PATIENCE;
-        let chosen = waiting.iter().enumerate().filter(|(at, it)| is_ours((*at, it)));
+        let ready = waiting.iter().filter(|(_, looks)| *looks >= wanted).enumerate();
+        let chosen = ready.filter(|(at, (_, looks))| *at < room || *looks >= PATIENCE);
         let chosen = chosen.map(|(_, (lane, _))| lane.clone()).collect();
         state.waiting = waiting.into_iter().collect();
         chosen
@@ -223,23 +262,80 @@ impl Maintenance {
         }
     }
 
+    /// Tells the others that this instance lives and how busy it is, and frees what dead ones left, until it is stopped.
+    pub async fn beat(self: Arc<Self>, stop: CancellationToken) {
+        let Conversations { instance, store, .. } = &*self.conversations;
+        let mut usage = Usage::default();
+        while stop.run_until_cancelled(tokio::time::sleep(BEAT)).await.is_some() {
+            instance.set_load(usage.measure());
+            if let Err(error) = instance.tend(store).await {
+                tracing::error!(%error, "the heartbeat failed; retrying");
+            }
+        }
+    }
+
+    /// Tells other instances what waits for them, until it is stopped.
+    pub async fn tell(self: Arc<Self>, stop: CancellationToken) {
+        let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
+        while let Some(told) = stop.run_until_cancelled(sharing.hints.next(&sharing.instance.id)).await {
+            if let Err(error) = sharing::tell(store, &told).await {
+                tracing::debug!(%error, "couldn't tell other instances what waits; they look for it");
+            }
+            stop.run_until_cancelled(tokio::time::sleep(hints::PAUSE)).await;
+        }
+    }
+
+    /// Hears what other instances tell this one, until it is stopped.
+    pub async fn hear(self: Arc<Self>, stop: CancellationToken) {
+        stop.run_until_cancelled(async {
+            loop {
+                if let Err(error) = self.hear_while_connected().await {
+                    tracing::debug!(%error, "can't hear other instances; looking for their work");
+                }
+                self.lanes.sharing.hears.store(false, Ordering::Relaxed);
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
+        })
+        .await;
+    }
+
+    async fn hear_while_connected(&self) -> Result<(), StoreError> {
+        let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
+        let Some(mut listener) = sharing::listen(store, &sharing.instance.id).await? else { return Ok(()) };
+        sharing.hears.store(true, Ordering::Relaxed);
+        loop {
+            let Ok(told) = serde_json::from_str::<Told>(&listener.next().await?) else { continue };
+            let (lanes, answers) = (told.lanes.len(), told.answers.len());
+            tracing::debug!("another instance tells of {lanes} waiting lanes and {answers} waiting answers");
+            sharing.state().balance.count(&told.from, 0, answers);
+            for (channel, lane) in told.lanes {
+                if sharing.instance.shares().contains(&channel) {
+                    self.lanes.wake_waiting(lane);
+                }
+            }
+            told.answers.iter().for_each(|conversation| self.delivering.wake(conversation));
+        }
+    }
+
     async fn share_once(&self) -> Result<(), StoreError> {
         let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
         if sharing.instance.is_alone() {
             // The maintenance finds what is left, every second.
-            sharing.choose(&[], Vec::new(), 0);
+            sharing.choose(Vec::new(), Vec::new(), 0);
             return Ok(());
         }
         let channels = sharing.instance.shares();
         let mut peers = sharing::sharers(store).await?;
         peers.retain(|peer| channels.iter().any(|channel| peer.is_on(channel)));
+        if channels.iter().any(|channel| !peers.iter().any(|peer| peer.receives(channel))) {
+            sharing.vacant.notify_waiters();
+        }
         let mut lanes = Vec::new();
         for channel in channels {
             lanes.extend(sharing::waiting_lanes(store, &sharing.instance.id, channel).await?);
         }
-        let chosen = sharing.choose(&peers, lanes, self.conversations.running.count());
-        let conversations: HashSet<_> = chosen.into_iter().map(|lane| lane.conversation_id).collect();
-        conversations.iter().for_each(|conversation| self.lanes.wake(conversation));
+        let chosen = sharing.choose(peers, lanes, self.conversations.running.count());
+        chosen.into_iter().for_each(|lane| self.lanes.wake_waiting(lane));
         let batch = sharing.to_write(|turn| self.conversations.running.get(turn).is_some());
         if !batch.is_empty() {
             store.write(batch).await?;

@@ -15,6 +15,7 @@ use crate::journal::Limits;
 use crate::metrics::{encode, register, seconds, text};
 use crate::store::instances::{self, LivingInstance};
 use crate::store::queues::{self, Queue};
+use crate::store::rate_limits;
 use crate::store::spending::{self, Amount};
 
 /// The longest to wait for the store; Prometheus waits ten seconds in all.
@@ -51,7 +52,8 @@ impl Source {
             tokio::try_join!(
                 queues::all(store),
                 spending::of_day(store, &today, None),
-                instances::living(store)
+                instances::living(store),
+                rate_limits::pauses(store)
             )
         };
         let stored = match tokio::time::timeout(PATIENCE, asked).await {
@@ -65,9 +67,10 @@ impl Source {
         };
         let registry = Registry::new();
         let added = self.process(&registry).and_then(|()| match &stored {
-            Some((queues, spent, living)) => {
+            Some((queues, spent, living, pauses)) => {
                 add_queues(&registry, queues, store.now())?;
                 add_instances(&registry, living)?;
+                add_pauses(&registry, pauses)?;
                 add_budgets(&registry, spent.used(), &self.conversations.settings.now().limits)
             }
             None => Ok(()),
@@ -139,9 +142,22 @@ fn add_instances(registry: &Registry, living: &[LivingInstance]) -> prometheus::
     let turns = gauges(registry, "adjutant_instance_turns", turns, "instance")?;
     let channels = "Channels that an instance receives.";
     let channels = gauges(registry, "adjutant_instance_channels", channels, "instance")?;
+    let load = "How much of a processor an instance that shares turns used of late.";
+    let load = gauges(registry, "adjutant_instance_load", load, "instance")?;
     for one in living {
+        load.with_label_values(&[one.id.as_str()]).set(whole(one.load) / 1000.0);
         turns.with_label_values(&[one.id.as_str()]).set(whole(one.turns));
         channels.with_label_values(&[one.id.as_str()]).set(number(one.channels.len()));
+    }
+    Ok(())
+}
+
+/// How long no instance asks a model whose provider wants a pause.
+fn add_pauses(registry: &Registry, pauses: &[(String, Duration)]) -> prometheus::Result<()> {
+    let help = "Seconds until a model is asked again whose provider has asked all instances to wait.";
+    let left = gauges(registry, "adjutant_model_pause_seconds", help, "model")?;
+    for (model, pause) in pauses {
+        left.with_label_values(&[model]).set(pause.as_secs_f64());
     }
     Ok(())
 }

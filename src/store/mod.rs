@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sqlx::any::AnyRow;
 use sqlx::{Any, AnyConnection, FromRow};
 
-pub use database::backend::Backend;
+pub use database::backend::{Backend, Listener};
 pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};

@@ -210,6 +210,25 @@ fn four_instances_share_the_turns_of_a_channel() {
 }
 
 #[test]
+fn a_lane_that_waits_and_an_answer_are_told_at_once() {
+    let Some(mut cluster) = Cluster::start(2, "[log]\nfilter = \"info,adjutant::gateway=debug\"\n") else {
+        return;
+    };
+    let ada = cluster.telegram.person("Ada");
+    let receiver = cluster.occupy();
+    cluster.telegram.say(ada, ada, "hold this");
+    let runner = cluster.runs_elsewhere(&receiver);
+    let (receiver, runner) = (cluster.place_of(&receiver), cluster.place_of(&runner));
+    cluster.gateways[runner].logs("tells of 1 waiting lanes");
+    cluster.open();
+    cluster.gateways[receiver].logs("and 1 waiting answers");
+    sees(&cluster.telegram, ada, "Here it is.");
+    for gateway in cluster.gateways {
+        assert_eq!(gateway.stop().0, Some(0));
+    }
+}
+
+#[test]
 fn what_a_turn_shows_is_seen_wherever_it_runs() {
     let Some(mut cluster) = Cluster::start(2, "") else { return };
     let ada = cluster.telegram.person("Ada");

@@ -54,7 +54,7 @@ struct Pair {
     telegram: FakeTelegram,
     url: String,
     gateways: Vec<Gateway>,
-    _homes: Vec<Home>,
+    homes: Vec<Home>,
     _model: FakeModel,
 }
 
@@ -77,7 +77,7 @@ impl Pair {
         let homes: Vec<Home> = (0..2).map(home).collect();
         let mut gateways: Vec<Gateway> = homes.iter().map(Gateway::start).collect();
         gateways.iter_mut().for_each(|gateway| gateway.logs("\"others\":1"));
-        Some(Self { telegram, url, gateways, _homes: homes, _model: model })
+        Some(Self { telegram, url, gateways, homes, _model: model })
     }
 
     /// So many people say something.
@@ -132,7 +132,7 @@ fn two_instances_ask_a_model_no_more_often_than_one_may() {
 
 #[test]
 fn a_pause_that_a_provider_asks_one_instance_for_holds_for_both() {
-    let provider = Arc::new(Provider { pause: 4, ..Provider::default() });
+    let provider = Arc::new(Provider { pause: 6, ..Provider::default() });
     provider.gate.store(true, Ordering::SeqCst);
     let Some(mut pair) = Pair::start(&provider, "") else { return };
     let ada = pair.telegram.person("Ada");
@@ -142,11 +142,19 @@ fn a_pause_that_a_provider_asks_one_instance_for_holds_for_both() {
     for gateway in &mut pair.gateways {
         gateway.logs("the model's provider asks for a pause");
     }
+    let status = pair.homes[0].run(&["db", "status"]).stdout;
+    let paused = status.lines().find(|line| line.starts_with("paused")).unwrap_or_default();
+    assert!(
+        paused.contains("openai/fake for ") && paused.ends_with("because its provider asked for it"),
+        "{status}"
+    );
+    let metrics = pair.gateways[1].get("/metrics").1;
+    assert!(metrics.contains("adjutant_model_pause_seconds{model=\"openai/fake\"} "), "{metrics}");
     let mut people = pair.greet(4);
     people.push(ada);
     pair.ends_well(&people);
     let arrived = provider.arrived();
-    let over = arrived[0].0 + Duration::from_secs(4);
+    let over = arrived[0].0 + Duration::from_secs(6);
     assert_eq!(provider.refused(), 1);
     assert!(arrived[1..].iter().all(|(at, _)| *at >= over), "{arrived:?}");
 }

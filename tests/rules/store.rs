@@ -79,6 +79,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     9f0955735d01 migrations/postgres/0030_asked.sql
     139028e440b5 migrations/postgres/0032_words.sql
     3af7e26aa4c4 migrations/postgres/0033_formers.sql
+    d70d401b77c8 migrations/postgres/0034_load.sql
     ");
 }
 
@@ -113,6 +114,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     9f0955735d01 migrations/sqlite/0030_asked.sql
     139028e440b5 migrations/sqlite/0032_words.sql
     c0cd25d4a86e migrations/sqlite/0033_formers.sql
+    d70d401b77c8 migrations/sqlite/0034_load.sql
     ");
 }
 

@@ -2,7 +2,7 @@
 
 use adjutant::domain::{ConversationId, InboxKind, InstanceId, Taint};
 use adjutant::store::inbox::{self, NewRow, UnheardNote};
-use adjutant::store::leases::{Instance, lane};
+use adjutant::store::leases::{Instance, channel, lane};
 use adjutant::store::sharing::{self, WaitingLane};
 use adjutant::store::{Batch, StoreError, turns};
 use adjutant_chat::{Address, Progress, VoiceNote};
@@ -17,7 +17,8 @@ on_both!(
     a_turn_begins_only_where_none_was_left_running,
     what_a_turn_shows_is_gone_when_it_ends,
     turns_of_a_person_are_counted_over_a_period,
-    leases_of_nobody_living_are_freed
+    leases_of_nobody_living_are_freed,
+    an_instance_tells_the_others_what_it_does_and_how_busy_it_is
 );
 
 async fn waiting(world: &World, instance: &Instance) -> Vec<WaitingLane> {
@@ -154,4 +155,28 @@ async fn leases_of_nobody_living_are_freed(world: World) {
     assert_eq!(ours.acquire(&world.store, "lane:b".into()).await.unwrap().unwrap().epoch, 4);
     let again = ours.acquire(&world.store, "lane:a".into()).await.unwrap().unwrap();
     assert_eq!(again.epoch, 2, "what is held is left alone");
+}
+
+async fn an_instance_tells_the_others_what_it_does_and_how_busy_it_is(world: World) {
+    let shares = vec!["console".to_owned(), "telegram".to_owned()];
+    let instance = Instance::register_sharing(&world.store, shares).await.unwrap();
+    let all = async || {
+        let mut all = sharing::sharers(&world.store).await.unwrap();
+        all.retain(|sharer| sharer.id == instance.id);
+        all.pop()
+    };
+    // An embedded store is for one.
+    let Some(before) = all().await else { return };
+    assert_eq!((before.load, before.receives("telegram")), (0, false));
+    instance.acquire(&world.store, channel("telegram")).await.unwrap().unwrap();
+    instance.set_load(250);
+    instance.tend(&world.store).await.unwrap();
+    let after = all().await.unwrap();
+    assert_eq!((after.load, after.receives("telegram"), after.receives("console")), (250, true, false));
+    assert!(after.is_on("console") && after.beat_at >= before.beat_at);
+    // Whoever listens is told at once; the others miss it.
+    let mut listener = sharing::listen(&world.store, &instance.id).await.unwrap().unwrap();
+    let told = [("nobody".into(), "nothing".to_owned()), (instance.id.clone(), "something".to_owned())];
+    sharing::tell(&world.store, &told).await.unwrap();
+    assert_eq!(listener.next().await.unwrap(), "something");
 }

@@ -9,20 +9,32 @@ use crate::domain::ConversationId;
 use crate::store::control;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::BACKGROUND_LANES;
+use crate::store::sharing::WaitingLane;
 
 impl Lanes {
-    /// Starts the lane that a message belongs to, or has it check for work again.
-    pub fn wake_for(self: &Arc<Self>, conversation: &ConversationId, message: &str) {
-        if !self.has_room() {
-            return;
+    /// Starts the lane that a message belongs to, or has it check for work again; or tells the instance that should.
+    pub fn wake_for(self: &Arc<Self>, row: &InboxRow) {
+        let is_background = commands::is_background(&row.text);
+        let lane = |background| Lane { conversation: row.conversation_id.clone(), background };
+        if !self.may_work(row.channel(), &lane(i64::from(is_background))) {
+            return self.leave(row.channel(), lane(i64::from(is_background)));
         }
-        if !commands::is_background(message) {
-            self.wake_lane(Lane { conversation: conversation.clone(), background: 0 });
+        if !is_background {
+            self.wake_lane(lane(0));
             return;
         }
         // One that isn't at work; if all are, whichever ends first looks for the message.
-        let _ = (1..=BACKGROUND_LANES)
-            .any(|background| self.wake_lane(Lane { conversation: conversation.clone(), background }));
+        let _ = (1..=BACKGROUND_LANES).any(|background| self.wake_lane(lane(background)));
+    }
+
+    /// Starts a lane that no instance works on.
+    pub(in crate::gateway) fn wake_waiting(self: &Arc<Self>, lane: WaitingLane) {
+        self.wake_lane(Lane { conversation: lane.conversation_id, background: lane.background });
+    }
+
+    fn leave(&self, channel: &str, lane: Lane) {
+        let Lane { conversation, background } = lane;
+        self.sharing.leave(channel, WaitingLane { conversation_id: conversation, background });
     }
 
     /// Starts a conversation's lanes, or has them check for work again.
@@ -30,12 +42,18 @@ impl Lanes {
         self.wake_all(conversation, 0..=BACKGROUND_LANES);
     }
 
-    /// Starts a conversation's own lane, and those beside it in which a turn may go on.
-    pub(super) async fn wake_ready(self: &Arc<Self>, conversation: &ConversationId) {
+    /// Starts a conversation's own lane, and those beside it in which a turn may go on; or tells the instance that should.
+    pub(super) async fn wake_ready(self: &Arc<Self>, channel: &str, conversation: &ConversationId) {
         let ready = control::ready_lanes(&self.conversations.store, conversation).await;
         // Looking in vain only costs time.
         let ready = ready.unwrap_or_else(|_| (1..=BACKGROUND_LANES).collect());
-        self.wake_all(conversation, std::iter::once(0).chain(ready));
+        let lanes = std::iter::once(0).chain(ready);
+        if self.has_room(channel) {
+            return self.wake_all(conversation, lanes);
+        }
+        for background in lanes {
+            self.leave(channel, Lane { conversation: conversation.clone(), background });
+        }
     }
 
     fn wake_all(self: &Arc<Self>, conversation: &ConversationId, lanes: impl Iterator<Item = i64>) {
@@ -45,8 +63,13 @@ impl Lanes {
     }
 
     /// Whether a turn that could run elsewhere should start here.
-    pub(super) fn has_room(&self) -> bool {
-        self.sharing.has_room(self.conversations.running.count())
+    fn has_room(&self, channel: &str) -> bool {
+        self.sharing.has_room(channel, self.conversations.running.count())
+    }
+
+    /// Whether a lane should work here: one that is at work goes on.
+    pub(super) fn may_work(&self, channel: &str, lane: &Lane) -> bool {
+        self.wakers.is_running(&lane.worker()) || self.has_room(channel)
     }
 
     /// Returns whether the lane wasn't at work.
@@ -64,13 +87,16 @@ impl Lanes {
         let is_background = commands::is_background(&row.text);
         let lane = Lane { conversation: row.conversation_id.clone(), background: i64::from(is_background) };
         if self.wakers.hand_over(worker, lane.worker()) {
-            match self.has_room() {
+            match self.has_room(row.channel()) {
                 true => self.start(lane),
-                false => self.wakers.stop(&lane.worker()),
+                false => {
+                    self.wakers.stop(&lane.worker());
+                    self.leave(row.channel(), lane);
+                }
             }
         }
         if is_background {
-            self.wake_for(&row.conversation_id, &row.text);
+            self.wake_for(row);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The only module that names SQLite or PostgreSQL: everything in which they differ.
 
 mod copy;
+mod listener;
 mod pooler;
 mod schema;
 
@@ -15,6 +16,7 @@ use sqlx::{AnyPool, ConnectOptions, Connection, Executor};
 use super::connections::Connections;
 use crate::store::StoreError;
 use copy::file_url;
+pub use listener::Listener;
 
 /// How long connecting to a database may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

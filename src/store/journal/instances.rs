@@ -27,6 +27,8 @@ pub struct LivingInstance {
     pub channels: Vec<String>,
     /// How many turns it is running.
     pub turns: i64,
+    /// How much of a processor it used of late, in thousandths, if it shares turns.
+    pub load: i64,
 }
 
 impl LivingInstance {
@@ -86,10 +88,11 @@ pub async fn living(store: &Store) -> Result<Vec<LivingInstance>, StoreError> {
         version: String,
         settings: String,
         turns: i64,
+        load: i64,
     }
     let rows: Vec<Row> = store
         .all(
-            "SELECT i.id, i.host, i.version, i.settings, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
+            "SELECT i.id, i.host, i.version, i.settings, CAST(i.load AS BIGINT) AS load, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
              AND t.status = 'running' AND t.instance = i.id) AS turns FROM instances i",
             &[],
         )
@@ -113,6 +116,7 @@ pub async fn living(store: &Store) -> Result<Vec<LivingInstance>, StoreError> {
             version: row.version.clone(),
             settings: serde_json::from_str(&row.settings).unwrap_or_default(),
             turns: row.turns,
+            load: row.load,
             id,
         });
     }

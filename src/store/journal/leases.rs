@@ -16,13 +16,13 @@ mod locks;
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use locks::{is_free, key, lock_file, lock_session, locks_of};
+use locks::{held_locks, is_free, key, lock_file, lock_session, locks_of};
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, Connection, Row};
+use sqlx::{AnyConnection, Connection};
 
 use super::instances::About;
 use crate::domain::{ConversationId, InstanceId};
@@ -46,6 +46,8 @@ pub struct Instance {
     owner: InstanceId,
     /// How many other processes are on the store, as of the last heartbeat.
     others: AtomicUsize,
+    /// How much of a processor it uses, in thousandths.
+    load: AtomicI64,
     /// What it tells of itself, once it has.
     pub(super) about: OnceLock<About>,
     lock: Lock,
@@ -144,8 +146,8 @@ impl Instance {
             }
         };
         let owner = if shares.is_empty() { id.clone() } else { InstanceId::default() };
-        let instance =
-            Self { id, pulse, shares, owner, others: AtomicUsize::new(0), about: OnceLock::new(), lock };
+        let (others, load, about) = (AtomicUsize::new(0), AtomicI64::new(0), OnceLock::new());
+        let instance = Self { id, pulse, shares, owner, others, load, about, lock };
         store.write(instance.beat(store)).await?;
         Ok(instance)
     }
@@ -155,13 +157,13 @@ impl Instance {
         let mut batch = Batch::new();
         let sql = match self.lock {
             Lock::File { .. } => {
-                "INSERT INTO instances (id, pid, started_at, beat_at, shares) VALUES ($1, $2, $3, $3, $4) \
-                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+                "INSERT INTO instances (id, pid, started_at, beat_at, shares, load) VALUES ($1, $2, $3, $3, $4, $5) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at, load = excluded.load"
             }
             Lock::Session { .. } => {
-                "INSERT INTO instances (id, pid, started_at, beat_at, shares) \
-                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $4) \
-                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+                "INSERT INTO instances (id, pid, started_at, beat_at, shares, load) \
+                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $4, $5) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at, load = excluded.load"
             }
         };
         let shares = match self.shares.is_empty() {
@@ -169,12 +171,18 @@ impl Instance {
             false => format!(",{},", self.shares.join(",")),
         };
         let pid = i64::from(std::process::id());
-        batch.run(sql, [(&self.id).into(), pid.into(), store.now().into(), shares.into()]);
+        let load = self.load.load(Ordering::Relaxed);
+        batch.run(sql, [(&self.id).into(), pid.into(), store.now().into(), shares.into(), load.into()]);
         // The row is new if others have removed it, because they considered this process dead.
         if let Some(about) = self.about.get() {
             about.tell(&mut batch, &self.id);
         }
         batch
+    }
+
+    /// Notes how much of a processor this process uses, in thousandths, for the others to read.
+    pub fn set_load(&self, load: i64) {
+        self.load.store(load, Ordering::Relaxed);
     }
 
     /// Whether no other process was on the store at the last heartbeat.
@@ -206,14 +214,10 @@ impl Instance {
             store.write(self.beat(store)).await?;
             self.pulse.beat(now);
         }
-        let others: Vec<(InstanceId,)> =
-            store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
-        self.others.store(others.len(), Ordering::Relaxed);
+        let (others, dead_ones) = self.others(store).await?;
+        self.others.store(others, Ordering::Relaxed);
         let mut dead = Vec::new();
-        for (other,) in others {
-            if !self.is_dead(store, &other).await? {
-                continue;
-            }
+        for other in dead_ones {
             let mut batch = Batch::new();
             batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&other).into()]);
             batch.run("DELETE FROM instances WHERE id = $1", [(&other).into()]);
@@ -253,33 +257,28 @@ impl Instance {
         store.write(batch).await.map(drop)
     }
 
-    async fn is_dead(&self, store: &Store, other: &InstanceId) -> Result<bool, StoreError> {
-        match &self.lock {
-            Lock::File { folder, .. } => Ok(is_free(folder, other)),
-            Lock::Session { held, .. } => {
-                let mut connection = held.lock().await;
-                let row = sqlx::query("SELECT pg_try_advisory_lock($1)::int::bigint")
-                    .bind(key(other))
-                    .fetch_one(&mut *connection)
-                    .await?;
-                if row.try_get::<i64, _>(0)? == 1 {
-                    sqlx::query("SELECT pg_advisory_unlock($1)::int::bigint")
-                        .bind(key(other))
-                        .execute(&mut *connection)
-                        .await?;
-                    return Ok(true);
-                }
-                let silent = i64::try_from(DEAD_AFTER.as_millis()).unwrap_or(i64::MAX);
-                let late = store
-                    .count(
-                        "SELECT count(*) FROM instances WHERE id = $1 AND beat_at < \
-                         (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2",
-                        &[other.into(), silent.into()],
-                    )
-                    .await?;
-                Ok(late > 0)
-            }
+    /// How many others there are, and those of them that are dead.
+    async fn others(&self, store: &Store) -> Result<(usize, Vec<InstanceId>), StoreError> {
+        let beats: Vec<(InstanceId, i64)> =
+            store.all("SELECT id, beat_at FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
+        let count = beats.len();
+        if count == 0 {
+            return Ok((0, Vec::new()));
         }
+        let dead = match &self.lock {
+            Lock::File { folder, .. } => {
+                beats.into_iter().filter(|(id, _)| is_free(folder, id)).map(|(id, _)| id).collect()
+            }
+            Lock::Session { .. } => {
+                // After the rows: whoever has one had its lock before.
+                let (held, now) = held_locks(store).await?;
+                let silent = i64::try_from(DEAD_AFTER.as_millis()).unwrap_or(i64::MAX);
+                let is_dead =
+                    |(id, beat_at): &(InstanceId, i64)| !held.contains(&key(id)) || *beat_at < now - silent;
+                beats.into_iter().filter(is_dead).map(|(id, _)| id).collect()
+            }
+        };
+        Ok((count, dead))
     }
 
     /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead, with the
@@ -371,22 +370,16 @@ pub async fn held(store: &Store) -> Result<Vec<(String, InstanceId, i64)>, Store
 pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreError> {
     let rows: Vec<(InstanceId, i64, i64)> =
         store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;
-    let mut living = Vec::with_capacity(rows.len());
-    for row in rows {
-        let lives = match store.backend() {
-            Backend::Embedded { file } => !is_free(&locks_of(file), &row.0),
-            Backend::Server { .. } => {
-                let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
-                            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-                            AND (classid::bigint << 32) | objid::bigint = $1";
-                store.count(held, &[key(&row.0).into()]).await? > 0
-            }
-        };
-        if lives {
-            living.push(row);
+    match store.backend() {
+        Backend::Embedded { file } => {
+            let folder = locks_of(file);
+            Ok(rows.into_iter().filter(|row| !is_free(&folder, &row.0)).collect())
+        }
+        Backend::Server { .. } => {
+            let (held, _) = held_locks(store).await?;
+            Ok(rows.into_iter().filter(|row| held.contains(&key(&row.0))).collect())
         }
     }
-    Ok(living)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Backend, Batch, Store, StoreError};
 
 /// The server's clock, in milliseconds.
 macro_rules! now {
@@ -90,8 +90,11 @@ pub async fn pause(store: &Store, model: &str, asked: Duration) -> Result<(), St
     store.write(batch).await.map(drop)
 }
 
-/// The models whose providers ask for a pause now, and how long it lasts.
+/// The models whose providers ask for a pause now, and how long it lasts. An embedded store isn't told.
 pub async fn pauses(store: &Store) -> Result<Vec<(String, Duration)>, StoreError> {
+    if let Backend::Embedded { .. } = store.backend() {
+        return Ok(Vec::new());
+    }
     let rows: Vec<(String, i64)> = store
         .all(
             concat!("SELECT model, until_at - ", now!(), " FROM model_pauses WHERE until_at > ", now!()),

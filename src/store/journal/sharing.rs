@@ -1,11 +1,12 @@
 //! What instances need to know of one another to run the turns of a channel together.
 
 use adjutant_chat::Progress;
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, InstanceId, PersonId, TurnId};
 use crate::store::turns::TurnRow;
-use crate::store::{Batch, Stale, Store, StoreError};
+use crate::store::{Batch, Listener, Stale, Store, StoreError};
 
 /// An instance that runs turns with others.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -14,14 +15,25 @@ pub struct Sharer {
     pub id: InstanceId,
     /// The channels whose turns it runs: `,NAME,NAME,`.
     pub shares: String,
+    /// The channels that it receives: `,NAME,NAME,`.
+    pub receives: String,
     /// How many turns it is running.
     pub turns: i64,
+    /// How much of a processor it used of late, in thousandths.
+    pub load: i64,
+    /// Its last heartbeat, by the server's clock.
+    pub beat_at: i64,
 }
 
 impl Sharer {
     /// Whether it runs turns of this channel.
     pub fn is_on(&self, channel: &str) -> bool {
         self.shares.contains(&format!(",{channel},"))
+    }
+
+    /// Whether it receives this channel.
+    pub fn receives(&self, channel: &str) -> bool {
+        self.receives.contains(&format!(",{channel},"))
     }
 }
 
@@ -30,14 +42,17 @@ pub async fn sharers(store: &Store) -> Result<Vec<Sharer>, StoreError> {
     store
         .all(
             "SELECT i.id, i.shares, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
-             AND t.status = 'running' AND t.instance = i.id) AS turns FROM instances i WHERE i.shares <> ''",
+             AND t.status = 'running' AND t.instance = i.id) AS turns, CAST(i.load AS BIGINT) AS load, i.beat_at, \
+             coalesce((SELECT ',' || string_agg(substr(l.name, 9), ',') || ',' FROM leases l \
+              WHERE l.instance = i.id AND l.name LIKE 'channel:%'), '') AS receives \
+             FROM instances i WHERE i.shares <> ''",
             &[],
         )
         .await
 }
 
 /// A lane that no instance works on although something waits in it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, FromRow, Serialize, Deserialize)]
 pub struct WaitingLane {
     /// The conversation.
     pub conversation_id: ConversationId,
@@ -72,6 +87,13 @@ pub async fn waiting_lanes(
             &[channel.into(), instance.into(), store.now().into()],
         )
         .await
+}
+
+/// Whether a message waits in a conversation for any instance.
+pub async fn has_message(store: &Store, conversation: &ConversationId) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM inbox WHERE conversation_id = $1 AND state = 'new' AND held = 0 \
+                       AND kind = 'said' AND instance = ''";
+    Ok(store.count(SQL, &[conversation.into()]).await? > 0)
 }
 
 /// The conversations of a channel with messages that its receiver must send: those of nobody and of dead instances.
@@ -151,4 +173,25 @@ pub async fn begun_by(
         )
         .await?;
     Ok(rows.into_iter().map(|(started_at,)| started_at).collect())
+}
+
+/// The name under which an instance is told something.
+fn ear(instance: &InstanceId) -> String {
+    format!("adjutant_{instance}")
+}
+
+/// Tells other instances something. It isn't kept for those that don't listen.
+pub async fn tell(store: &Store, told: &[(InstanceId, String)]) -> Result<(), StoreError> {
+    let told: serde_json::Map<String, serde_json::Value> =
+        told.iter().map(|(to, text)| (ear(to), text.as_str().into())).collect();
+    let told = serde_json::Value::from(told).to_string();
+    store
+        .count("SELECT count(pg_notify(key, value)) FROM json_each_text($1::json)", &[told.into()])
+        .await
+        .map(drop)
+}
+
+/// Listens to what other instances tell this one; nothing on an embedded store.
+pub async fn listen(store: &Store, instance: &InstanceId) -> Result<Option<Listener>, StoreError> {
+    store.backend().listen(&ear(instance)).await
 }

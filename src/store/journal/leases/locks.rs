@@ -1,5 +1,6 @@
 //! The locks that tell whether an instance lives: files beside an embedded database, advisory locks on a server.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions};
 
 use crate::domain::InstanceId;
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// The folder for the instances' locks, beside the database.
 pub(super) fn locks_of(file: &std::path::Path) -> PathBuf {
@@ -51,4 +52,20 @@ pub(super) async fn lock_session(
 pub(super) fn key(id: &InstanceId) -> i64 {
     let digest = Sha256::digest(id.as_bytes());
     digest.iter().take(8).fold(0, |key, byte| (key << 8) | i64::from(*byte))
+}
+
+/// The numbers of all advisory locks that are held on a server, and its time in milliseconds.
+pub(super) async fn held_locks(store: &Store) -> Result<(HashSet<i64>, i64), StoreError> {
+    // A row without a lock brings the time where there is none.
+    let rows: Vec<(i64, i64)> = store
+        .all(
+            "SELECT (classid::bigint << 32) | objid::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+             FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+             UNION ALL SELECT 0, (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+            &[],
+        )
+        .await?;
+    let now = rows.last().map_or(0, |(_, now)| *now);
+    Ok((rows.into_iter().map(|(lock, _)| lock).collect(), now))
 }
