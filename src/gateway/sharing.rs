@@ -49,7 +49,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use self::balance::Balance;
-use self::hints::{Hints, Told};
+use self::hints::{HintMessage, Hints};
 use self::usage::Usage;
 use super::maintenance::Maintenance;
 use super::receiver::Health;
@@ -65,8 +65,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const BEAT: Duration = Duration::from_millis(500);
 /// The pause after a failed look, and between looks for what is shown too long.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How often a lane has to be seen waiting before it is taken, because the first time somebody may just have been told.
-const TOLD: usize = 2;
+/// How often a lane has to be seen waiting before it is taken, because the first time another one may just have been told.
+const MIN_LOOKS: usize = 2;
 /// After so many looks, a lane that waits is taken whatever runs here.
 const PATIENCE: usize = 10;
 /// A turn that runs for less shows nothing.
@@ -224,7 +224,7 @@ impl Sharing {
             lanes.into_iter().map(|lane| (lane.clone(), looks(&lane))).collect();
         // Each instance begins elsewhere, so that they don't all want the same ones.
         waiting.sort_by_cached_key(|(lane, _)| Sha256::digest(format!("{own} {}", lane.conversation_id)));
-        let wanted = if others > 0 && self.hears.load(Ordering::Relaxed) { TOLD } else { 1 };
+        let wanted = if others > 0 && self.hears.load(Ordering::Relaxed) { MIN_LOOKS } else { 1 };
         let room = if others == 0 { usize::MAX } else { share.saturating_sub(running) };
         let ready = waiting.iter().filter(|(_, looks)| *looks >= wanted).enumerate();
         let chosen = ready.filter(|(at, (_, looks))| *at < room || *looks >= PATIENCE);
@@ -277,8 +277,8 @@ impl Maintenance {
     /// Tells other instances what waits for them, until it is stopped.
     pub async fn tell(self: Arc<Self>, stop: CancellationToken) {
         let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
-        while let Some(told) = stop.run_until_cancelled(sharing.hints.next(&sharing.instance.id)).await {
-            if let Err(error) = sharing::tell(store, &told).await {
+        while let Some(messages) = stop.run_until_cancelled(sharing.hints.next(&sharing.instance.id)).await {
+            if let Err(error) = sharing::tell(store, &messages).await {
                 tracing::debug!(%error, "couldn't tell other instances what waits; they look for it");
             }
             stop.run_until_cancelled(tokio::time::sleep(hints::PAUSE)).await;
@@ -304,16 +304,16 @@ impl Maintenance {
         let Some(mut listener) = sharing::listen(store, &sharing.instance.id).await? else { return Ok(()) };
         sharing.hears.store(true, Ordering::Relaxed);
         loop {
-            let Ok(told) = serde_json::from_str::<Told>(&listener.next().await?) else { continue };
-            let (lanes, answers) = (told.lanes.len(), told.answers.len());
+            let Ok(message) = serde_json::from_str::<HintMessage>(&listener.next().await?) else { continue };
+            let (lanes, answers) = (message.lanes.len(), message.answers.len());
             tracing::debug!("another instance tells of {lanes} waiting lanes and {answers} waiting answers");
-            sharing.state().balance.count(&told.from, 0, answers);
-            for (channel, lane) in told.lanes {
+            sharing.state().balance.count(&message.from, 0, answers);
+            for (channel, lane) in message.lanes {
                 if sharing.instance.shares().contains(&channel) {
                     self.lanes.wake_waiting(lane);
                 }
             }
-            told.answers.iter().for_each(|conversation| self.delivering.wake(conversation));
+            message.answers.iter().for_each(|conversation| self.delivering.wake(conversation));
         }
     }
 

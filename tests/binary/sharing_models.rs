@@ -145,11 +145,11 @@ fn a_pause_that_a_provider_asks_one_instance_for_holds_for_both() {
     let status = pair.homes[0].run(&["db", "status"]).stdout;
     let paused = status.lines().find(|line| line.starts_with("paused")).unwrap_or_default();
     assert!(
-        paused.contains("openai/fake for ") && paused.ends_with("because its provider asked for it"),
+        paused.contains("openai/fake at 127.0.0.1:") && paused.ends_with("because its provider asked for it"),
         "{status}"
     );
     let metrics = pair.gateways[1].get("/metrics").1;
-    assert!(metrics.contains("adjutant_model_pause_seconds{model=\"openai/fake\"} "), "{metrics}");
+    assert!(metrics.contains("adjutant_model_pause_seconds{model=\"openai/fake at 127.0.0.1:"), "{metrics}");
     let mut people = pair.greet(4);
     people.push(ada);
     pair.ends_well(&people);

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::memories::recall;
 use adjutant::clock::{Clock, FixedClock};
 use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::{Backend, Batch, Store, StoreError};
+use adjutant::store::{Backend, Batch, Store, StoreError, sharing};
 use adjutant_fakes::pooler::Pooler;
 use tempfile::TempDir;
 
@@ -288,6 +288,9 @@ fn a_pooler_that_keeps_no_sessions_is_refused_and_another_one_is_used() {
     block_on(async {
         let store = Store::open(pooler.url(), FixedClock::at("")).await.unwrap();
         assert_eq!(store.count("SELECT count(*) FROM people", &[]).await.unwrap(), 0);
+        let mut listener = sharing::listen(&store, &"a".into()).await.unwrap().unwrap();
+        sharing::tell(&store, &[("a".into(), "something".to_owned())]).await.unwrap();
+        assert_eq!(listener.next().await.unwrap(), "something");
         store.close().await;
     });
 }

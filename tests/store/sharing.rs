@@ -176,7 +176,7 @@ async fn an_instance_tells_the_others_what_it_does_and_how_busy_it_is(world: Wor
     assert!(after.is_on("console") && after.beat_at >= before.beat_at);
     // Whoever listens is told at once; the others miss it.
     let mut listener = sharing::listen(&world.store, &instance.id).await.unwrap().unwrap();
-    let told = [("nobody".into(), "nothing".to_owned()), (instance.id.clone(), "something".to_owned())];
-    sharing::tell(&world.store, &told).await.unwrap();
+    let messages = [("nobody".into(), "nothing".to_owned()), (instance.id.clone(), "something".to_owned())];
+    sharing::tell(&world.store, &messages).await.unwrap();
     assert_eq!(listener.next().await.unwrap(), "something");
 }

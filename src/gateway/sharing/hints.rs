@@ -24,7 +24,7 @@ const MOST_WAITING: usize = 1_000;
 
 /// What one instance tells another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct HintMessage {
     /// Who tells it.
     pub(super) from: InstanceId,
     /// Lanes that wait, each with its channel.
@@ -70,9 +70,9 @@ impl Hints {
     /// Waits until there is something to tell; returns it as text, for each instance.
     pub(super) async fn next(&self, from: &InstanceId) -> Vec<(InstanceId, String)> {
         loop {
-            let told = self.take(from);
-            if !told.is_empty() {
-                return told;
+            let messages = self.take(from);
+            if !messages.is_empty() {
+                return messages;
             }
             self.changed.notified().await;
         }
@@ -80,19 +80,19 @@ impl Hints {
 
     fn take(&self, from: &InstanceId) -> Vec<(InstanceId, String)> {
         let mut waiting = self.waiting();
-        let mut told = Vec::with_capacity(waiting.len());
+        let mut messages = Vec::with_capacity(waiting.len());
         waiting.retain(|to, (lanes, answers)| {
             let rest = lanes.split_off(lanes.len().min(MOST));
             let left = answers.split_off(answers.len().min(MOST - lanes.len()));
             let (lanes, answers) = (mem::replace(lanes, rest), mem::replace(answers, left));
             if !lanes.is_empty() || !answers.is_empty() {
-                let text = serde_json::to_string(&Told { from: from.clone(), lanes, answers });
-                told.extend(text.ok().map(|text| (to.clone(), text)));
+                let text = serde_json::to_string(&HintMessage { from: from.clone(), lanes, answers });
+                messages.extend(text.ok().map(|text| (to.clone(), text)));
                 return true;
             }
             false
         });
-        told
+        messages
     }
 }
 
@@ -112,14 +112,14 @@ mod tests {
             hints.lane("a".into(), "telegram", lane(at));
         }
         hints.answer("b".into(), "c".into());
-        let mut told = hints.next(&"me".into()).await;
-        told.sort();
-        assert_eq!(told.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(told[0].1.len() < 8_000, "{}", told[0].1.len());
-        let first: Told = serde_json::from_str(&told[0].1).unwrap();
+        let mut messages = hints.next(&"me".into()).await;
+        messages.sort();
+        assert_eq!(messages.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(messages[0].1.len() < 8_000, "{}", messages[0].1.len());
+        let first: HintMessage = serde_json::from_str(&messages[0].1).unwrap();
         assert_eq!((first.from, first.lanes.len()), ("me".into(), MOST));
         let [(_, rest)] = <[_; 1]>::try_from(hints.next(&"me".into()).await).unwrap();
-        let rest: Told = serde_json::from_str(&rest).unwrap();
+        let rest: HintMessage = serde_json::from_str(&rest).unwrap();
         assert_eq!(rest.lanes.first(), Some(&("telegram".to_owned(), lane(MOST))));
         assert_eq!(rest.lanes.len(), 20);
     }
@@ -130,11 +130,11 @@ mod tests {
         for at in 0..2 * MOST_WAITING {
             hints.lane("a".into(), "telegram", lane(at));
         }
-        let mut told = 0;
+        let mut count = 0;
         while let [(_, text)] = hints.take(&"me".into()).as_slice() {
-            told += serde_json::from_str::<Told>(text).unwrap().lanes.len();
+            count += serde_json::from_str::<HintMessage>(text).unwrap().lanes.len();
         }
-        assert_eq!(told, MOST_WAITING);
+        assert_eq!(count, MOST_WAITING);
         assert!(hints.waiting().is_empty());
     }
 }

@@ -181,12 +181,12 @@ fn ear(instance: &InstanceId) -> String {
 }
 
 /// Tells other instances something. It isn't kept for those that don't listen.
-pub async fn tell(store: &Store, told: &[(InstanceId, String)]) -> Result<(), StoreError> {
-    let told: serde_json::Map<String, serde_json::Value> =
-        told.iter().map(|(to, text)| (ear(to), text.as_str().into())).collect();
-    let told = serde_json::Value::from(told).to_string();
+pub async fn tell(store: &Store, messages: &[(InstanceId, String)]) -> Result<(), StoreError> {
+    let messages: serde_json::Map<String, serde_json::Value> =
+        messages.iter().map(|(to, text)| (ear(to), text.as_str().into())).collect();
+    let messages = serde_json::Value::from(messages).to_string();
     store
-        .count("SELECT count(pg_notify(key, value)) FROM json_each_text($1::json)", &[told.into()])
+        .count("SELECT count(pg_notify(key, value)) FROM json_each_text($1::json)", &[messages.into()])
         .await
         .map(drop)
 }
