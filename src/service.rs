@@ -203,7 +203,7 @@ impl Service {
             wakers: SharedWakers::default(),
             pace: Pace::default(),
             listening: voice::listening(config, &delivering.ports, store.clock())?,
-            fetching: files::fetching(config, &delivering.ports, &services.reader, store.clock()),
+            fetching: files::fetching(&store, &delivering.ports, &services),
             sharing,
             draining: tasks.stop.child_token(),
         });

@@ -6,13 +6,15 @@
 //!   wait for it; nothing else does.
 //! - A file's id follows from its message, so a process that dies leaves at most a file that the next one writes again.
 //!   What was found out is stored in the commit after which the message's turn may start.
+//! - What a file contains is put into a database that machines share before it is journalled, so that a turn can use it
+//!   wherever it runs.
 //! - A file that can't be fetched or read ends with a sentence. What was written beside it is a message all the same.
 //! - A stranger's file isn't downloaded: the lanes don't see it before they are let in.
 
 use std::fs::{OpenOptions, create_dir_all, remove_file, rename};
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,11 +28,11 @@ use super::download::{MOST_BYTES, Ports, download};
 use super::lanes::Lanes;
 use crate::clock::SharedClock;
 use crate::domain::{FILES_ALONE, FileId, FileKind, FileProblem};
-use crate::files::{MOST_MEGABYTES, Reader, file_name};
+use crate::files::{Folder, MOST_MEGABYTES, Reader, file_name};
 use crate::journal::fail_point;
 use crate::store::files::{self, FileRow, SentFile};
 use crate::store::inbox::{self, InboxRow};
-use crate::store::{Batch, StoreError};
+use crate::store::{Batch, Store, StoreError};
 use crate::wording;
 
 /// Messages whose files are fetched at the same time.
@@ -42,10 +44,12 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// What fetching needs.
 pub struct Fetching {
+    /// The store.
+    pub store: Store,
     /// The channels by name.
     pub ports: Ports,
     /// Where files are kept.
-    pub folder: PathBuf,
+    pub folder: Arc<Folder>,
     /// Reads them.
     pub reader: Arc<Reader>,
     /// Limits the messages whose files are fetched at the same time.
@@ -83,9 +87,10 @@ impl Lanes {
                 self.fetching.failed(file, &id, FileProblem::Failed)
             }));
         }
+        let not_shared = self.fetching.share(&fetched).await;
         fail_point("files-fetched");
         loop {
-            match self.keep_files(row, &fetched).await {
+            match self.keep_files(row, &fetched, &not_shared).await {
                 // Another process was faster, or the store is closed.
                 Ok(()) | Err(StoreError::Stale(_) | StoreError::Closed) => return,
                 Err(error) => {
@@ -97,15 +102,23 @@ impl Lanes {
     }
 
     /// Stores what was fetched. A message of nothing but files of which none can be read ends with a sentence.
-    async fn keep_files(&self, row: &InboxRow, fetched: &[FileRow]) -> Result<(), StoreError> {
+    async fn keep_files(
+        &self,
+        row: &InboxRow,
+        fetched: &[FileRow],
+        not_shared: &[&str],
+    ) -> Result<(), StoreError> {
         let mut batch = Batch::new();
-        files::fetched(&mut batch, row, fetched);
+        // Whoever takes the lane runs it, as every message.
+        files::fetched(&mut batch, row, self.conversations.instance.owner(), fetched);
         let sees = self.conversations.orchestrator.model.takes_pictures();
-        let sentence = wording::files::not_read(fetched, MOST_MEGABYTES, sees);
+        let sentence =
+            [wording::files::not_read(fetched, MOST_MEGABYTES, sees), wording::files::not_shared(not_shared)];
         let has_more = fetched.iter().any(|file| file.content.is_some() || (sees && file.is_picture()));
-        let Some(sentence) = sentence else {
+        let sentence = sentence.into_iter().flatten().collect::<Vec<_>>().join("\n");
+        if sentence.is_empty() {
             return self.conversations.store.write(batch).await.map(drop);
-        };
+        }
         let answers = match row.text == FILES_ALONE && !has_more {
             true => {
                 inbox::settle(&mut batch, row.id, None);
@@ -119,6 +132,18 @@ impl Lanes {
 }
 
 impl Fetching {
+    /// Puts files where other machines find them. Returns the names of those that only this one has.
+    async fn share<'f>(&self, fetched: &'f [FileRow]) -> Vec<&'f str> {
+        let mut not_shared = Vec::new();
+        for file in fetched.iter().filter(|file| file.problem.is_none_or(FileProblem::is_kept)) {
+            if let Err(error) = self.folder.share(&self.store, &file.id).await {
+                tracing::error!(%error, file = %file.id, "a file couldn't be put into the database");
+                not_shared.push(file.name.as_str());
+            }
+        }
+        not_shared
+    }
+
     async fn fetch_one(&self, row: &InboxRow, number: usize, file: &SentFile, id: &FileId) -> FileRow {
         match self.try_fetch(row, number, file, id).await {
             Ok(fetched) => fetched,
@@ -145,8 +170,8 @@ impl Fetching {
             Some(bytes) if bytes > MOST_BYTES => return Err(FileProblem::TooBig),
             _ => {}
         }
-        create_dir_all(&self.folder).map_err(broken)?;
-        let (path, part) = (self.folder.join(id.as_str()), self.folder.join(format!("{id}.part")));
+        create_dir_all(self.folder.path()).map_err(broken)?;
+        let (path, part) = (self.folder.place(id), self.folder.path().join(format!("{id}.part")));
         let bytes = match (&file.text, remote) {
             (Some(text), _) => {
                 std::fs::write(&part, text).map_err(broken)?;

@@ -269,7 +269,8 @@ impl Run<'_> {
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
         let mut request = self.dialogue.request();
-        pictures::load(&mut request, &self.orchestrator.agents.executor.services.files).await;
+        let folder = &self.orchestrator.agents.executor.services.files;
+        pictures::load(&mut request, &self.scope.store, folder).await;
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
         let reservation = match self.scope.reserve(&self.root, wanted, false).await {
             Ok(reservation) => reservation,

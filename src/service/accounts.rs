@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::StartError;
 use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
-use crate::files::Reader;
+use crate::files::{Folder, Reader};
 use crate::gateway::outbox::Delivering;
 use crate::memory::vectors::Vectors;
 use crate::model::embeddings::Embedder;
@@ -52,7 +52,7 @@ pub fn build_services(
         fade: config.memory.fade,
         oauth: Arc::new(OAuth::new(config)),
         outgoing: config.data_dir.join("mail"),
-        files: config.files_dir(),
+        files: Arc::new(Folder::new(config.files_dir())),
         reader: Arc::new(Reader::new(config.program.clone())),
         ..Services::default()
     })

@@ -1,27 +1,20 @@
 //! What fetches the files that people send.
 
-use std::sync::Arc;
-
 use tokio::sync::Semaphore;
 
-use crate::clock::SharedClock;
-use crate::config::Config;
-use crate::files::Reader;
 use crate::gateway::download::Ports;
 use crate::gateway::files::{AT_ONCE, Fetching};
+use crate::skills::builtin::Services;
+use crate::store::Store;
 
 /// What the lanes need to fetch files.
-pub(super) fn fetching(
-    config: &Config,
-    ports: &Ports,
-    reader: &Arc<Reader>,
-    clock: &SharedClock,
-) -> Fetching {
+pub(super) fn fetching(store: &Store, ports: &Ports, services: &Services) -> Fetching {
     Fetching {
+        store: store.clone(),
         ports: ports.clone(),
-        folder: config.files_dir(),
-        reader: reader.clone(),
+        folder: services.files.clone(),
+        reader: services.reader.clone(),
         slots: Semaphore::new(AT_ONCE),
-        clock: clock.clone(),
+        clock: store.clock().clone(),
     }
 }

@@ -2,6 +2,7 @@
 //! for as long. Whatever they say is text from outside.
 
 use std::io;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::builtin::CallContext;
 use super::{Failure, Output, SkillError};
 use crate::domain::{FileId, FileKind, FileProblem};
-use crate::files::{MOST_MEGABYTES, file_name};
+use crate::files::{FolderError, MOST_MEGABYTES, file_name};
 use crate::store::Batch;
 use crate::store::files::{self, FileRow};
 use crate::wording;
@@ -49,11 +50,15 @@ pub(super) async fn keep(
     let id = files::id_of(&digest.chain_update(fetched.bytes).finalize());
     let broken = |error: io::Error| SkillError::tool(format!("the file couldn't be kept: {error}"));
     let folder = &call.services.files;
-    let (path, part) = (folder.join(id.as_str()), folder.join(format!("{id}.{}.part", call.execution)));
-    tokio::fs::create_dir_all(folder).await.map_err(broken)?;
+    let (path, part) = (folder.place(&id), folder.path().join(format!("{id}.{}.part", call.execution)));
+    tokio::fs::create_dir_all(folder.path()).await.map_err(broken)?;
     tokio::fs::write(&part, fetched.bytes).await.map_err(broken)?;
     tokio::fs::rename(&part, &path).await.map_err(broken)?;
     let reading = call.services.reader.read(&path, fetched.name, fetched.media_type).await.map_err(broken)?;
+    if let Err(error) = folder.share(&call.scope.store, &id).await {
+        // It was read here. A turn elsewhere that needs it fetches it again.
+        tracing::error!(%error, file = %id, "a file couldn't be put into the database");
+    }
     let file = FileRow {
         id,
         name: file_name(fetched.name),
@@ -83,11 +88,22 @@ pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow,
 /// The same with what it contains.
 pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRow, Vec<u8>), Failure> {
     let file = find(call, id).await?;
-    let gone = |_| {
-        SkillError::not_found(format!("the file “{}” isn't there any more; it must be sent again", file.name))
-    };
-    let bytes = tokio::fs::read(call.services.files.join(file.id.as_str())).await.map_err(gone)?;
+    let broken = |error: io::Error| SkillError::tool(format!("the file couldn't be read: {error}"));
+    let bytes = tokio::fs::read(path(call, &file).await?).await.map_err(broken)?;
     Ok((file, bytes))
+}
+
+/// Where a file is on this machine.
+async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf, Failure> {
+    call.services.files.find(&call.scope.store, &file.id).await.map_err(|error| match error {
+        FolderError::Store(error) => error.into(),
+        FolderError::Disk(error) => SkillError::tool(format!("the file couldn't be read: {error}")).into(),
+        FolderError::Gone => {
+            let what =
+                format!("the file “{}” isn't there any more; it must be sent or fetched again", file.name);
+            SkillError::not_found(what).into()
+        }
+    })
 }
 
 /// Takes a file out of an archive or a mail, and keeps it as one of its own. Where that came from, this did.
@@ -100,7 +116,7 @@ pub(super) async fn take_out(
     if !matches!(whole.kind, FileKind::Archive | FileKind::Mail) {
         return Err(SkillError::params(format!("“{}” has no files inside", whole.name)).into());
     }
-    let path = call.services.files.join(whole.id.as_str());
+    let path = path(call, whole).await?;
     let taken = call.services.reader.take_out(&path, whole.kind, number).await;
     let taken = taken.map_err(|problem| {
         let why = match problem {

@@ -109,6 +109,11 @@ impl Store {
         &self.inner.backend
     }
 
+    /// Whether several machines may have this store, so that what files contain is kept in it, too.
+    pub fn shares_files(&self) -> bool {
+        self.inner.backend.file().is_none()
+    }
+
     /// The current time, by the store's clock.
     pub fn now(&self) -> i64 {
         self.inner.clock.now_ms()

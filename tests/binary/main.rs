@@ -10,6 +10,7 @@ mod commands;
 mod doctor;
 mod drafted;
 mod files;
+mod files_shared;
 mod gateway;
 mod groupware;
 mod home;

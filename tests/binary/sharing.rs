@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) telegram: FakeTelegram,
     pub(crate) url: String,
     pub(crate) gateways: Vec<Gateway>,
-    homes: Vec<Home>,
+    pub(crate) homes: Vec<Home>,
     speech: FakeSpeech,
     /// Lets the model answer what it holds.
     gate: Arc<AtomicBool>,
@@ -44,6 +44,9 @@ fn script(request: &Value, gate: &AtomicBool) -> Reply {
     while said.contains("hold") && !gate.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(10));
     }
+    if said.contains("mail the file") {
+        return mail_the_file(request);
+    }
     let number = said.split("thing ").nth(1).unwrap_or_default();
     let number: String = number.chars().take_while(char::is_ascii_digit).collect();
     if number.is_empty() {
@@ -56,6 +59,23 @@ fn script(request: &Value, gate: &AtomicBool) -> Reply {
     let arguments = json!({"title": format!("thing {number}")});
     let agent =
         json!({"agent_id": "a", "mission": "Add it", "skills": ["tasks.create"], "arguments": arguments});
+    Reply::call("dispatch_agent", &agent)
+}
+
+/// Mails the file that the request names, as it is.
+fn mail_the_file(request: &Value) -> Reply {
+    let last = last_message(request);
+    if last.contains("isn't there any more") {
+        return Reply::text("Please send it again.");
+    }
+    if last.contains("\"tool\"") {
+        return Reply::text("Mailed it.");
+    }
+    let request = request.to_string();
+    let id = request.split("[file ").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    let mail = json!({"to": ["bob@example.org"], "subject": "The file", "body": "Here it is.",
+        "attachments": [{"file": id}]});
+    let agent = json!({"agent_id": "a", "mission": "Mail it", "skills": ["email.send"], "arguments": mail});
     Reply::call("dispatch_agent", &agent)
 }
 

@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("voice", &["model", "clock", "adjutant_chat"]),
-    ("files", &["adjutant_mail"]),
+    ("files", &["store", "adjutant_mail"]),
     (
         "conversation",
         &[
@@ -54,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "agents",
             "roles",
             "skills",
+            "files",
             "graph",
             "model",
             "journal",

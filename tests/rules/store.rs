@@ -80,6 +80,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     139028e440b5 migrations/postgres/0032_words.sql
     3af7e26aa4c4 migrations/postgres/0033_formers.sql
     d70d401b77c8 migrations/postgres/0034_load.sql
+    140611529867 migrations/postgres/0035_file_parts.sql
     ");
 }
 
@@ -115,6 +116,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     139028e440b5 migrations/sqlite/0032_words.sql
     c0cd25d4a86e migrations/sqlite/0033_formers.sql
     d70d401b77c8 migrations/sqlite/0034_load.sql
+    7b4f9c9d1184 migrations/sqlite/0035_file_parts.sql
     ");
 }
 

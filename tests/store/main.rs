@@ -17,6 +17,7 @@ mod claims;
 mod control;
 mod corrected;
 mod executions;
+mod file_parts;
 mod former;
 mod growing;
 mod inbox;

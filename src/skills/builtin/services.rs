@@ -10,7 +10,7 @@ use adjutant_chat::{Finding, Rooms};
 
 use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
 use crate::config::SearchConfig;
-use crate::files::Reader;
+use crate::files::{Folder, Reader};
 use crate::journal::Scope;
 use crate::memory::vectors::Vectors;
 use crate::skills::handlers::HttpClient;
@@ -48,7 +48,7 @@ pub struct Services {
     /// The accepted instructions.
     pub instructions: Arc<Instructions>,
     /// The folder of the files that people sent.
-    pub files: PathBuf,
+    pub files: Arc<Folder>,
     /// Reads files.
     pub reader: Arc<Reader>,
     /// What compares the meanings of memories.

@@ -92,6 +92,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
     if let Some(age) = ages.files {
         emptied.files = files::delete_before(store, before(age)).await?;
     }
+    files::parts::prune(store).await?;
     Ok(emptied)
 }
 

@@ -1,10 +1,12 @@
 //! Files that people sent.
 
+pub mod parts;
+
 use adjutant_chat::RemoteFile;
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
-use crate::domain::{ConversationId, FileId, FileKind, FileProblem, PersonId, TurnId};
+use crate::domain::{ConversationId, FileId, FileKind, FileProblem, InstanceId, PersonId, TurnId};
 use crate::store::inbox::InboxRow;
 use crate::store::{Batch, Stale, Store, StoreError};
 
@@ -66,12 +68,13 @@ macro_rules! select {
     };
 }
 
-/// Stores a message's files. From then on it doesn't wait for them; the batch fails if it didn't.
-pub fn fetched(batch: &mut Batch, row: &InboxRow, files: &[FileRow]) {
+/// Stores a message's files. From then on it doesn't wait for them, and belongs to `instance`; the batch fails if it
+/// didn't wait.
+pub fn fetched(batch: &mut Batch, row: &InboxRow, instance: &InstanceId, files: &[FileRow]) {
     batch.must(
         Stale::MessageTaken,
-        "UPDATE inbox SET files = NULL WHERE id = $1 AND state = 'new' AND files IS NOT NULL",
-        [row.id.into()],
+        "UPDATE inbox SET files = NULL, instance = $2 WHERE id = $1 AND state = 'new' AND files IS NOT NULL",
+        [row.id.into(), instance.into()],
     );
     for (number, file) in (0_i64..).zip(files) {
         insert(batch, (&row.person_id, &row.conversation_id, &row.event), number, file);

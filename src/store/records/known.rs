@@ -89,6 +89,13 @@ const TABLES: [PersonTable; 31] = [
     table!("plans", unless "SELECT 1 FROM turns f WHERE f.id = plans.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!("runs", unless "SELECT 1 FROM turns f WHERE f.id = runs.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
     table!("executions", unless "SELECT 1 FROM turns f WHERE f.id = executions.turn_id AND f.forgotten_at IS NOT NULL", of_turn!()),
+    table!(
+        "file_parts",
+        "file_id, number, length(content) AS bytes",
+        "file_id IN (SELECT id FROM attachments WHERE person_id = $1)",
+        "file_id IN (SELECT id FROM attachments WHERE person_id = $1) \
+         OR file_id NOT IN (SELECT id FROM attachments)"
+    ),
     table!("attachments", "person_id = $1"),
     table!("inbox", unless "SELECT 1 FROM turns f WHERE f.id = inbox.turn_id AND f.forgotten_at IS NOT NULL UNION ALL \
                     SELECT 1 WHERE lower(inbox.text) LIKE '/forget%'", "person_id = $1"),
@@ -222,6 +229,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
             "UPDATE turns SET person_id = $1 WHERE person_id = $2",
             "UPDATE inbox SET person_id = $1 WHERE person_id = $2",
             "UPDATE schedules SET person_id = $1 WHERE person_id = $2",
+            "UPDATE attachments SET person_id = $1 WHERE person_id = $2",
         ] {
             batch.run(sql, [person.into(), (&linked).into()]);
         }
