@@ -161,3 +161,28 @@ fn a_login_is_refused_where_an_answer_or_a_description_is_not_the_servers_own() 
     assert!(said.contains("Run `adjutant mcp login notes` again."), "{said}");
     assert!(world.run(&["mcp", "tools", "notes"]).stderr.contains("notes wants a login"), "nothing was kept");
 }
+
+#[test]
+fn a_server_of_an_older_revision_is_its_own_login_service() {
+    for old in ["described", "usual"] {
+        let world = World::new(&[("OLD", old), ("CHALLENGE", "Bearer scope=\"notes\"")]);
+        let (done, said) = world.log_in(|back| back);
+        assert!(done && said.ends_with("You are logged in: notes\n"), "{old}: {said}");
+        assert_eq!(world.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0), "{old}");
+        assert_eq!(world.cloud.state().complaints, [""; 0], "{old}");
+    }
+    let world = World::new(&[("OLD", "described")]);
+    world.cloud.state().logins.issuer = Some("https://other.example".into());
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("says that it is https://other.example"), "{said}");
+    world.cloud.state().logins.issuer = None;
+    world.cloud.state().logins.is_unprotected = true;
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("doesn't protect logins (PKCE with S256)"), "{said}");
+    let (done, said) = World::new(&[("OLD", "nothing")]).log_in(|back| back);
+    assert!(
+        !done && said.contains("doesn't say how to log in, and 127.0.0.1/register answered 404"),
+        "{said}"
+    );
+    assert!(said.contains("If it takes a key, set `headers` in [mcp.notes]"), "{said}");
+}

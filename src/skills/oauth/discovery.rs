@@ -1,4 +1,5 @@
-//! How to log in at an MCP server, as the server and its login service say (RFC 9728, RFC 8414, RFC 7591).
+//! How to log in at an MCP server, as the server and its login service say (RFC 9728, RFC 8414, RFC 7591). A server of the
+//! revision of 2025-03-26 is its own login service, and need not describe that.
 //!
 //! What they say is from outside: each description must be about the very address that it was asked for, and lead to no
 //! private network that the server isn't in itself.
@@ -35,6 +36,8 @@ pub(super) struct Found {
     pub(super) scopes: Vec<String>,
     /// Whether the service names itself where it sends the browser back.
     pub(super) names_itself: bool,
+    /// Whether nobody has described it, so that its addresses are only the usual ones.
+    is_usual: bool,
 }
 
 /// What a server says of itself.
@@ -85,11 +88,22 @@ impl<'a> Discovery<'a> {
     /// Where to log in.
     pub(super) async fn find(&self) -> Result<Found, SkillError> {
         let challenge = self.challenge().await?;
-        let resource = self.resource(challenge.as_deref()).await?;
-        let Some(issuer) = resource.authorization_servers.first() else {
-            return Err(self.refused("doesn't say where to log in"));
+        let (resource, service) = match self.resource(challenge.as_deref()).await? {
+            Some(resource) => {
+                let issuer = resource.authorization_servers.first();
+                let issuer = issuer.ok_or_else(|| self.refused("doesn't say where to log in"))?;
+                let Some(service) = self.issuer(issuer).await? else {
+                    let place = self.allowed(issuer)?;
+                    return Err(
+                        self.refused(&format!("wants a login at {}, which doesn't say how", host(&place)))
+                    );
+                };
+                (resource, Some(service))
+            }
+            None => (self.itself(), self.issuer(&self.origin()).await?),
         };
-        let service = self.issuer(issuer).await?;
+        let is_usual = service.is_none();
+        let service = service.unwrap_or_else(|| self.usual());
         let asked = challenge.as_deref().and_then(|challenge| parameter(challenge, "scope"));
         let scopes = match asked {
             Some(scopes) => scopes.split_whitespace().map(str::to_owned).collect(),
@@ -103,7 +117,38 @@ impl<'a> Discovery<'a> {
             resource: resource.resource,
             scopes: scopes.into_iter().take(MOST_SCOPES).collect(),
             names_itself: service.authorization_response_iss_parameter_supported,
+            is_usual,
         })
+    }
+
+    /// The server's address without a path: the name of its login service where it is one itself.
+    fn origin(&self) -> String {
+        self.server.origin().ascii_serialization()
+    }
+
+    /// What a server would say of itself that says nothing.
+    fn itself(&self) -> Resource {
+        let mut server = self.server.clone();
+        server.set_fragment(None);
+        Resource {
+            resource: server.to_string(),
+            authorization_servers: Vec::new(),
+            scopes_supported: Vec::new(),
+        }
+    }
+
+    /// A login service at the places that the revision of 2025-03-26 names. It can't say whether it checks PKCE, which
+    /// that revision demands of it.
+    fn usual(&self) -> Issuer {
+        let issuer = self.origin();
+        Issuer {
+            authorization_endpoint: format!("{issuer}/authorize"),
+            token_endpoint: format!("{issuer}/token"),
+            registration_endpoint: Some(format!("{issuer}/register")),
+            code_challenge_methods_supported: Vec::new(),
+            authorization_response_iss_parameter_supported: false,
+            issuer,
+        }
     }
 
     /// Makes us known to a login service that lets anybody do that.
@@ -131,10 +176,17 @@ impl<'a> Discovery<'a> {
         let (text, _) = read(response).await.map_err(|error| lost(&error, host(&url), false))?;
         let registered: Option<Registered> = serde_json::from_str(&text).ok();
         registered.filter(|_| status.is_success()).ok_or_else(|| {
+            let (host, status) = (host(&url), status.as_u16());
+            if found.is_usual {
+                return self.refused(&format!(
+                    "doesn't say how to log in, and {host}{} answered {status}. If it takes a key, set `headers` in \
+                     [mcp.{name}]; if you know its login, configure it as [oauth.NAME] and set `oauth`",
+                    url.path()
+                ));
+            }
             let message = format!(
-                "{} didn't register us ({}). Register an application there by hand, and set `client_id` in [mcp.{name}]",
-                host(&url),
-                status.as_u16()
+                "{host} didn't register us ({status}). Register an application there by hand, and set `client_id` in \
+                 [mcp.{name}]"
             );
             SkillError::new(ErrorKind::Auth, message)
         })
@@ -164,9 +216,11 @@ impl<'a> Discovery<'a> {
         Ok(bearer.map(str::to_owned))
     }
 
-    /// The server's description of itself, where its answer says, else at the places that the standard names.
-    async fn resource(&self, challenge: Option<&str>) -> Result<Resource, SkillError> {
+    /// The server's description of itself, where its answer says, else at the places that the standard names. None if it
+    /// doesn't say where, and nothing is there.
+    async fn resource(&self, challenge: Option<&str>) -> Result<Option<Resource>, SkillError> {
         let named = challenge.and_then(|challenge| parameter(challenge, "resource_metadata"));
+        let is_named = named.is_some();
         let places = match named {
             Some(place) => {
                 let wrong = |_| self.refused("gives no address for how to log in");
@@ -179,7 +233,7 @@ impl<'a> Discovery<'a> {
             None => well_known(&self.server, &["oauth-protected-resource"]),
         };
         let Some(resource) = self.first::<Resource>(places).await? else {
-            return Err(self.refused("doesn't say how to log in"));
+            return if is_named { Err(self.refused("doesn't say how to log in")) } else { Ok(None) };
         };
         let wrong = |_| self.refused("describes something that is no address");
         let about = Url::parse(&resource.resource).map_err(wrong)?;
@@ -190,11 +244,11 @@ impl<'a> Discovery<'a> {
         if about.origin() != self.server.origin() || !covers() {
             return Err(self.elsewhere("its description", &about));
         }
-        Ok(resource)
+        Ok(Some(resource))
     }
 
-    /// A login service's description of itself.
-    async fn issuer(&self, written: &str) -> Result<Issuer, SkillError> {
+    /// A login service's description of itself, if it has one.
+    async fn issuer(&self, written: &str) -> Result<Option<Issuer>, SkillError> {
         let url = self.allowed(written)?;
         let mut places = well_known(&url, &["oauth-authorization-server", "openid-configuration"]);
         if url.path() != "/" {
@@ -202,9 +256,7 @@ impl<'a> Discovery<'a> {
             place.set_path(&format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/')));
             places.push(place);
         }
-        let Some(issuer) = self.first::<Issuer>(places).await? else {
-            return Err(self.refused(&format!("wants a login at {}, which doesn't say how", host(&url))));
-        };
+        let Some(issuer) = self.first::<Issuer>(places).await? else { return Ok(None) };
         if issuer.issuer.trim_end_matches('/') != written.trim_end_matches('/') {
             let message = format!(
                 "{} says that it is {}; a login there is refused, because its description belongs to another service",
@@ -217,7 +269,7 @@ impl<'a> Discovery<'a> {
             let message = format!("{} doesn't protect logins (PKCE with S256), so none is made", host(&url));
             return Err(SkillError::new(ErrorKind::Auth, message));
         }
-        Ok(issuer)
+        Ok(Some(issuer))
     }
 
     /// The first of these that there is.
