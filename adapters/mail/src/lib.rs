@@ -24,7 +24,7 @@ pub use bounce::{Bounce, FailedRecipient};
 pub use compose::{Attachment, Composed, Draft, Envelope};
 pub use html::readable;
 pub use imap::{FlagChange, Folder, FolderKind, Imap, MessageLocation, Query};
-pub use message::{AttachmentInfo, MAX_TEXT, Message};
+pub use message::{AttachmentInfo, MAX_TEXT, Message, decoded};
 pub use mx::accepts_mail;
 pub use reply::Reply;
 pub use smtp::Smtp;

@@ -1,7 +1,12 @@
 //! Parses messages: headers, text and attachments.
 
 use chrono::{DateTime, FixedOffset};
-use mail_parser::{Address as AddressHeader, HeaderValue, MessageParser, MessagePart, MimeHeaders, PartType};
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::charsets::map::charset_decoder;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+use mail_parser::{
+    Address as AddressHeader, Encoding, HeaderValue, MessageParser, MessagePart, MimeHeaders, PartType,
+};
 
 use crate::compose::message_id;
 use crate::html::one_line as line;
@@ -203,11 +208,43 @@ fn attached(part: &MessagePart<'_>) -> AttachmentInfo {
         Some(subtype) => format!("{}/{subtype}", kind.ctype()).to_lowercase(),
         None => kind.ctype().to_lowercase(),
     });
+    let media_type = line(&media_type.unwrap_or_else(|| "application/octet-stream".to_owned()));
     AttachmentInfo {
         name: part.attachment_name().map(line),
-        media_type: line(&media_type.unwrap_or_else(|| "application/octet-stream".to_owned())),
+        media_type: match charset(part).filter(|_| media_type.starts_with("text/")) {
+            Some(charset) => format!("{media_type}; charset={charset}"),
+            None => media_type,
+        },
         size: part.len(),
     }
+}
+
+/// The charset of a text that isn't UTF-8.
+fn charset(part: &MessagePart<'_>) -> Option<String> {
+    let charset = part.content_type()?.attribute("charset")?.to_lowercase();
+    let is_name = charset.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:+".contains(&byte));
+    let is_utf8 = matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii" | "ascii");
+    (is_name && !is_utf8 && (1..=40).contains(&charset.len())).then_some(charset)
+}
+
+/// What a text in this charset says, if it's a known one.
+#[must_use]
+pub fn decoded(bytes: &[u8], charset: &str) -> Option<String> {
+    Some(charset_decoder(charset.as_bytes())?(bytes))
+}
+
+/// What a part contains, byte for byte: the parser makes UTF-8 of every text.
+fn content(whole: &mail_parser::Message<'_>, part: &MessagePart<'_>) -> Vec<u8> {
+    let raw = || whole.raw_message().get(part.offset_body as usize..part.offset_end as usize);
+    let as_sent = match part.body {
+        PartType::Text(_) | PartType::Html(_) => raw().and_then(|raw| match part.encoding {
+            Encoding::None => Some(raw.to_vec()),
+            Encoding::QuotedPrintable => quoted_printable_decode(raw),
+            Encoding::Base64 => base64_decode(raw),
+        }),
+        _ => None,
+    };
+    as_sent.unwrap_or_else(|| part.contents().to_vec())
 }
 
 /// An attachment of a message with its content, by its number from 1.
@@ -215,14 +252,14 @@ pub(crate) fn attachment(bytes: &[u8], number: usize) -> Option<(AttachmentInfo,
     let closed = [bytes, &closers(bytes)].concat();
     let whole = MessageParser::default().parse(&closed)?;
     let part = whole.attachments().nth(number.checked_sub(1)?)?;
-    Some((attached(part), part.contents().to_vec()))
+    Some((attached(part), content(&whole, part)))
 }
 
 /// The only part of a message, or a part that was fetched by itself, with its content.
 pub(crate) fn only_part(bytes: &[u8]) -> Option<(AttachmentInfo, Vec<u8>)> {
     let whole = MessageParser::default().parse(bytes)?;
     let part = whole.parts.first()?;
-    Some((attached(part), part.contents().to_vec()))
+    Some((attached(part), content(&whole, part)))
 }
 
 /// An attachment of which only the headers were fetched.
@@ -239,6 +276,32 @@ mod tests {
 
     use super::{MAX_TEXT, Message};
     use crate::bounce::Bounce;
+
+    #[test]
+    fn an_attached_text_keeps_its_bytes_whatever_its_charset() {
+        let mail = "Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\
+            Content-Type: text/csv; charset=\"Windows-1252\"\r\nContent-Disposition: attachment; filename=a.csv\r\n\
+            Content-Transfer-Encoding: base64\r\n\r\nR3L832U7gA0K\r\n--b\r\n\
+            Content-Type: text/plain; charset=iso-8859-1\r\nContent-Disposition: attachment; filename=b.txt\r\n\
+            Content-Transfer-Encoding: quoted-printable\r\n\r\nGr=FC=DFe=\r\n!\r\n--b\r\n\
+            Content-Type: text/html; charset=iso-8859-1\r\nContent-Disposition: attachment; filename=c.html\r\n\
+            Content-Transfer-Encoding: 8bit\r\n\r\n<p>Gr?e</p>\r\n\r\n--b\r\n\
+            Content-Type: text/plain; charset=\"bad name\"\r\nContent-Disposition: attachment; filename=d.txt\r\n\r\n\
+            d\r\n--b--\r\n";
+        let mail: Vec<u8> = mail.bytes().map(|byte| if byte == b'?' { 0xfc } else { byte }).collect();
+        let attached = |number| Message::attachment_of_file(&mail, number).unwrap();
+        for (number, media_type, bytes) in [
+            (1, "text/csv; charset=windows-1252", b"Gr\xfc\xdfe;\x80\r\n".as_slice()),
+            (2, "text/plain; charset=iso-8859-1", b"Gr\xfc\xdfe!"),
+            (3, "text/html; charset=iso-8859-1", b"<p>Gr\xfce</p>\r\n"),
+            (4, "text/plain", b"d"),
+        ] {
+            let (about, content) = attached(number);
+            assert_eq!((about.media_type.as_str(), content.as_slice()), (media_type, bytes));
+        }
+        assert_eq!(super::decoded(&attached(1).1, "windows-1252").as_deref(), Some("Grüße;€\r\n"));
+        assert_eq!(super::decoded(b"x", "unheard-of"), None);
+    }
 
     #[test]
     fn what_is_broken_is_read_as_well_as_can_be() {

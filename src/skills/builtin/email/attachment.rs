@@ -50,18 +50,23 @@ async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Fail
     Ok(Attachment { name: file.name, media_type: file.media_type, bytes })
 }
 
+fn too_big() -> SkillError {
+    let message = format!(
+        "its attachments are bigger than {MOST_MEGABYTES} MB together, so I can't forward them; email.send can send \
+         its text"
+    );
+    SkillError::params(message)
+}
+
+/// Refuses a mail whose attachments are too big to be sent on, as far as the mail says.
+pub(super) fn check_size(letter: &Message) -> Result<(), SkillError> {
+    let bytes: usize = letter.attachments.iter().map(|file| file.size).sum();
+    if bytes > MOST_BYTES { Err(too_big()) } else { Ok(()) }
+}
+
 /// The attachments of a mail, to be sent on as they are.
 pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>, Failure> {
-    let too_big = || {
-        let message = format!(
-            "its attachments are bigger than {MOST_MEGABYTES} MB together, so I can't forward them; email.send \
-             can send its text"
-        );
-        SkillError::params(message)
-    };
-    if letter.attachments.iter().map(|file| file.size).sum::<usize>() > MOST_BYTES {
-        return Err(too_big().into());
-    }
+    check_size(letter)?;
     let (imap, mut left) = (imap(call.services)?, MOST_BYTES);
     let mut all = Vec::new();
     for number in 1..=letter.attachments.len() {
@@ -101,8 +106,16 @@ fn of_text(wanted: &Value) -> Attachment {
 
 /// A file's name and size, for the person who is asked.
 pub(super) fn shown(file: &Attachment) -> String {
-    let bytes = i64::try_from(file.bytes.len()).unwrap_or(i64::MAX);
-    format!("{} ({})", file.name, wording::files::size(bytes))
+    sized(&file.name, file.bytes.len())
+}
+
+/// The same of a mail's attachments, before they're fetched.
+pub(super) fn named(letter: &Message) -> Vec<String> {
+    letter.attachments.iter().map(|about| sized(&file_name(name(about)), about.size)).collect()
+}
+
+fn sized(name: &str, bytes: usize) -> String {
+    format!("{name} ({})", wording::files::size(i64::try_from(bytes).unwrap_or(i64::MAX)))
 }
 
 /// Whether a person who is asked can read a file in the question: one that was written for this mail.

@@ -85,6 +85,13 @@ pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), 
     Ok((letter, draft))
 }
 
+/// The same as a person is asked about it: its files are only named, so that they're fetched once, to be sent.
+pub(super) async fn forward_preview(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let (letter, draft) = forward(call).await?;
+    attachment::check_size(&letter)?;
+    named_preview(call, &draft, &attachment::named(&letter))
+}
+
 /// The same with its files.
 pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft, Failure> {
     let (letter, draft) = forward(call).await?;
@@ -93,6 +100,11 @@ pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft, Failu
 }
 
 pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, Failure> {
+    let files: Vec<String> = draft.attachments.iter().map(attachment::shown).collect();
+    named_preview(call, draft, &files)
+}
+
+fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Result<Preview, Failure> {
     // A mail that can't be composed fails before anyone is asked.
     draft.compose()?;
     let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
@@ -102,7 +114,6 @@ pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, 
         true => "Send this mail",
         false => "Save this mail as a file (no mail account is configured, so it won't be sent)",
     };
-    let files: Vec<String> = draft.attachments.iter().map(attachment::shown).collect();
     let mut text = format!("{verb}:");
     for (name, value) in [
         ("to", parties(&draft.to).join(", ")),

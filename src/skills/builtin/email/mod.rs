@@ -85,7 +85,7 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send => compose::preview(call, &compose::letter(call).await?),
             Self::Reply => compose::preview(call, &compose::reply(call).await?.1),
-            Self::Forward => compose::preview(call, &compose::whole_forward(call).await?),
+            Self::Forward => compose::forward_preview(call).await,
             _ => Ok(Preview::default()),
         }
     }
