@@ -40,10 +40,10 @@ fn agreed(cluster: &Cluster, person: i64, words: &str) {
     let mut pressed = None;
     eventually(words, || {
         let seen = telegram.seen(person);
-        if let Some(question) = seen.iter().find(|seen| !seen.buttons.is_empty()) {
-            if pressed.replace(question.id) != Some(question.id) {
-                telegram.press(person, person, question.id, "Approve");
-            }
+        if let Some(question) = seen.iter().find(|seen| !seen.buttons.is_empty())
+            && pressed.replace(question.id) != Some(question.id)
+        {
+            telegram.press(person, person, question.id, "Approve");
         }
         seen.iter().any(|seen| seen.text.contains(words)).then_some(())
     });
@@ -71,10 +71,10 @@ fn a_file_that_one_machine_fetched_is_mailed_by_another_byte_for_byte() {
     cluster.telegram.attach(ada, ada, ("model.bin", "application/octet-stream"), &content(BYTES), MAIL_IT);
     agreed(&cluster, ada, "Mailed it.");
     let runner = cluster.texts("SELECT instance FROM turns WHERE text LIKE 'mail the file%'");
-    assert_ne!(runner, [receiver.clone()]);
+    assert_ne!(runner[0], receiver);
     let (here, there) = (cluster.place_of(&receiver), cluster.place_of(&runner[0]));
     assert!(mailed(&cluster.homes[there]).contains(&BASE64_STANDARD.encode(content(BYTES))), "byte for byte");
-    assert_eq!(files_in(&cluster.homes[here], "mail"), [PathBuf::new(); 0]);
+    assert!(files_in(&cluster.homes[here], "mail").is_empty());
     for at in [here, there] {
         let kept = files_in(&cluster.homes[at], "files");
         assert_eq!(kept.len(), 1, "nothing else is left: {kept:?}");
