@@ -40,7 +40,7 @@ const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
 /// How long what a dead instance was sending is left alone: if only its connection to the store broke, the sending may
 /// still be under way.
-const UNDER_WAY: Duration = Duration::from_secs(1);
+const UNDER_WAY: Duration = Duration::from_secs(3);
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 

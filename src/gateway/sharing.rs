@@ -24,7 +24,7 @@
 //! - The receiver dies between the commit of an answer and its sending: the row is nobody's, or was claimed by a dead
 //!   instance. The next receiver sends the one, and looks for the other on the platform first.
 //! - The receiver loses its connection to the store, which frees its leases, while it sends something: the next receiver
-//!   leaves that alone for a second before it looks for it.
+//!   leaves that alone for three seconds before it looks for it.
 //! - The receiver was suspended and has lost the channel: what it had claimed stays its own while it lives. It claims no
 //!   more of what others say, and sends nothing within the last seconds of its lease; see `store::leases`.
 //! - A runner was suspended and has lost its lane: each of its writes begins with the fence, so it changes nothing.

@@ -67,7 +67,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 31] = [
+const TABLES: [PersonTable; 32] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
