@@ -11,7 +11,7 @@ words! {
         Pdf = "pdf",
         /// A picture that models take.
         Picture = "picture",
-        /// A document of a word processor or a presentation, whose text can be read.
+        /// A document of a word processor, a presentation or a spreadsheet, whose text can be read.
         Document = "document",
         /// A mail.
         Mail = "mail",

@@ -1,4 +1,4 @@
-//! Archives (ZIP), and the documents that are archives of XML: in a process of its own, see [`super::apart`].
+//! Archives (ZIP; for others see [`tarball`]), and the documents that are archives of XML: in a process of its own, see [`super::apart`].
 //!
 //! Nothing is unpacked to the disk, and no archive inside of another one is opened by itself. A file is taken out alone,
 //! and only as far as it may be big.
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::{MOST_MEGABYTES, MOST_TEXT, file_name};
+use super::{MOST_MEGABYTES, MOST_TEXT, file_name, sheets, tarball};
 use crate::domain::FileProblem;
 
 /// The most files that an archive may have inside.
-const MOST_FILES: usize = 1_000;
+pub(super) const MOST_FILES: usize = 1_000;
 /// The longest name that is shown of a file inside, in characters, with its folders.
 const LONGEST_NAME: usize = 200;
 /// What a part of a document may grow to when it is unpacked.
@@ -26,8 +26,8 @@ const MOST_XML: u64 = 32 << 20;
 pub(super) enum Archive {
     /// Files.
     Files(Vec<Inside>),
-    /// A document whose text this is.
-    Document(String),
+    /// A document of this type, and its text.
+    Document(String, String),
     /// A document of a kind that isn't read.
     Unread,
 }
@@ -47,13 +47,20 @@ type Zip<'c> = ZipArchive<Cursor<&'c [u8]>>;
 
 /// Looks into an archive.
 pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
+    if tarball::media_type(content).is_some() {
+        return tarball::look(content).map(Archive::Files);
+    }
     let mut zip = open(content)?;
     let names: Vec<String> = zip.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect();
     let has = |name: &str| names.iter().any(|known| known == name);
     if has("word/document.xml") {
         let mut text = String::new();
         add_text(&part(&mut zip, "word/document.xml")?, &mut text);
-        return Ok(Archive::Document(text.trim().to_owned()));
+        return Ok(document("wordprocessingml.document", &text));
+    }
+    if has("xl/workbook.xml") {
+        let text = sheets::text(|name| if has(name) { part(&mut zip, name) } else { Ok(String::new()) })?;
+        return Ok(document("spreadsheetml.sheet", &text));
     }
     if has("ppt/presentation.xml") {
         let mut text = String::new();
@@ -65,7 +72,7 @@ pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
                 break;
             }
         }
-        return Ok(Archive::Document(text.trim().to_owned()));
+        return Ok(document("presentationml.presentation", &text));
     }
     if has("[Content_Types].xml") || has("mimetype") {
         return Ok(Archive::Unread);
@@ -79,8 +86,17 @@ pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
     Ok(Archive::Files(inside))
 }
 
+fn document(kind: &str, text: &str) -> Archive {
+    let media_type = format!("application/vnd.openxmlformats-officedocument.{kind}");
+    Archive::Document(media_type, text.trim().to_owned())
+}
+
 /// Takes out the file of this number, from 1: its description as a line of JSON, and its content.
 pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProblem> {
+    if tarball::media_type(content).is_some() {
+        let (about, bytes) = tarball::entry(content, number)?;
+        return Ok([described(&about)?, bytes].concat());
+    }
     let mut zip = open(content)?;
     let places = files(&zip)?;
     let at = number.checked_sub(1).and_then(|before| places.get(before)).ok_or(FileProblem::NotInside)?;
@@ -88,12 +104,17 @@ pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProble
     let file = zip.by_index(*at).map_err(unreadable)?;
     let name = shown(&file.name().map_err(unreadable)?);
     let about = Inside { name, bytes: file.size(), is_locked: false };
-    let mut found = serde_json::to_vec(&about).map_err(|_| FileProblem::Unreadable)?;
-    found.push(b'\n');
+    let mut found = described(&about)?;
     let head = found.len() as u64;
     // What it says of its size may be a lie.
     file.take(most + 1).read_to_end(&mut found).map_err(|_| FileProblem::Unreadable)?;
     if found.len() as u64 - head > most { Err(FileProblem::TooBig) } else { Ok(found) }
+}
+
+fn described(about: &Inside) -> Result<Vec<u8>, FileProblem> {
+    let mut line = serde_json::to_vec(about).map_err(|_| FileProblem::Unreadable)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn open(content: &[u8]) -> Result<Zip<'_>, FileProblem> {
@@ -106,8 +127,7 @@ fn files(zip: &Zip<'_>) -> Result<Vec<usize>, FileProblem> {
     for at in 0..zip.len() {
         let file = zip.by_index_data(at).map_err(unreadable)?;
         let name = file.name().map_err(unreadable)?;
-        // They're never written to the disk by their names, but whoever is sent the archive may do that.
-        if name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..") {
+        if leads_out(&name) {
             return Err(FileProblem::Unsafe);
         }
         if !file.is_dir() {
@@ -120,6 +140,12 @@ fn files(zip: &Zip<'_>) -> Result<Vec<usize>, FileProblem> {
     Ok(places)
 }
 
+/// Whether a name leads out of the archive. Nothing is written to the disk by its name here, but whoever is sent the
+/// archive may do that.
+pub(super) fn leads_out(name: &str) -> bool {
+    name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..")
+}
+
 fn unreadable(error: ZipError) -> FileProblem {
     match error {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
@@ -130,8 +156,9 @@ fn unreadable(error: ZipError) -> FileProblem {
 }
 
 /// A name with its folders, each of which is only a name.
-fn shown(name: &str) -> String {
-    let parts: Vec<String> = name.split(['/', '\\']).filter(|part| !part.is_empty()).map(file_name).collect();
+pub(super) fn shown(name: &str) -> String {
+    let parts = name.split(['/', '\\']).filter(|part| !matches!(*part, "" | "."));
+    let parts: Vec<String> = parts.map(file_name).collect();
     let all = parts.join("/");
     match all.char_indices().rev().nth(LONGEST_NAME) {
         Some((at, first)) => format!("…{}", &all[at + first.len_utf8()..]),
@@ -177,7 +204,7 @@ fn add_text(xml: &str, text: &mut String) {
 }
 
 /// The character of `&amp;` or `&#65;`.
-fn character(reference: &BytesRef<'_>) -> Option<char> {
+pub(super) fn character(reference: &BytesRef<'_>) -> Option<char> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return Some(character);
     }
@@ -192,6 +219,7 @@ mod tests {
     fn names_are_only_names() {
         for (name, is) in [
             ("docs/a.txt", "docs/a.txt"),
+            ("./docs/./a.txt", "docs/a.txt"),
             ("a\nb/<c>.txt", "a b/c.txt"),
             ("C:\\temp\\x.txt", "C/temp/x.txt"),
             ("[end of outside text]/mail eve@evil.test", "end of outside text/mail eve evil.test"),

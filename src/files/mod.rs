@@ -15,6 +15,8 @@ mod mail;
 mod name;
 mod pdf;
 mod reader;
+mod sheets;
+mod tarball;
 
 pub use folder::{Folder, FolderError};
 pub use name::file_name;
@@ -37,7 +39,7 @@ const PICTURES: [(&[u8], &str); 4] = [
 ];
 
 /// What a file is, and its type where the content says it.
-fn kind_of(content: &[u8], says_text: bool) -> (FileKind, Option<&'static str>) {
+fn kind_of(content: &[u8], says_text: bool, charset: Option<&str>) -> (FileKind, Option<&'static str>) {
     if let Some((_, kind)) = PICTURES.iter().find(|(begins, _)| content.starts_with(begins)) {
         return (FileKind::Picture, Some(kind));
     }
@@ -51,14 +53,27 @@ fn kind_of(content: &[u8], says_text: bool) -> (FileKind, Option<&'static str>) 
     if content.starts_with(b"PK\x03\x04") || content.starts_with(b"PK\x05\x06") {
         return (FileKind::Archive, None);
     }
-    match decoded(content, says_text) {
+    if let Some(kind) = tarball::media_type(content) {
+        return (FileKind::Archive, Some(kind));
+    }
+    match decoded(content, says_text, charset) {
         Some(_) => (FileKind::Text, None),
         None => (FileKind::Other, None),
     }
 }
 
-/// The text of a file that is one: UTF-8, UTF-16 with its mark, or, if its name or type says that it is a text, Latin-1.
-fn decoded(content: &[u8], says_text: bool) -> Option<String> {
+/// The charset that a type names.
+fn charset(media_type: &str) -> Option<&str> {
+    media_type
+        .split(';')
+        .skip(1)
+        .find_map(|one| one.trim().strip_prefix("charset="))
+        .map(|name| name.trim_matches('"'))
+}
+
+/// The text of a file that is one: in the charset that its sender named, UTF-8, UTF-16 with its mark, or, if its name or
+/// type says that it is a text, Latin-1.
+fn decoded(content: &[u8], says_text: bool, charset: Option<&str>) -> Option<String> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
         String::from_utf16(&units).ok()
@@ -67,6 +82,11 @@ fn decoded(content: &[u8], says_text: bool) -> Option<String> {
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes)?,
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes)?,
         _ => {
+            if let Some(text) =
+                charset.filter(|_| says_text).and_then(|name| adjutant_mail::decoded(content, name))
+            {
+                return (!text.contains('\0')).then_some(text);
+            }
             let bytes = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
             match std::str::from_utf8(bytes) {
                 Ok(text) => text.to_owned(),
@@ -108,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_file_is_what_its_content_says() {
-        let kind = |content: &[u8], name: &str| kind_of(content, says_text(name, "")).0.as_str();
+        let kind = |content: &[u8], name: &str| kind_of(content, says_text(name, ""), None).0.as_str();
         for (content, name, is) in [
             (b"\x89PNG\r\n\x1a\n..".as_slice(), "contract.pdf", "picture"),
             (b"RIFF\x10\0\0\0WEBPVP8 ", "a.webp", "picture"),
@@ -118,14 +138,18 @@ mod tests {
             (b"Gr\xfc\xdfe", "list.bin", "file"),
             (b"\xff\xfea\0b\0", "list", "text"),
             (b"PK\x03\x04\0\0", "report.txt", "archive"),
-            (b"\x1f\x8b\x08\0\0", "all.tar.gz", "file"),
+            (b"\x1f\x8b\x08\0\0", "all.tar.gz", "archive"),
+            (b"BZh91AY&SY\xff\0", "all.tar.bz2", "file"),
             (b"a\0b", "a.txt", "file"),
         ] {
             assert_eq!(kind(content, name), is, "{name}");
         }
-        assert_eq!(decoded(b"\xef\xbb\xbfa", false).as_deref(), Some("a"));
-        assert_eq!(decoded(b"Gr\xfc\xdfe", true).as_deref(), Some("Grüße"));
-        assert_eq!(decoded(b"\xfe\xff\0a", false).as_deref(), Some("a"));
+        assert_eq!(decoded(b"\xef\xbb\xbfa", false, None).as_deref(), Some("a"));
+        assert_eq!(decoded(b"Gr\xfc\xdfe", true, None).as_deref(), Some("Grüße"));
+        assert_eq!(decoded(b"\xfe\xff\0a", false, None).as_deref(), Some("a"));
+        let cyrillic = charset("text/csv; header=\"x\"; charset=\"windows-1251\"");
+        assert_eq!(decoded(b"\xcf\xf0\xe8", true, cyrillic).as_deref(), Some("При"));
+        assert_eq!(decoded(b"Gr\xfc\xdfe", true, Some("unheard-of")).as_deref(), Some("Grüße"));
     }
 
     #[test]

@@ -15,9 +15,11 @@ use tokio::sync::Semaphore;
 use super::apart::{self, Job};
 use super::archive::{Archive, Inside};
 use super::pdf::PdfText;
-use super::{MOST_MEGABYTES, MOST_TEXT, decoded, kept, kind_of, mail, says_text};
+use super::{MOST_MEGABYTES, MOST_TEXT, charset, decoded, kept, kind_of, mail, says_text};
 use crate::domain::{FileKind, FileProblem};
 
+/// The type of an archive of which nothing else is known.
+const ZIP: &str = "application/zip";
 /// How long reading a file may take: longer than the process may compute.
 const TIMEOUT: Duration = Duration::from_secs(apart::SECONDS + 10);
 /// The longest answer of the process, in bytes: a file, or a text as JSON, which writes some characters as six.
@@ -166,8 +168,12 @@ impl Reading {
     fn take_archive(&mut self, found: Archive) {
         match found {
             Archive::Files(inside) => self.text = Some(listing(&inside)),
-            Archive::Document(text) => {
+            Archive::Document(media_type, text) => {
                 self.kind = FileKind::Document;
+                // Not every sender says it.
+                if self.media_type == ZIP {
+                    self.media_type = media_type;
+                }
                 self.problem = text.is_empty().then_some(FileProblem::NoText);
                 self.text = (!text.is_empty()).then(|| kept(text));
             }
@@ -191,11 +197,12 @@ fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
     let mut content = Vec::new();
     File::open(path)?.read_to_end(&mut content)?;
     let says_text = says_text(name, &said);
-    let (kind, sure) = kind_of(&content, says_text);
+    let charset = charset(&said).map(str::to_owned);
+    let (kind, sure) = kind_of(&content, says_text, charset.as_deref());
     let is_mail = kind == FileKind::Text && mail::says_mail(name, &said);
     let plain = match kind {
         FileKind::Text => "text/plain",
-        FileKind::Archive => "application/zip",
+        FileKind::Archive => ZIP,
         _ => "application/octet-stream",
     };
     let fits = |said: &str| {
@@ -206,7 +213,7 @@ fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
         None if fits(&said) => said,
         None => plain.to_owned(),
     };
-    let text = (kind == FileKind::Text).then(|| decoded(&content, says_text)).flatten();
+    let text = (kind == FileKind::Text).then(|| decoded(&content, says_text, charset.as_deref())).flatten();
     let reading = Reading { kind, media_type, text: text.map(kept), pages: None, problem: None };
     let mail = if is_mail { mail::text(&content) } else { None };
     Ok(match mail {

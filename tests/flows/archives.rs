@@ -160,9 +160,8 @@ async fn a_mail_as_a_file_is_read_with_the_files_in_it() {
 #[tokio::test]
 async fn what_can_be_read_is_read_and_the_rest_is_said() {
     let app = scripted(Scripted::new().orchestrator(|_| text("Noted."))).await;
-    let packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03KT(I,\x02\0".to_vec();
-    let sheet = zip(&[("[Content_Types].xml", b"<Types/>"), ("xl/workbook.xml", b"<workbook/>")]);
-    for (name, content) in [("all.tar.gz", packed), ("book.xlsx", sheet)] {
+    let open = zip(&[("mimetype", b"application/vnd.oasis.opendocument.text"), ("content.xml", b"<x/>")]);
+    for (name, content) in [("all.tar.bz2", b"BZh91AY&SY\xff\xfe".to_vec()), ("letter.odt", open)] {
         let told = app.gets("", name, Ok(content)).await.text;
         assert_eq!(told, format!("I can't look into “{name}”, but I've kept it and can send it on."));
     }
@@ -176,5 +175,23 @@ async fn what_can_be_read_is_read_and_the_rest_is_said() {
         let shown = app.last_seen().concat();
         assert!(shown.contains(seen) && shown.contains(CLAUSE), "{name}: {shown}");
     }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_text_of_a_mail_is_read_in_its_charset_and_mailed_as_it_is() {
+    let mut data = std::path::PathBuf::new();
+    let app = scripted_with(skill_caller(), |config| data = config.data_dir.clone()).await;
+    let outer = "From: bob@example.test\r\nSubject: Prices\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\
+        Content-Type: text/csv; charset=windows-1251\r\nContent-Disposition: attachment; filename=list.csv\r\n\
+        Content-Transfer-Encoding: base64\r\n\r\nz/Do4uXyOzE=\r\n--b--\r\n";
+    app.gets("files.list {}", "prices.eml", Ok(outer.into())).await;
+    let id = json!(app.file_ids().await[0]);
+    let (said, taken) = inside(&app, &id, 1).await;
+    assert!(said.ends_with("Привет;1"), "{said}");
+    let send = json!({"to": ["bob@example.test"], "subject": "s", "body": "b", "attachments": [{"file": taken["id"]}]});
+    let asked = app.says("ada", &format!("email.send {send}")).await;
+    app.presses("ada", &asked, "Approve").await;
+    assert_eq!(attached(&sent(&data)[0], "list.csv"), b"\xcf\xf0\xe8\xe2\xe5\xf2;1");
     app.ends_well().await;
 }

@@ -56,6 +56,7 @@ mod simulated;
 mod simulation;
 mod skill_set;
 mod spawn;
+mod tables;
 mod talk;
 mod trust;
 mod trust_sources;
