@@ -217,7 +217,7 @@ async fn skills_are_looked_up() {
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
     - contacts.validate_email(email): Check a mail address
     email: The person's mail: writing, finding, reading, sorting
-    - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
+    - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save a mail as a draft, unsent
     - email.forward(message_id, to, body?, cc?): Forward a mail with its attachments
     - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
     - email.move(message_id, folder): Move a mail to another folder
