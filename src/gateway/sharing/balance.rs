@@ -17,7 +17,7 @@ const GAIN: f64 = 0.25;
 /// Below this average, in thousandths of a processor, nobody is busy.
 const BUSY: f64 = 50.0;
 /// An instance that hasn't told anything for this long gets no new turns.
-const SILENT: Duration = Duration::from_millis(1_500);
+const SILENT: Duration = Duration::from_secs(3);
 
 /// Who runs how many turns, and counts for how much.
 #[derive(Debug, Default)]
@@ -90,9 +90,12 @@ impl Balance {
         self.weights.get(id).copied().unwrap_or(1.0)
     }
 
-    /// What an instance would have to do with one more turn.
+    /// What an instance would have to do with one more turn. One that runs none always has room.
     fn burden(&self, id: &InstanceId, turns: usize) -> f64 {
-        number(turns + 1) / self.weight(id).max(f64::MIN_POSITIVE)
+        match turns {
+            0 => 0.0,
+            turns => number(turns + 1) / self.weight(id).max(f64::MIN_POSITIVE),
+        }
     }
 
     /// The other instance that has the least to do for what it can take, and what that would be with one more turn.
@@ -179,6 +182,15 @@ mod tests {
         assert_eq!(share("receiver", 60, [120, 120, 120]), 3);
         let (balance, now) = after("receiver", 2, loads);
         assert!(balance.is_elsewhere(&"receiver".into(), "telegram", 2, now));
+    }
+
+    #[test]
+    fn one_that_runs_nothing_has_room_however_busy_it_was() {
+        let (mut balance, now) = after("receiver", 60, [50, 150, 150]);
+        assert!(!balance.is_elsewhere(&"receiver".into(), "telegram", 3, now));
+        balance.count(&"a".into(), 0, 3);
+        assert!(balance.is_elsewhere(&"receiver".into(), "telegram", 1, now));
+        assert!(!balance.is_elsewhere(&"receiver".into(), "telegram", 0, now), "neither does this one");
     }
 
     #[test]
