@@ -36,21 +36,26 @@ pub(super) struct HintMessage {
 /// What is to be told.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
-    waiting: Mutex<HashMap<InstanceId, (Vec<(String, WaitingLane)>, Vec<ConversationId>)>>,
+    waiting: Mutex<HashMap<InstanceId, Waiting>>,
     changed: Notify,
 }
 
+/// What an instance is to be told.
+#[derive(Debug, Default)]
+struct Waiting {
+    lanes: Vec<(String, WaitingLane)>,
+    answers: Vec<ConversationId>,
+}
+
 impl Hints {
-    fn waiting(
-        &self,
-    ) -> MutexGuard<'_, HashMap<InstanceId, (Vec<(String, WaitingLane)>, Vec<ConversationId>)>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<InstanceId, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells an instance of a lane that waits for it.
     pub(super) fn lane(&self, to: InstanceId, channel: &str, lane: WaitingLane) {
         let mut waiting = self.waiting();
-        let (lanes, _) = waiting.entry(to).or_default();
+        let lanes = &mut waiting.entry(to).or_default().lanes;
         if lanes.len() < MOST_WAITING {
             lanes.push((channel.to_owned(), lane));
         }
@@ -60,7 +65,7 @@ impl Hints {
     /// Tells the receiver of a conversation's channel that something is to be sent there.
     pub(super) fn answer(&self, to: InstanceId, conversation: ConversationId) {
         let mut waiting = self.waiting();
-        let (_, answers) = waiting.entry(to).or_default();
+        let answers = &mut waiting.entry(to).or_default().answers;
         if answers.len() < MOST_WAITING {
             answers.push(conversation);
         }
@@ -81,7 +86,7 @@ impl Hints {
     fn take(&self, from: &InstanceId) -> Vec<(InstanceId, String)> {
         let mut waiting = self.waiting();
         let mut messages = Vec::with_capacity(waiting.len());
-        waiting.retain(|to, (lanes, answers)| {
+        waiting.retain(|to, Waiting { lanes, answers }| {
             let rest = lanes.split_off(lanes.len().min(MOST));
             let left = answers.split_off(answers.len().min(MOST - lanes.len()));
             let (lanes, answers) = (mem::replace(lanes, rest), mem::replace(answers, left));
