@@ -1,7 +1,6 @@
 //! Plain turns of instances on one PostgreSQL, from what each step of a turn costs.
 //!
-//! One instance of each channel receives and sends; any runs turns, so that all have as much to do, as `gateway::sharing`
-//! does it.
+//! One instance of each channel receives and sends; any runs turns, up to its share, as `gateway::sharing` does it.
 
 pub(crate) mod engine;
 
@@ -24,8 +23,8 @@ pub(crate) struct Costs {
     pub(crate) flush: f64,
     /// Reads of a turn.
     pub(crate) reads: f64,
-    /// How long a lane or an answer waits at most until the instance that takes it gets the hint.
-    pub(crate) hint: f64,
+    /// How long a lane or an answer waits at most until the instance that takes it looks.
+    pub(crate) look: f64,
 }
 
 /// A plain turn.
@@ -35,9 +34,9 @@ pub(crate) struct Costs {
 /// - `reads`: 11 round trips and 3 commits are counted by `tests/flows/counts.rs`.
 /// - `commit`: 144,000 commits a second on 96 processors, as published for PostgreSQL.
 /// - `read`, `flush`: assumed; a disk of a data centre that has a battery.
-/// - `hint`: `PAUSE` of `gateway::sharing::hints`.
+/// - `look`: `INTERVAL` of `gateway::sharing`.
 pub(crate) const PLAIN: Costs =
-    Costs { receive: 0.6, run: 2.1, send: 0.6, read: 0.1, commit: 0.67, flush: 0.5, reads: 8.0, hint: 20.0 };
+    Costs { receive: 0.6, run: 2.1, send: 0.6, read: 0.1, commit: 0.67, flush: 0.5, reads: 8.0, look: 100.0 };
 
 /// Instances, and what is around them.
 #[derive(Debug, Clone, Copy)]
@@ -87,10 +86,10 @@ impl Outcome {
 struct Run<'p> {
     plant: &'p Plant,
     engine: Engine,
-    /// What each instance has had to do so far, in milliseconds.
-    work: Vec<f64>,
-    /// How many messages have arrived.
-    messages: usize,
+    /// How many turns each instance runs.
+    running: Vec<usize>,
+    /// The instance that runs each job's turn.
+    runners: Vec<usize>,
 }
 
 impl Plant {
@@ -126,7 +125,7 @@ impl Plant {
 
     /// Conversations that are enough to keep it busy.
     pub(crate) fn enough(&self) -> usize {
-        let wanted = 2.0 * self.bound() * (self.alone() + 2.0 * self.costs.hint) / 1000.0;
+        let wanted = 2.0 * self.bound() * (self.alone() + 2.0 * self.costs.look) / 1000.0;
         // A cast from a fraction saturates.
         wanted as usize + 100
     }
@@ -136,13 +135,13 @@ impl Plant {
         [Step::Wait(self.round_trip), Step::Work(database, self.costs.commit), Step::Ride(log)]
     }
 
-    /// The steps of a turn that one instance receives and another one may run; each gets its hint after these times.
-    fn steps(&self, receiver: usize, runner: usize, hint: [f64; 2]) -> Vec<Step> {
+    /// The steps of a turn that one instance receives and another one may run; each looks after these times.
+    fn steps(&self, receiver: usize, runner: usize, looks: [f64; 2]) -> Vec<Step> {
         let Costs { receive, run, send, read, reads, .. } = self.costs;
         let mut steps = vec![Step::Work(receiver, receive)];
         steps.extend(self.commit());
         if runner != receiver {
-            steps.push(Step::Wait(hint[0]));
+            steps.push(Step::Wait(looks[0]));
             steps.extend(self.commit());
         }
         steps.push(Step::Work(runner, run / 2.0));
@@ -152,7 +151,7 @@ impl Plant {
         // Where it is also sent, the answer is claimed in the same commit.
         steps.extend(self.commit());
         if runner != receiver {
-            steps.push(Step::Wait(hint[1]));
+            steps.push(Step::Wait(looks[1]));
             steps.extend(self.commit());
         }
         steps.push(Step::Work(receiver, send / 2.0));
@@ -169,20 +168,20 @@ impl<'p> Run<'p> {
             (0..plant.instances).map(|_| Station::Places(plant.processors)).collect();
         stations.push(Station::Places(plant.database));
         stations.push(Station::Rounds(plant.costs.flush));
-        Self { plant, engine: Engine::new(stations), work: vec![0.0; plant.instances], messages: 0 }
+        let running = vec![0; plant.instances];
+        Self { plant, engine: Engine::new(stations), running, runners: Vec::new() }
     }
 
-    /// A message arrives after this time. The instance runs its turn that has had the least to do.
+    /// A message arrives after this time. Its receiver runs the turn if it runs no more than the others do.
     fn message(&mut self, after: f64) {
-        let (plant, Costs { receive, run, send, hint, .. }) = (self.plant, self.plant.costs);
-        let receiver = self.messages % plant.receivers;
-        self.messages += 1;
-        self.work[receiver] += receive + send;
-        let idlest = (0..plant.instances).min_by(|a, b| self.work[*a].total_cmp(&self.work[*b]));
+        let plant = self.plant;
+        let receiver = self.runners.len() % plant.receivers;
+        let idlest = (0..plant.instances).min_by_key(|at| (self.running[*at], *at != receiver));
         let runner = idlest.unwrap_or(receiver);
-        self.work[runner] += run;
-        let hint = [(); 2].map(|()| self.engine.random.next() * hint);
-        self.engine.begin(after, plant.steps(receiver, runner, hint));
+        let looks = [(); 2].map(|()| self.engine.random.next() * plant.costs.look);
+        self.running[runner] += 1;
+        self.runners.push(runner);
+        self.engine.begin(after, plant.steps(receiver, runner, looks));
     }
 
     /// Goes on until so many turns are answered. The first fifth of them isn't counted. Messages come at this rate a
@@ -201,6 +200,7 @@ impl<'p> Run<'p> {
             let Some(answered) = self.engine.step() else { break };
             for job in answered {
                 done += 1;
+                self.running[self.runners[job]] -= 1;
                 if done == turns / 5 {
                     since = self.engine.now;
                 }
