@@ -171,11 +171,12 @@ fn the_numbers_are_those_of_what_happened() {
     assert_eq!(gateway.stop().0, Some(0));
 }
 
-/// The documentation lists exactly the existing metrics.
+/// The documentation lists exactly the metrics that there are, and those that there are only sometimes.
 #[track_caller]
 fn documented(text: &str) {
     let page = include_str!("../../docs/monitoring.md");
     let rows = page.lines().filter(|line| line.starts_with("| `") && !line.starts_with("| `/"));
+    let rows = rows.filter(|line| !line.contains("only while it lasts"));
     let mut named: Vec<String> = rows
         .map(|row| {
             let mut cells = row.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`'));
