@@ -62,7 +62,11 @@ fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once(
         for line in ledger.open() {
             chat.send(&line);
         }
-        // Some die while they start, most while they work.
+        // Some die while they start, most while they work. Not all while they start, however slow that is: a turn that gets
+        // nowhere three times is given up.
+        if ledger.answered.len() < ledger.messages.len() && random.below(4) > 0 {
+            chat.next_within(Duration::from_secs(10));
+        }
         let life = Duration::from_millis(5 + random.below(400));
         let death = Instant::now() + life;
         while Instant::now() < death {
