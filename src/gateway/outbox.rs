@@ -66,8 +66,8 @@ pub struct Delivering {
     pub speaking: Option<Speaking>,
     /// The workers, one per conversation.
     pub wakers: SharedWakers,
-    /// When what dead instances were sending was first seen.
-    pub left: moka::future::Cache<OutboxId, Instant>,
+    /// When what dead instances were sending was first seen: the row, its part and attempt.
+    pub left: moka::future::Cache<(OutboxId, i64, i64), Instant>,
     /// The channels and conversations whose adapters were seeded.
     pub known: moka::future::Cache<String, ()>,
     /// Locked by each delivery until its receipt is stored.
@@ -171,7 +171,9 @@ impl Delivering {
             return Ok(Step::Later(Duration::from_millis(pause)));
         }
         if self.sharing.is_on() && row.state == OutboxState::Unknown && !is_ours {
-            let seen = self.left.get_with_by_ref(&row.id, async { Instant::now() }).await;
+            // Whoever was dead may have come back and tried again, which is another sending.
+            let sending = (row.id.clone(), row.part, row.attempts);
+            let seen = self.left.get_with(sending, async { Instant::now() }).await;
             if let Some(rest) = UNDER_WAY.checked_sub(seen.elapsed()) {
                 return Ok(Step::Later(rest));
             }

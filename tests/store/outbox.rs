@@ -13,6 +13,7 @@ on_both!(
     messages_are_said_in_order,
     what_another_living_instance_says_is_its_own,
     a_row_is_claimed_by_one,
+    who_read_a_row_before_another_attempt_has_to_read_it_again,
     a_sending_that_was_cut_off_is_unknown,
     what_was_sent_is_never_sent_again,
     what_was_not_sent_is_tried_again_or_given_up,
@@ -133,6 +134,19 @@ async fn a_row_is_claimed_by_one(world: World) {
     stale(outbox::claim(&world.store, row, &theirs.id).await);
     assert!(open(&world, &theirs.id).await.is_empty());
     assert_eq!(stored(&world, &id).await, ("sending".into(), 1, None, None));
+}
+
+async fn who_read_a_row_before_another_attempt_has_to_read_it_again(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    say(&world, "left by the dead", "gone").await;
+    let before = &open(&world, &ours.id).await[0];
+    outbox::claim(&world.store, &open(&world, &theirs.id).await[0], &theirs.id).await.unwrap();
+    theirs.leave(&world.store).await.unwrap();
+    let claimed = outbox::claim(&world.store, before, &ours.id).await;
+    assert_eq!(stale(claimed), Stale::DeliveredElsewhere, "it may have been sent since");
+    let now = &open(&world, &ours.id).await[0];
+    assert_eq!((now.state, now.attempts), (OutboxState::Unknown, 1));
+    outbox::claim(&world.store, now, &ours.id).await.unwrap();
 }
 
 async fn a_sending_that_was_cut_off_is_unknown(world: World) {

@@ -221,13 +221,14 @@ pub async fn count_undelivered(
 }
 
 /// Claims a row for one attempt at its next part, and saves what a later look-up needs. Stale when another process
-/// has it, or when that part was sent meanwhile.
+/// has it, when that part was sent meanwhile, or when somebody has tried since the row was read and then died: then it has
+/// to be looked for again.
 pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, checkpoint = $2, edit_of = $3 \
-         WHERE id = $4 AND part = $5 AND state IN ('pending', 'sending', 'unknown') \
+         WHERE id = $4 AND part = $5 AND attempts = $6 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
         [
             instance.into(),
@@ -235,6 +236,7 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Res
             row.edit_of.clone().into(),
             (&row.id).into(),
             row.part.into(),
+            row.attempts.into(),
         ],
     );
     store.write(batch).await.map(|_| ())
