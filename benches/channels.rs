@@ -24,6 +24,9 @@ mod platform;
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/binary/process.rs"]
 mod process;
+#[expect(dead_code, reason = "the bench of instances uses more of it")]
+#[path = "share/mod.rs"]
+mod share;
 
 use platform::{Make, PLATFORMS, Platform};
 use process::Home;
@@ -102,16 +105,14 @@ impl House {
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
     }
 
-    /// What the gateway has used, by proc_pid_stat(5), whose unit is a hundredth of a second.
-    fn cpu(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.gateway.id())).unwrap();
-        let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
-        Duration::from_millis(fields.map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum())
+    /// The processor time that the gateway has used, in milliseconds.
+    fn cpu(&self) -> f64 {
+        share::used(self.gateway.id())
     }
 
-    /// What one person's messages take, one after the other, sorted; and what the gateway uses for one. This many were
+    /// What one person's messages take, one after the other, sorted; and the milliseconds that the gateway uses for one. This many were
     /// answered before.
-    fn one_by_one(&self, said: usize, messages: usize) -> (Vec<Duration>, Duration) {
+    fn one_by_one(&self, said: usize, messages: usize) -> (Vec<Duration>, f64) {
         let platform = &self.platforms[0];
         let (mut times, mut cpu) = (Vec::new(), self.cpu());
         for number in said..said + messages {
@@ -125,7 +126,7 @@ impl House {
             times.push(begun.elapsed());
         }
         times.sort_unstable();
-        let used = (self.cpu() - cpu) / u32::try_from(times.len()).unwrap();
+        let used = (self.cpu() - cpu) / f64::from(u32::try_from(times.len()).unwrap());
         (times, used)
     }
 
@@ -155,7 +156,7 @@ fn latency(make: Make) {
 fn one_chat(house: &House, what: &str, wanted: &str) {
     let (times, cpu) = house.one_by_one(0, 2_200);
     row(&format!("{what}: event in, answer out, p50 / p99"), &percentiles(&times), wanted);
-    row(&format!("{what}: the gateway's CPU for a message"), &ms(cpu), "2.5 ms");
+    row(&format!("{what}: the gateway's CPU for a message"), &format!("{cpu:.1} ms"), "2.5 ms");
 }
 
 fn percentiles(sorted: &[Duration]) -> String {
@@ -183,7 +184,8 @@ fn chats() {
     let before = house.cpu();
     let took = house.at_once(2_000, 2_000);
     row("Telegram: 2,000 chats at once", &format!("{:.2} s", took.as_secs_f64()), "2 s");
-    row("Telegram: the gateway's CPU for a message meanwhile", &ms((house.cpu() - before) / 2_000), "1.3 ms");
+    let cpu = format!("{:.1} ms", (house.cpu() - before) / 2_000.0);
+    row("Telegram: the gateway's CPU for a message meanwhile", &cpu, "1.3 ms");
 }
 
 /// Four messages in each of the chats, all at once.

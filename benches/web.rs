@@ -28,6 +28,9 @@ mod gateway;
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/binary/process.rs"]
 mod process;
+#[expect(dead_code, reason = "the bench of instances uses more of it")]
+#[path = "share/mod.rs"]
+mod share;
 
 use chromium::Chromium;
 use client::{Browser, Site};
@@ -90,7 +93,8 @@ struct Block {
 
 /// Everybody says something and waits for the answer, again and again.
 fn block(site: &Site, people: &[i64], said: &mut usize) -> Block {
-    let (cpu, begun) = (cpu_ms(site), Instant::now());
+    let pid = site.gateway.as_ref().unwrap().pid();
+    let (cpu, begun) = (share::used(pid), Instant::now());
     for _ in 0..ROUNDS {
         for person in people {
             *said += 1;
@@ -99,15 +103,7 @@ fn block(site: &Site, people: &[i64], said: &mut usize) -> Block {
         assert!(site.telegram.wait_for_said(*said, DEADLINE), "everybody is answered");
     }
     let turns = f64::from(u32::try_from(ROUNDS * PEOPLE).unwrap());
-    Block { turns_a_second: turns / begun.elapsed().as_secs_f64(), cpu_ms: (cpu_ms(site) - cpu) / turns }
-}
-
-/// What the gateway has used, by proc_pid_stat(5); its unit is a hundredth of a second.
-fn cpu_ms(site: &Site) -> f64 {
-    let pid = site.gateway.as_ref().unwrap().pid();
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
-    fields.map(|ticks| ticks.parse::<f64>().unwrap() * 10.0).sum()
+    Block { turns_a_second: turns / begun.elapsed().as_secs_f64(), cpu_ms: (share::used(pid) - cpu) / turns }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -132,14 +132,7 @@ fn a_login_is_refused_where_an_answer_or_a_description_is_not_the_servers_own() 
     assert!(!done && said.contains("wants a login at http://auth.example, which isn't https"), "{said}");
 
     let world = World::new(&[]);
-    world.cloud.state().logins.issuer = Some("https://other.example".into());
-    let (done, said) = world.log_in(|back| back);
-    assert!(!done && said.contains("says that it is https://other.example"), "{said}");
-    world.cloud.state().logins.issuer = None;
-    world.cloud.state().logins.is_unprotected = true;
-    let (done, said) = world.log_in(|back| back);
-    assert!(!done && said.contains("doesn't protect logins (PKCE with S256)"), "{said}");
-    world.cloud.state().logins.is_unprotected = false;
+    refuses_a_wrong_description(&world);
 
     for (change, why) in [
         ((|back| back.replace("state=", "state=x")) as fn(String) -> String, "its state is wrong"),
@@ -162,6 +155,19 @@ fn a_login_is_refused_where_an_answer_or_a_description_is_not_the_servers_own() 
     assert!(world.run(&["mcp", "tools", "notes"]).stderr.contains("notes wants a login"), "nothing was kept");
 }
 
+/// A login service that says it is another one, or doesn't protect logins.
+#[track_caller]
+fn refuses_a_wrong_description(world: &World) {
+    world.cloud.state().logins.issuer = Some("https://other.example".into());
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("says that it is https://other.example"), "{said}");
+    world.cloud.state().logins.issuer = None;
+    world.cloud.state().logins.is_unprotected = true;
+    let (done, said) = world.log_in(|back| back);
+    assert!(!done && said.contains("doesn't protect logins (PKCE with S256)"), "{said}");
+    world.cloud.state().logins.is_unprotected = false;
+}
+
 #[test]
 fn a_server_of_an_older_revision_is_its_own_login_service() {
     for old in ["described", "usual"] {
@@ -171,14 +177,7 @@ fn a_server_of_an_older_revision_is_its_own_login_service() {
         assert_eq!(world.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0), "{old}");
         assert_eq!(world.cloud.state().complaints, [""; 0], "{old}");
     }
-    let world = World::new(&[("OLD", "described")]);
-    world.cloud.state().logins.issuer = Some("https://other.example".into());
-    let (done, said) = world.log_in(|back| back);
-    assert!(!done && said.contains("says that it is https://other.example"), "{said}");
-    world.cloud.state().logins.issuer = None;
-    world.cloud.state().logins.is_unprotected = true;
-    let (done, said) = world.log_in(|back| back);
-    assert!(!done && said.contains("doesn't protect logins (PKCE with S256)"), "{said}");
+    refuses_a_wrong_description(&World::new(&[("OLD", "described")]));
     let (done, said) = World::new(&[("OLD", "nothing")]).log_in(|back| back);
     assert!(
         !done && said.contains("doesn't say how to log in, and 127.0.0.1/register answered 404"),
