@@ -68,6 +68,7 @@ mod replies;
 mod split;
 mod summary;
 mod time;
+mod typos;
 
 #[cfg(test)]
 mod tests;

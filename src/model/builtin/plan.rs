@@ -10,6 +10,7 @@ use super::time::Now;
 use super::time::leftover;
 use super::time::when;
 use super::time::{is_one_of, words};
+use super::typos;
 
 /// One dispatch.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,13 +140,19 @@ fn understand<'a>(
     touched: Option<&Touched>,
 ) -> Option<Understood<'a>> {
     let usable = |entry: &Intent, pronoun: Option<&str>| usable(entry, pronoun, place.later);
+    let corrected = |part: &str| typos::corrected(part, |text| intents.meaning(text, now, &usable));
+    // "Remember that Bob is ill and cancel the review" may be two wishes or one.
+    let second = |tail: &str| {
+        let means = |tail| intents.meaning(tail, now, &usable).is_some() || corrected(tail).is_some();
+        !split::goes_on(tail) && means(tail)
+    };
+    let corrected = corrected(part);
+    let part = corrected.as_deref().unwrap_or(part);
     if let Some(meaning) = intents.meaning(part, now, &usable) {
         let is_sure = !place.doubtful || meaning.own_words >= 2;
-        // "Remember that Bob is ill and cancel the review" may be two wishes or one.
-        let second = |tail: &str| !split::goes_on(tail) && intents.meaning(tail, now, &usable).is_some();
         let is_one = !meaning.tail(part).is_some_and(second);
         return (is_sure && is_one && meaning.leftover.is_none())
-            .then_some(Understood { meaning, reads: None });
+            .then_some(Understood { meaning, reads: corrected });
     }
     if let Some(turned) = time_last(part, now)
         && let Some(meaning) = intents.meaning(&turned, now, &usable)

@@ -185,6 +185,71 @@ fn nothing_is_understood_wrongly() {
     assert!(understood * 4 >= expected * 3, "{understood} of {expected}");
 }
 
+/// A word with two letters swapped, one missing, and one typed twice.
+fn mistyped(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let mut typos = Vec::new();
+    for at in 0..letters.len() {
+        let (mut swapped, mut missing, mut twice) = (letters.clone(), letters.clone(), letters.clone());
+        swapped.swap(at, (at + 1).min(letters.len() - 1));
+        missing.remove(at);
+        twice.insert(at, letters[at]);
+        typos.extend([swapped, missing, twice].map(String::from_iter));
+    }
+    typos.retain(|typo| typo != word && !typo.is_empty());
+    typos
+}
+
+/// What else a mistyped sentence may do: less, keep the typo in what it names, or search for it and find nothing.
+fn is_harmless(happened: &[String], meant: &[String], word: &str, typo: &str) -> bool {
+    let as_typed = |call: &str| call.to_lowercase().replace(&word.to_lowercase(), &typo.to_lowercase());
+    let meant: Vec<String> =
+        meant.iter().flat_map(|call| [canonical(call), canonical(&as_typed(call))]).collect();
+    let finds_nothing = |call: &String| {
+        let searched = call.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let searched =
+            searched.map(|(searched, _)| searched).or(call.split_once(".search query=").map(|at| at.1));
+        searched.is_some_and(|searched| searched.to_lowercase().contains(&typo.to_lowercase()))
+    };
+    let is_fine =
+        |call: &String| call.starts_with("SAYS ") || finds_nothing(call) || meant.contains(&canonical(call));
+    happened.iter().all(is_fine)
+}
+
+#[test]
+fn a_typo_makes_no_other_wish_of_it() {
+    let planner = planner(&ALL);
+    let table: toml::Table = toml::from_str(TABLE).unwrap();
+    let (mut wrong, mut understood, mut tried) = (Vec::new(), 0, 0);
+    let groups = table.values().map(|group| group.as_table().unwrap());
+    let now =
+        |group: &toml::Table| group.get("now").map_or(NOW.to_owned(), |now| now.as_str().unwrap().into());
+    let sentences = groups.flat_map(|group| group.keys().map(move |said| (said, now(group))));
+    for (index, (said, now)) in sentences.filter(|(said, _)| !said.contains(" >> ")).enumerate() {
+        let Ok(meant) = happens(&planner, said, &now) else { continue };
+        let asks = |word: &&str| {
+            let word = word.to_lowercase();
+            typos::KNOWN.contains(&&*word) || ["add", "set", "put", "mark", "move"].contains(&&*word)
+        };
+        for word in said.split_whitespace().filter(asks) {
+            let typos = mistyped(word);
+            // Two other ones for each sentence.
+            for typo in [index, index * 7 + 3].map(|at| &typos[at % typos.len()]) {
+                let typed = said.replacen(word, typo, 1);
+                tried += 1;
+                let Ok(calls) = happens(&planner, &typed, &now) else { continue };
+                understood += usize::from(calls == meant);
+                if !is_harmless(&calls, &meant, word, typo) && typo != "even" {
+                    wrong.push(format!("{typed}\n    meant {meant:?}\n    got   {calls:?}"));
+                }
+            }
+        }
+    }
+    println!("{tried} typos, {understood} understood, {} wrong\n{}", wrong.len(), wrong.join("\n"));
+    assert!(tried > 1000 && understood * 2 > tried, "{understood} of {tried}");
+    assert!(wrong.is_empty(), "{}", wrong.len());
+}
+
 /// Phrases about time, usual and odd ones. Wherever one stands, it is used or refused.
 const PHRASES: &str = "
     today | tomorrow | tonight | yesterday | on monday | next tuesday | this friday | last friday | by friday | before friday
