@@ -1,5 +1,7 @@
 //! The start of a turn: one commit that takes its lane and its messages.
 
+use adjutant_chat::EventId;
+
 use super::Conversations;
 use super::access::Admitted;
 use super::commands::short;
@@ -67,9 +69,12 @@ impl Conversations {
         }
         let spawned = self.orchestrator.spawned(&first.text);
         if let Some(Ok((role, _))) = &spawned {
-            // The conversation goes on, and the result is a message of its own.
+            // The conversation goes on, and the result is a message of its own, which nobody else sees if nobody else
+            // saw the command.
             self.acknowledge(&mut batch, &turn, wording::roles::spawned(role, short(&turn.id)));
-            turn.answers = "[]".into();
+            let private = |event: &&str| EventId::private_to(event).is_some();
+            let unseen: Vec<&str> = rows.iter().map(InboxRow::event_id).filter(private).collect();
+            turn.answers = serde_json::to_string(&unseen).unwrap_or_default();
         }
         let received_at = first.received_at;
         turns::start(&mut batch, &turn, &rows);

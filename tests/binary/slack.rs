@@ -38,6 +38,10 @@ fn talk(slack: &FakeSlack, home: &Home, gateway: Gateway) {
     let told = || slack.ephemeral("ada").into_iter().find(|(place, _)| *place == room);
     let (_, help) = eventually("the answer to the command", told);
     assert!(help.contains("/adjutant new") && slack.seen(&room).is_empty(), "{help}");
+    slack.command("ada", &room, "/adjutant spawn executor what is overdue?");
+    let result = || slack.ephemeral("ada").into_iter().find(|(_, text)| text.contains("No overdue tasks"));
+    let (place, _) = eventually("the result of the agent", result);
+    assert!(place == room && slack.seen(&room).is_empty(), "others see it: {:?}", slack.seen(&room));
     wait_until("all is acknowledged", || slack.all_acknowledged());
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");

@@ -15,6 +15,23 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EventId(pub String);
 
+impl EventId {
+    /// What alone its sender sees, and sees the answers to: a slash command in Slack, which is no message.
+    #[must_use]
+    pub fn private(sender: &str, id: &str) -> Self {
+        Self(format!("{PRIVATE}{sender}:{id}"))
+    }
+
+    /// Who alone sees the answers to an event with this id.
+    #[must_use]
+    pub fn private_to(id: &str) -> Option<&str> {
+        id.strip_prefix(PRIVATE)?.split_once(':').map(|(sender, _)| sender)
+    }
+}
+
+/// Ids of messages and presses don't begin so; those in journals do.
+const PRIVATE: &str = "command:";
+
 /// The platform's id of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SenderId(pub String);

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::place::{SlackPlace, Ts};
-use crate::respond::CommandId;
 
 /// Something that arrived. Texts and names are still in Slack's form: see [`text::readable`].
 #[derive(Debug, Clone, PartialEq)]
@@ -238,8 +237,8 @@ impl Command {
     /// The id of its event, where it is answered, and what was typed.
     pub(crate) fn response(&self) -> Option<(String, &str, String)> {
         let words = format!("{} {}", self.command, self.text);
-        let event = CommandId::event(&self.user_id, &self.trigger_id);
-        Some((event, self.response_url.as_deref()?, words))
+        let event = EventId::private(&self.user_id, &self.trigger_id);
+        Some((event.0, self.response_url.as_deref()?, words))
     }
 }
 
@@ -255,7 +254,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
     };
     Some(IncomingMessage {
         // There is no message whose id we could take.
-        event: EventId(CommandId::event(&user_id, &trigger_id)),
+        event: EventId::private(&user_id, &trigger_id),
         address: Address { channel: channel.to_owned(), place: place.to_string() },
         sender: SenderId(user_id),
         sender_name: user_name,
@@ -319,11 +318,11 @@ pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPre
     };
     let event = match is_ephemeral {
         // What follows is for this person alone, too.
-        true => CommandId::event(&user.id, &format!("press:{channel_id}:{message_ts}:{at}")),
-        false => format!("press:{channel_id}:{message_ts}:{}:{at}", user.id),
+        true => EventId::private(&user.id, &format!("press:{channel_id}:{message_ts}:{at}")),
+        false => EventId(format!("press:{channel_id}:{message_ts}:{}:{at}", user.id)),
     };
     Some(ButtonPress {
-        event: EventId(event),
+        event,
         address: Address { channel: channel.to_owned(), place: place.to_string() },
         sender_name: user.name.or(user.username).unwrap_or_else(|| user.id.clone()),
         sender: SenderId(user.id),

@@ -11,7 +11,7 @@
 
 use std::time::{Duration, Instant};
 
-use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Retract, one_line};
+use adjutant_chat::{Address, ChatPort, Delivery, EventId, Outbound, Retract, one_line};
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -42,11 +42,6 @@ pub(crate) struct CommandId<'a> {
 }
 
 impl<'a> CommandId<'a> {
-    /// The id of a command's event.
-    pub(crate) fn event(person: &str, trigger: &str) -> String {
-        format!("command:{person}:{trigger}")
-    }
-
     /// The command that a message answers first.
     pub(crate) fn of(outbound: &'a Outbound) -> Option<Self> {
         Self::of_event(outbound.answers.first()?)
@@ -54,8 +49,7 @@ impl<'a> CommandId<'a> {
 
     /// The command of an event.
     pub(crate) fn of_event(event: &'a str) -> Option<Self> {
-        let (person, _) = event.strip_prefix("command:")?.split_once(':')?;
-        Some(Self { event, person })
+        Some(Self { event, person: EventId::private_to(event)? })
     }
 }
 

@@ -3,13 +3,16 @@
 use super::input;
 use super::intents::Intents;
 use super::mission;
-use super::plan;
+use super::plan::{self, Plan};
 use super::split;
 use super::time::Now;
 use crate::model::{Message, Role};
 
 /// How many turns are looked through for what "it" was in them.
 const TURNS: usize = 6;
+
+/// How the answer begins of a turn that only remembered something.
+const REMEMBERED: &str = "I'll remember: ";
 
 /// The thing that the last turn touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +70,22 @@ pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now
     let is_done = answers.iter().any(|message| quoted(&message.text) == Some(taken));
     let other = if taken == *one { another } else { one };
     about(request, other, intents, now).filter(|_| is_done)
+}
+
+/// What is to be remembered instead of what the last turn remembered: "no, I live in Lyon".
+pub(super) fn restated(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
+    const LEADS: [&str; 8] = ["no", "nope", "sorry", "oops", "wait", "actually", "i meant", "i mean"];
+    let rest = LEADS.iter().find_map(|lead| {
+        let head = said.get(..lead.len()).filter(|head| head.eq_ignore_ascii_case(lead))?;
+        said.get(head.len()..).filter(|rest| rest.starts_with([' ', ',', '.']))
+    });
+    let rest = split::tidy(rest?.trim_start_matches([' ', ',', '.']));
+    let at = before.iter().rposition(|message| message.role == Role::User)?;
+    let answers = before.get(at + 1..)?;
+    answers.iter().find(|answer| answer.text.starts_with(REMEMBERED))?;
+    let plan = plan::plan(&format!("remember {rest}"), intents, now, None);
+    let is_memory = matches!(plan.steps.as_slice(), [step] if step.skill == "memory.save");
+    is_memory.then(|| plan.after_undo())
 }
 
 /// The last request and the titles that its answer asked to choose from.

@@ -160,6 +160,11 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     if let Some(other) = follow::other(before, text, intents, &now) {
         plan = plan::plan(&other, intents, &now, None).after_undo();
     }
+    if plan.steps.is_empty()
+        && let Some(restated) = follow::restated(before, text, intents, &now)
+    {
+        plan = restated;
+    }
     if plan.steps.is_empty() {
         return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents)));
     }
