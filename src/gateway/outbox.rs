@@ -6,6 +6,8 @@
 //! - A row is claimed (`sending`) before it is sent. If a claimed row has no receipt, after a crash or an unclear
 //!   response, the platform is asked for it before it is sent again.
 //! - A long text is sent in parts, each with its own claim and receipt.
+//! - A process that was suspended just before it sent something sends it when it wakes up, however late. Whichever of two
+//!   such messages has its receipt stored second is deleted.
 //! - A message that wasn't sent is retried with growing pauses. After a day, or if the place is gone, the row is `dead`
 //!   and the next one follows.
 
@@ -293,11 +295,16 @@ impl Delivering {
     ) -> Result<Step, StoreError> {
         let outbound = form::outbound(row, port);
         let is_last = outbound.part + 1 >= port.parts(&outbound);
-        match is_last {
+        let other = match is_last {
             true => outbox::sent(&self.store, row, receipt).await?,
             false => outbox::part_sent(&self.store, row, receipt).await?,
-        }
+        };
         fail_point("outbox-receipt");
+        if other.is_some() {
+            tracing::warn!(outbox = %row.id, channel = row.channel, "it was sent twice; the second one is deleted");
+            port.retract(&outbound.address, receipt, Retract::Message).await;
+            return Ok(Step::More);
+        }
         metrics::delivery(&row.channel, "sent");
         if let Some(turn) = &row.turn_id {
             let now = self.store.now();

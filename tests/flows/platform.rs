@@ -7,7 +7,7 @@ use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{Config, Policy};
 use adjutant::journal::RateLimits;
 use adjutant::service::{self, Channel, Models, Service};
-use adjutant::store::{access, inbox};
+use adjutant::store::{Store, access, inbox, outbox, people};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Delivery,
     EventId, Finding, Inbound, IncomingMessage, IntakeOutcome, LengthUnit, Limits, Markup, MessageEdit,
@@ -38,6 +38,8 @@ struct Phone {
     bubbles: watch::Sender<Vec<Bubble>>,
     log: Mutex<Vec<String>>,
     files: Mutex<Files>,
+    /// Where another process stores a receipt for each message, having sent it as well.
+    elsewhere: Mutex<Option<Store>>,
     arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
 }
 
@@ -67,6 +69,28 @@ impl Phone {
             bubbles.push(Bubble { id: id.clone(), place: place.to_owned(), text, choices });
         });
         Delivery::Sent(id)
+    }
+
+    /// Another process sends the same part, and is quicker with its receipt.
+    async fn sends_elsewhere(&self, store: &Store, outbound: &Outbound, is_last: bool) {
+        let place = &outbound.address.place;
+        let Delivery::Sent(receipt) = self.put(place, format!("{} (elsewhere)", part(outbound)), Vec::new())
+        else {
+            return;
+        };
+        self.note("answer elsewhere");
+        let here = people::find_conversation(store, "phone", place).await.unwrap().unwrap();
+        let owner: (String,) = store
+            .first("SELECT instance FROM outbox WHERE id = $1", &[outbound.id.as_str().into()])
+            .await
+            .unwrap()
+            .unwrap();
+        let row = outbox::open(store, &here.id, &owner.0.as_str().into(), 1).await.unwrap().remove(0);
+        let stored = match is_last {
+            true => outbox::sent(store, &row, &receipt).await,
+            false => outbox::part_sent(store, &row, &receipt).await,
+        };
+        assert_eq!(stored.unwrap(), None);
     }
 
     fn change(&self, id: &str, change: impl FnOnce(&mut Bubble)) -> Delivery {
@@ -121,6 +145,10 @@ impl ChatPort for Phone {
         let is_last = outbound.part + 1 == texts(outbound);
         let choices = if is_last { outbound.choices.clone() } else { Vec::new() };
         self.note(if outbound.edit_of.is_some() { "answer in place" } else { "answer" });
+        let elsewhere = self.elsewhere.lock().unwrap().clone();
+        if let Some(store) = elsewhere {
+            self.sends_elsewhere(&store, outbound, is_last).await;
+        }
         match &outbound.edit_of {
             None => self.put(&outbound.address.place, part(outbound), choices),
             Some(id) => self.change(id, |bubble| {
@@ -202,6 +230,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
         bubbles,
         log,
         files: Mutex::default(),
+        elsewhere: Mutex::default(),
         arriving: tokio::sync::Mutex::new(arriving),
     });
     let connection: Arc<dyn Connection> = phone.clone();
@@ -342,6 +371,22 @@ async fn what_works_with_an_owners_account_is_listed_to_owners_alone() {
     assert_eq!(town.sees("notes: true, tasks: true").await.place, "ada");
     town.writes("carol", "hello");
     assert_eq!(town.sees("notes: false, tasks: true").await.place, "carol");
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn of_two_sendings_one_remains() {
+    let town = town(echo(), |_| {}).await;
+    *town.phone.elsewhere.lock().unwrap() = Some(town.service.store().clone());
+    town.writes("ada", "hello");
+    town.has_happened("retract", 1).await;
+    assert_eq!(town.texts(), ["You said: hello (elsewhere)"]);
+    // In two parts.
+    let long = "x".repeat(SHORT);
+    town.writes("ada", &long);
+    town.has_happened("retract", 3).await;
+    let texts = town.texts();
+    assert!(texts.len() == 3 && texts.iter().all(|text| text.ends_with(" (elsewhere)")), "{texts:?}");
     town.ends_well().await;
 }
 

@@ -215,15 +215,20 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     assert_eq!((second.state.as_str(), second.part, second.attempts), ("pending", 1, 0));
     assert_eq!((&second.checkpoint, &second.edit_of), (&None, &None), "those were the first part's");
     outbox::claim(&world.store, &second, &"a".into()).await.unwrap();
-    // A worker that still believes the first part is next changes nothing.
-    outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
-    outbox::sent(&world.store, &first, "receipt 1").await.unwrap();
+    // A worker that still believes the first part is next changes nothing, and learns whether it sent it once more.
+    for (again, other) in [("receipt 1", None), ("receipt 1b", Some("receipt 1".to_owned()))] {
+        assert_eq!(outbox::part_sent(&world.store, &first, again).await.unwrap(), other);
+        assert_eq!(outbox::sent(&world.store, &first, again).await.unwrap(), other);
+    }
     outbox::reschedule(&world.store, &first, OutboxState::Pending, 0, "not sent").await.unwrap();
     let open_row = &open(&world, "a").await[0];
     assert_eq!((open_row.state.as_str(), open_row.part), ("unknown", 1), "the second is under way");
     assert_eq!(outbox::place_of(&world.store, &id).await.unwrap().unwrap().2, "receipt 1");
-    outbox::sent(&world.store, &second, "receipt 2").await.unwrap();
+    assert_eq!(outbox::sent(&world.store, &second, "receipt 2").await.unwrap(), None);
     assert_eq!(stored(&world, &id).await.0, "sent");
+    let other = Some("receipt 2".to_owned());
+    assert_eq!(outbox::sent(&world.store, &second, "receipt 2b").await.unwrap(), other);
+    assert_eq!(outbox::part_sent(&world.store, &first, "receipt 1b").await.unwrap(), None, "nobody knows");
     let standing = outbox::place_of(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
 }

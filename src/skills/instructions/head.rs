@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::document::Document;
+
 /// The keys with which a head may begin that nobody has opened.
 const KEYS: [&str; 3] = ["name", "description", "license"];
 /// The largest head, in bytes.
@@ -81,7 +83,7 @@ fn may_be_head(line: &str) -> bool {
 
 /// The head as YAML, or as YAML with the usual slips repaired, or line by line.
 fn table(head: &str) -> Map<String, Value> {
-    let parse = |text: &str| match serde_saphyr::from_str::<Value>(text) {
+    let parse = |text: &str| match Document::yaml("SKILL.md", text).map(|head| head.root.json()) {
         Ok(Value::Object(table)) => Some(table),
         _ => None,
     };

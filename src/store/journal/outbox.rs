@@ -243,29 +243,45 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Res
 }
 
 /// Stores the receipt of a part that isn't the last. If that fails, the part is looked up on the platform before it
-/// is sent again.
-pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
+/// is sent again. Returns the receipt of another sending of this part that was stored before.
+pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>, StoreError> {
     let mut batch = Batch::new();
-    batch.run(
+    batch.returning(
         "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
-         edit_of = NULL WHERE id = $2 AND part = $3 AND state <> 'sent'",
+         edit_of = NULL WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part",
         [receipt.into(), (&row.id).into(), row.part.into()],
     );
-    progress_became_part(&mut batch, row);
-    store.write(batch).await.map(|_| ())
+    stored(store, batch, row, receipt).await
 }
 
 /// Stores the receipt of the last part, unless there is one. If that fails, the row is looked up on the platform
-/// before it is sent again.
-pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
+/// before it is sent again. Returns the receipt of another sending of this part that was stored before.
+pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>, StoreError> {
     let mut batch = Batch::new();
-    batch.run(
+    batch.returning(
         "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2, speech = NULL \
-         WHERE id = $3 AND part = $4 AND state <> 'sent'",
+         WHERE id = $3 AND part = $4 AND state <> 'sent' RETURNING part",
         [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
     );
+    stored(store, batch, row, receipt).await
+}
+
+/// Writes a receipt, or returns the one of this part that stands there already if it is another message's.
+async fn stored(
+    store: &Store,
+    mut batch: Batch,
+    row: &OutboxRow,
+    receipt: &str,
+) -> Result<Option<String>, StoreError> {
+    // Later parts have overwritten the receipts of those before.
+    const STORED: &str = "SELECT receipt FROM outbox WHERE id = $1 AND receipt IS NOT NULL \
+                          AND ((state = 'sent' AND part = $2) OR (state <> 'sent' AND part = $2 + 1))";
     progress_became_part(&mut batch, row);
-    store.write(batch).await.map(|_| ())
+    if !store.write(batch).await?.is_empty() {
+        return Ok(None);
+    }
+    let stored: Option<(String,)> = store.first(STORED, &[(&row.id).into(), row.part.into()]).await?;
+    Ok(stored.map(|(stored,)| stored).filter(|stored| stored != receipt))
 }
 
 /// Sends the text of a row's file as a message instead, when the place takes no files.
