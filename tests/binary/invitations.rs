@@ -88,7 +88,7 @@ fn what_is_called_off_is_told_once() {
             "skill-worked" => "the people invited were told by mail",
             _ => "bob@example.test told about the cancellation by mail",
         };
-        assert_eq!(done, format!("Deleted “{title}” on 2030-03-11T15:00; {told}"), "{point}");
+        assert_eq!(done, format!("Deleted “{title}” on Mon 11 Mar 2030, 15:00; {told}"), "{point}");
         insta::allow_duplicates! {
             insta::assert_debug_snapshot!(received(server, "bob", &format!("Cancelled: {title}"), 1), @r#"
 [

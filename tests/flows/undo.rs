@@ -24,7 +24,7 @@ async fn what_was_done_last_is_taken_back_once() {
     insta::assert_snapshot!(done.text, @"Taken back: Added “buy milk”");
     assert_eq!(tasks(&app).await, Vec::<String>::new());
     let done = app.says("ada", "undo").await;
-    insta::assert_snapshot!(done.text, @"There is nothing to take back");
+    insta::assert_snapshot!(done.text, @"There is nothing to take back in your last 10 messages");
     app.ends_well().await;
 }
 

@@ -1,7 +1,7 @@
 //! What "it" means at the start of a conversation's next message: the one thing that the last turn touched.
 
 use super::input;
-use super::intents::Intents;
+use super::intents::{Intent, Intents};
 use super::mission;
 use super::plan::{self, Plan};
 use super::split;
@@ -45,14 +45,14 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
 }
 
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
-pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<String> {
+pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let (request, titles) = asked_which(before)?;
     about(request, pick(&titles, &split::tidy(said).to_lowercase())?, intents, now)
 }
 
 /// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
 /// other one".
-pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<String> {
+pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let said = split::tidy(said).to_lowercase();
     let is_meant = ["no", "sorry", "oops", "not that one", "i meant", "i mean", "wait", "please"]
         .iter()
@@ -99,10 +99,10 @@ fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
 }
 
 /// A request in its own words, about the thing of this title.
-fn about(request: &str, title: &str, intents: &Intents, now: &Now) -> Option<String> {
-    let meaning =
-        intents.meaning(request, now, &|entry, pronoun| pronoun.is_none() && entry.source.lookup.is_some());
-    meaning?.about(request, title)
+fn about(request: &str, title: &str, intents: &Intents, now: &Now) -> Option<Plan> {
+    let searches = |entry: &Intent, pronoun: Option<&str>| pronoun.is_none() && entry.source.lookup.is_some();
+    let meaning = intents.meaning(request, now, &searches)?;
+    plan::again(&meaning.about(request, title)?, &meaning.entry.source.skill, intents, now)
 }
 
 /// A line's title, without the time behind it.

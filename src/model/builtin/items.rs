@@ -22,6 +22,40 @@ pub(super) fn name(item: &Value) -> Option<&str> {
     ["title", "text", "name", "subject"].iter().find_map(|field| item.get(field)?.as_str())
 }
 
+/// Whether each of the words stands in an item, as a whole word.
+pub(super) fn has_words(item: &Value, wanted: &str) -> bool {
+    const SMALL: [&str; 14] =
+        ["a", "an", "the", "my", "with", "about", "to", "for", "of", "and", "at", "in", "on", "s"];
+    let mut texts = Vec::new();
+    strings(item, &mut texts);
+    let here: Vec<String> = texts.iter().flat_map(|text| words(text)).collect();
+    let stands = |word: &String| match word.is_ascii() {
+        true => here.contains(word),
+        // Not every script separates words.
+        false => here.iter().any(|one| one.contains(word.as_str())),
+    };
+    words(wanted).filter(|word| !SMALL.contains(&word.as_str())).all(|word| stands(&word))
+}
+
+/// The words of a text in lower case, one and several of a thing alike.
+fn words(text: &str) -> impl Iterator<Item = String> + use<> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
+    let one = |word: &str| word.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(word).to_owned();
+    words.map(one).collect::<Vec<_>>().into_iter()
+}
+
+fn strings<'v>(value: &'v Value, into: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => into.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, into)),
+        Value::Object(fields) => {
+            fields.iter().filter(|(name, _)| *name != "id").for_each(|(_, item)| strings(item, into));
+        }
+        _ => {}
+    }
+}
+
 /// A list, a line each.
 pub(super) fn list<'a>(things: impl Iterator<Item = &'a Value>) -> String {
     let mut lines: Vec<String> = things.map(line).collect();

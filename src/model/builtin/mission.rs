@@ -6,7 +6,7 @@ use super::fill::FillContext;
 use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
-use super::plan::Reason;
+use super::plan::{self, Reason};
 use super::replies::{self, clipped};
 use super::split;
 use super::time::Now;
@@ -114,9 +114,16 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     let hits = items::of(&input::data(answer.get("data")));
     let exact: Vec<&Value> =
         hits.iter().filter(|hit| items::name(hit).is_some_and(|name| same(name, wanted))).collect();
-    match (exact.as_slice(), hits.as_slice()) {
+    // A search also finds “car” in “scarf”, which is good for a list, and no reason to delete it.
+    let is_loose = !["tasks", "calendar", "contacts"].contains(&plan::domain(&lookup.skill));
+    let named: Vec<Value> =
+        hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).cloned().collect();
+    match (exact.as_slice(), named.as_slice()) {
         ([one], _) => Ok(vec![(*one).clone()]),
         (_, [one]) => Ok(vec![one.clone()]),
+        (_, []) if let Some(near) = hits.first().and_then(items::name) => Err(Reply::Say(format!(
+            "I found nothing called “{wanted}”, so I changed nothing. The closest is “{near}”."
+        ))),
         (_, []) => Err(Reply::Say(format!("I found nothing that matches “{wanted}”, so I changed nothing."))),
         (_, several) => Err(Reply::Say(ask_which(wanted, several))),
     }

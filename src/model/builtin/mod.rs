@@ -155,10 +155,10 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     if plan.steps.is_empty()
         && let Some(chosen) = follow::chosen(before, text, intents, &now)
     {
-        plan = plan::plan(&chosen, intents, &now, None);
+        plan = chosen;
     }
     if let Some(other) = follow::other(before, text, intents, &now) {
-        plan = plan::plan(&other, intents, &now, None).after_undo();
+        plan = other.after_undo();
     }
     if plan.steps.is_empty()
         && let Some(restated) = follow::restated(before, text, intents, &now)

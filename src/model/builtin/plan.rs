@@ -123,6 +123,13 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
     plan
 }
 
+/// Plans a text that asks for this skill, whatever else its words may mean.
+pub(super) fn again(text: &str, skill: &str, intents: &Intents, now: &Now) -> Option<Plan> {
+    let is_it = |entry: &Intent, pronoun: Option<&str>| pronoun.is_none() && entry.source.skill == skill;
+    let meaning = intents.meaning(text, now, &is_it).filter(|meaning| meaning.leftover.is_none())?;
+    Some(Plan { steps: vec![step(&[], text, false, &meaning, now)], ..Plan::default() })
+}
+
 /// What a step schedules, if nobody would understand it when its time comes.
 fn not_understood_later(step: &Step, intents: &Intents, now: &Now) -> Option<String> {
     let arguments = step.arguments.as_ref().filter(|_| step.skill == SCHEDULE)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::input::Report;
 use super::intents::Intents;
-use super::plan::{Plan, Reason};
+use super::plan::{Plan, Reason, Step};
 use super::split;
 use super::time::words;
 use crate::domain::ExecutionStatus;
@@ -15,7 +15,7 @@ const EXAMPLES: usize = 15;
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
     let mut lines: Vec<String> =
-        plan.steps.iter().map(|step| outcome(&step.mission, reports.get(&step.agent_id))).collect();
+        plan.steps.iter().map(|step| done(step, reports.get(&step.agent_id))).collect();
     let planned = |agent: &str| plan.steps.iter().any(|step| step.agent_id == agent);
     lines.extend(
         reports
@@ -40,6 +40,20 @@ fn together(lines: &[String]) -> String {
             let bullets = several.iter().map(|line| format!("- {}", line.replace('\n', "\n  ")));
             bullets.collect::<Vec<_>>().join("\n")
         }
+    }
+}
+
+fn done(step: &Step, report: Option<&Report>) -> String {
+    let outcome = outcome(&step.mission, report);
+    let is_done = report.is_some_and(|report| report.status == Some(ExecutionStatus::Completed));
+    let reminds = step.skill == "tasks.create" && step.mission.to_lowercase().contains("remind");
+    let is_timeless = step
+        .arguments
+        .as_ref()
+        .is_some_and(|said| !said.contains_key("due") && !said.contains_key("recurrence"));
+    match is_done && reminds && is_timeless {
+        true => format!("{outcome}. I don't know a time for it, so I won't remind you."),
+        false => outcome,
     }
 }
 
@@ -103,7 +117,7 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
         return "You're welcome!".into();
     }
     if ["yes", "no", "y", "n", "ok", "okay", "sure", "yes please", "no thanks"].contains(&said.as_str()) {
-        return "No question is open, so there's nothing to say yes or no to.".into();
+        return "I can't tell what that answers. `/status` lists the open questions.".into();
     }
     not_understood(text, intents)
 }

@@ -266,7 +266,11 @@ pub(super) fn tidy(text: &str) -> &str {
                 let at = text.len().checked_sub(tail.len())?;
                 text.get(at..).filter(|end| end.eq_ignore_ascii_case(tail))?;
                 let rest = text.get(..at).filter(|rest| rest.ends_with([' ', ',', '.', '!', '?']))?;
-                Some(rest.trim_end_matches(ends)).filter(|rest| !rest.is_empty())
+                // "Say thanks" and "send a thank you" are about them.
+                let last = rest.split_whitespace().next_back().unwrap_or_default().to_lowercase();
+                let is_content =
+                    is_one_of(&last, "say says said saying is a an the big many with of to send my");
+                Some(rest.trim_end_matches(ends)).filter(|rest| !rest.is_empty() && !is_content)
             })
         };
         match lead.or_else(tail) {

@@ -53,7 +53,7 @@ pub(super) const KNOWN: [&str; 38] = [
 
 /// Words that are no typos of those. All other words within the same distance are rare, or forms of the known ones, by
 /// the 120,000 most frequent English words of wordfreq 3.1 (<https://pypi.org/project/wordfreq/>).
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 28] = [
     "cancer",
     "chancel",
     "contract",
@@ -64,6 +64,8 @@ const OTHERS: [&str; 26] = [
     "cremate",
     "crete",
     "deplete",
+    "emil",
+    "even",
     "evens",
     "forge",
     "forged",
@@ -130,8 +132,10 @@ fn meant(word: &str) -> Option<&'static str> {
         return None;
     }
     let is_typo = |known: &&&str| {
-        let is_near = known.get(..1) == word.get(..1) && distance(known, word) == 1;
-        is_near && (known.len() >= 6 || is_clear(word, known))
+        let is_near = begins_alike(word, known) && distance(known, word) == 1;
+        // Of five letters, one replaced makes too many other words: tasks, tanks, talks.
+        let is_long = known.len() >= 6 || (known.len() == 5 && word.len() != 5);
+        is_near && (is_long || is_clear(word, known))
     };
     KNOWN.iter().find(is_typo).copied()
 }
@@ -141,6 +145,13 @@ fn is_form(word: &str, known: &str) -> bool {
     let endings = ["s", "es", "ed", "er", "ers", "ing"];
     let stem = known.strip_suffix('e').unwrap_or(known);
     word == known || word.strip_prefix(stem).is_some_and(|ending| endings.contains(&ending))
+}
+
+/// Whether the first letters are the same, or swapped, or the first one of a long word is missing: "vent" is no event.
+fn begins_alike(word: &str, known: &str) -> bool {
+    let (first, second) = (known.get(..1), known.get(1..2));
+    let is_swapped = word.get(..1) == second && word.get(1..2) == first && word.get(2..) == known.get(2..);
+    word.get(..1) == first || is_swapped || (known.len() >= 6 && known.get(1..) == Some(word))
 }
 
 /// Whether the only difference is two letters swapped or one typed twice, which rarely makes another word.
@@ -186,6 +197,9 @@ mod tests {
             ("delte", Some("delete")),
             ("delet", Some("delete")),
             ("cancle", Some("cancel")),
+            ("atsk", Some("task")),
+            ("emind", Some("remind")),
+            ("vent", None),
             ("tank", None),
             ("talk", None),
             ("desk", None),

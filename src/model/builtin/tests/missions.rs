@@ -65,6 +65,18 @@ fn no_hit_and_several_hits_change_nothing() {
 }
 
 #[test]
+fn what_only_contains_the_letters_is_left_alone() {
+    insta::assert_snapshot!(
+        after_search(json!([{ "id": "1", "title": "thank the reporter" }])),
+        @"I found nothing called “report”, so I changed nothing. The closest is “thank the reporter”."
+    );
+    for title in ["Reports for Q3", "“report”: send it", "re-report"] {
+        let done = after_search(json!([{ "id": "1", "title": title }]));
+        assert!(done.contains("tasks.complete"), "{title}: {done}");
+    }
+}
+
+#[test]
 fn the_exact_title_wins_over_loose_hits() {
     let hits = json!([{ "id": "1", "title": "send the report" }, { "id": "2", "title": "Report" }]);
     insta::assert_snapshot!(after_search(hits), @r#"{"skill":"tasks.complete","arguments":{"id":"2"}}"#);

@@ -121,6 +121,7 @@ fn suspicious(words: &[Word], at: usize) -> Option<usize> {
         ("this" | "that" | "same" | "usual", "time", _) | ("alternate" | "alternating", ..) => 2,
         ("half" | "quarter", "past" | "to", _) => 3,
         ("once" | "twice" | "times", "a" | "an" | "every" | "per", _) => 3,
+        ("twice", ..) => 1,
         ("past", hour, _) if number(hour).is_some_and(|hour| hour <= 12) => 2,
         _ => return repeats(words, at).or_else(|| condition(words, at)),
     };

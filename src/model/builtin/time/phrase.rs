@@ -103,16 +103,30 @@ pub(in crate::model::builtin) struct TimeWords {
 impl TimeWords {
     /// The clock time, adjusted to the part of the day.
     pub(in crate::model::builtin) fn clock(&self) -> Option<NaiveTime> {
-        use DayPart::Morning;
+        use DayPart::{Morning, Night};
         use chrono::Timelike;
         let Some((time, bare)) = self.time else { return NaiveTime::from_hms_opt(self.part?.hour(), 0, 0) };
         // For nearly everybody "at 3" is in the afternoon, but "at 9" isn't.
         let later = match self.part {
             Some(Morning) => false,
+            // "At 12 tonight" is midnight, and "at 1 tonight" is after it.
+            Some(_) if bare && time.hour() == 12 => true,
+            Some(Night) => (5..12).contains(&time.hour()),
             Some(_) => time.hour() < 12,
             None => (1..=5).contains(&time.hour()),
         };
         if bare && later { Some(time.overflowing_add_signed(Duration::hours(12)).0) } else { Some(time) }
+    }
+
+    /// Whether its clock time is one after the midnight that ends its day.
+    pub(in crate::model::builtin) fn is_after_midnight(&self) -> bool {
+        use chrono::Timelike;
+        let latest = match self.part {
+            Some(DayPart::Night) => 4,
+            Some(DayPart::Evening) => 0,
+            _ => return self.next_day,
+        };
+        self.next_day || self.time.is_some_and(|(time, bare)| bare && time.hour() % 12 <= latest)
     }
 
     /// Whether it says more than how long something lasts.

@@ -294,7 +294,7 @@ fn first_and_last(parts: &TimeWords, time: Option<NaiveTime>, now: &Now) -> Opti
     let first = if parts.weekdays.is_empty() { first } else { next_of(&parts.weekdays, first, time, now)? };
     let last = parts.span.filter(|_| parts.weekdays.is_empty()).map_or(first, Span::last_day);
     // Midnight ends the day that it is said with.
-    let first = if parts.next_day && parts.span.is_some() { first.succ_opt()? } else { first };
+    let first = if parts.is_after_midnight() && parts.span.is_some() { first.succ_opt()? } else { first };
     let start = time.map_or(When::Day(first), |time| When::Time(now.existing(first.and_time(time))));
     Some((start, last.max(first)))
 }

@@ -83,11 +83,36 @@ const NAMES: [&str; 17] = [
     "december",
 ];
 
+/// How people in a hurry write some words.
+const SPELLINGS: [(&str, &str); 17] = [
+    ("tonite", "tonight"),
+    ("2nite", "tonight"),
+    ("2night", "tonight"),
+    ("tomo", "tomorrow"),
+    ("tomoz", "tomorrow"),
+    ("tmw", "tomorrow"),
+    ("tmrow", "tomorrow"),
+    ("2mrw", "tomorrow"),
+    ("2moz", "tomorrow"),
+    ("midnite", "midnight"),
+    ("nite", "night"),
+    ("evning", "evening"),
+    ("evry", "every"),
+    ("dayly", "daily"),
+    ("wkly", "weekly"),
+    ("anually", "annually"),
+    ("nex", "next"),
+];
+
 /// The name that a word is with a typo or two; else the word. "Mondays" is no typo, it repeats.
 fn meant(word: String) -> String {
-    let is_plain = word.len() >= 6 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if let Some((_, meant)) = SPELLINGS.iter().find(|(said, _)| *said == word) {
+        return (*meant).to_owned();
+    }
+    let is_plain = word.len() >= 5 && word.bytes().all(|byte| byte.is_ascii_lowercase());
     let singular = word.strip_suffix('s').unwrap_or(&word);
-    if !is_plain || NAMES.contains(&singular) || ["sundae", "sundry", "someday"].contains(&singular) {
+    if !is_plain || NAMES.contains(&singular) || ["sundae", "sundry", "someday", "frida"].contains(&singular)
+    {
         return word;
     }
     let typos = |name: &&&str| {

@@ -185,8 +185,8 @@ pub(super) async fn delete(
     let part = part(call, &stored.series)?;
     let which = match &part {
         Part::All => String::new(),
-        Part::One(instance) => format!(" on {}", event::iso(instance, call.zone())),
-        Part::Following(instance) => format!(" from {} on", event::iso(instance, call.zone())),
+        Part::One(instance) => format!(" on {}", event::spoken_at(instance, call.zone())),
+        Part::Following(instance) => format!(" from {} on", event::spoken_at(instance, call.zone())),
     };
     let note = match without(&stored.series, &part, call.now()) {
         // An earlier attempt did it, which is the last of its steps.

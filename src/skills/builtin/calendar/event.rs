@@ -154,6 +154,14 @@ pub(super) fn iso(when: &EventTime, zone: Tz) -> String {
     }
 }
 
+/// The same for people.
+pub(super) fn spoken_at(when: &EventTime, zone: Tz) -> String {
+    match when {
+        EventTime::Day(day) => When::Day(*day).spoken(),
+        when => When::Time(local(when, zone)).spoken(),
+    }
+}
+
 fn local(when: &EventTime, zone: Tz) -> NaiveDateTime {
     when.instant(zone).with_timezone(&zone).naive_local()
 }

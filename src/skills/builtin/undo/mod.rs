@@ -52,7 +52,10 @@ pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> O
 pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let effects = last_effects(call).await?;
     if effects.is_empty() {
-        return Ok(Output::new("There is nothing to take back", json!({"undone": 0})));
+        return Ok(Output::new(
+            format!("There is nothing to take back in your last {TURNS} messages"),
+            json!({"undone": 0}),
+        ));
     }
     let (mut lines, mut undone) = (Vec::new(), 0);
     for row in effects.iter().rev() {
