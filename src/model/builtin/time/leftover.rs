@@ -25,6 +25,10 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
             return Some(found.said(&text));
         }
         rest = found.rest(&text);
+        // "Say it twice" is a title. With a time, it's how often.
+        if words(&rest).iter().any(|word| word.text == "twice") {
+            return Some("twice".to_owned());
+        }
     }
     if has(&["said"]) {
         return introduction(&rest, now);
@@ -121,7 +125,6 @@ fn suspicious(words: &[Word], at: usize) -> Option<usize> {
         ("this" | "that" | "same" | "usual", "time", _) | ("alternate" | "alternating", ..) => 2,
         ("half" | "quarter", "past" | "to", _) => 3,
         ("once" | "twice" | "times", "a" | "an" | "every" | "per", _) => 3,
-        ("twice", ..) => 1,
         ("past", hour, _) if number(hour).is_some_and(|hour| hour <= 12) => 2,
         _ => return repeats(words, at).or_else(|| condition(words, at)),
     };
