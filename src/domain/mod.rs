@@ -32,6 +32,9 @@ pub const FILES_ALONE: &str = "📎";
 /// How spoken words begin, where people and models read them.
 pub const SPOKEN: &str = "🎤 ";
 
+/// How the result of remembering something begins, where people and the built-in planner read it.
+pub const REMEMBERED: &str = "I'll remember: ";
+
 /// Declares an enum whose variants each have one text form, for the store and for people.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {

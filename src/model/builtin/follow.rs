@@ -6,13 +6,11 @@ use super::mission;
 use super::plan::{self, Plan};
 use super::split;
 use super::time::Now;
+use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
 
 /// How many turns are looked through for what "it" was in them.
 const TURNS: usize = 6;
-
-/// How the answer begins of a turn that only remembered something.
-const REMEMBERED: &str = "I'll remember: ";
 
 /// The thing that the last turn touched.
 #[derive(Debug, Clone, PartialEq, Eq)]

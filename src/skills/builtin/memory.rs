@@ -13,7 +13,7 @@ use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
-use crate::domain::MemoryId;
+use crate::domain::{MemoryId, REMEMBERED};
 use crate::memory::{self, Asker, Found, SearchIn, now_of, with_history};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
@@ -276,7 +276,7 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);
     let saved = Step::Memory { before: former, after: Some(memory.clone()) };
     let item = item(&memory, &Quotes::new(), call.zone());
-    Ok(Output::new(format!("I'll remember: {}", memory.text), item).undone_by(undo::left(&[saved])))
+    Ok(Output::new(format!("{REMEMBERED}{}", memory.text), item).undone_by(undo::left(&[saved])))
 }
 
 /// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same

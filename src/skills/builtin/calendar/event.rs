@@ -148,17 +148,18 @@ fn later(start: &EventTime, by: TimeDelta) -> EventTime {
 
 /// A time in results: in the person's zone.
 pub(super) fn iso(when: &EventTime, zone: Tz) -> String {
-    match when {
-        EventTime::Day(day) => day.format("%Y-%m-%d").to_string(),
-        when => local(when, zone).format("%Y-%m-%dT%H:%M").to_string(),
-    }
+    here(when, zone).iso()
 }
 
 /// The same for people.
 pub(super) fn spoken_at(when: &EventTime, zone: Tz) -> String {
+    here(when, zone).spoken()
+}
+
+fn here(when: &EventTime, zone: Tz) -> When {
     match when {
-        EventTime::Day(day) => When::Day(*day).spoken(),
-        when => When::Time(local(when, zone)).spoken(),
+        EventTime::Day(day) => When::Day(*day),
+        when => When::Time(local(when, zone)),
     }
 }
 
@@ -175,16 +176,17 @@ fn last_day(first: NaiveDate, after: NaiveDate) -> NaiveDate {
 pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
     if let (EventTime::Day(first), EventTime::Day(after)) = (start, end) {
         let last = last_day(*first, *after);
-        let day = |day: &chrono::NaiveDate| day.format("%a %-d %b %Y").to_string();
+        let day = |day: &NaiveDate| When::Day(*day).spoken();
         return match last == *first {
             true => format!("{}, all day", day(first)),
             false => format!("{} to {}, all day", day(first), day(&last)),
         };
     }
     let (from, to) = (local(start, zone), local(end, zone));
+    let begin = When::Time(from).spoken();
     match from.date() == to.date() {
-        true => format!("{}–{}", from.format("%a %-d %b %Y, %H:%M"), to.format("%H:%M")),
-        false => format!("{} to {}", from.format("%a %-d %b %Y, %H:%M"), to.format("%a %-d %b %Y, %H:%M")),
+        true => format!("{begin}–{}", to.format("%H:%M")),
+        false => format!("{begin} to {}", When::Time(to).spoken()),
     }
 }
 
