@@ -494,6 +494,8 @@ fn a_file_is_written_where_it_will_be_found() {
         Some(home.path().join(".config/adjutant/config.toml")),
         "it's another program's"
     );
+    fs::write(home.path().join("config.toml"), "[model\nprovider = \"ollama\"\n").unwrap();
+    assert_eq!(places(&env)[1], Some(home.path().join("config.toml")), "ours, with an error to tell");
     let named = Env::made_up([vars[0], ("ADJUTANT_CONFIG", "/named.toml")], home.path());
     assert_eq!(places(&named), [Some("/named.toml".into()), Some("/named.toml".into())]);
 }

@@ -63,12 +63,23 @@ fn here(env: &Env) -> Result<Option<PathBuf>, String> {
     Ok(Some(path))
 }
 
-/// Whether a file has one of our tables, or nothing yet. A file that isn't TOML is ours if what can be read of it is.
+/// Whether a file has one of our tables, or nothing yet. A file that isn't TOML is ours if what can be read of it is, or
+/// if a line begins one of our tables, as `[model` does without its bracket.
 fn is_ours(text: &str, env: &Env) -> bool {
     let tables = Config::tables(env);
     let document = Document::toml(FILE, text);
-    let is_empty = document.syntax.is_empty() && document.root.as_table().is_none_or(<[_]>::is_empty);
-    is_empty || document.root.as_table().into_iter().flatten().any(|entry| tables.contains(&entry.key))
+    let keys = document.root.as_table().unwrap_or_default();
+    if keys.iter().any(|entry| tables.contains(&entry.key)) {
+        return true;
+    }
+    if document.syntax.is_empty() {
+        return keys.is_empty();
+    }
+    let begun = |line: &str| {
+        let name = line.trim_start().strip_prefix('[')?.trim_start();
+        name.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().map(str::to_owned)
+    };
+    text.lines().filter_map(begun).any(|name| tables.contains(&name))
 }
 
 /// Only this user and root may own it or write to it.
