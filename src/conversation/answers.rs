@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::commands::is_command;
+use super::commands::{is_command, is_run};
 pub use crate::domain::with_words;
 use crate::domain::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 use crate::store::questions::QuestionRow;
@@ -19,8 +19,8 @@ pub(super) enum Typed {
 /// Reads a text as an answer to a question, if it is one.
 pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     let text = text.trim();
-    // A command is never an answer: `/stop` must end the turn that asks.
-    if text.is_empty() || is_command(text) {
+    // A command is never an answer: `/stop` must end the turn that asks, and `/run` begin another.
+    if text.is_empty() || is_command(text) || is_run(text) {
         return None;
     }
     let word = plain(text);
@@ -34,24 +34,77 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
             options.get(number).cloned().map(Answer::Text)
         }
         (QuestionKind::Plan { .. }, word) => about_plan(text, word),
-        (QuestionKind::Continue { .. }, "continue" | "yes" | "go on") => Some(Answer::Continue),
-        (QuestionKind::Continue { .. }, "summarise" | "summarize") => Some(Answer::Summarise),
-        (QuestionKind::Continue { .. }, "no" | "stop") => Some(Answer::Stop),
-        (QuestionKind::Approval { .. }, "continue" | "yes" | "go on" | "approve") => Some(Answer::Approve),
-        (QuestionKind::Approval { .. }, "no" | "stop" | "reject") => Some(Answer::Reject),
-        _ => None,
+        // The numbers are those of the buttons, as a terminal shows them.
+        (QuestionKind::Continue { needs_owner: false, .. }, "summarise" | "summarize" | "2") => {
+            Some(Answer::Summarise)
+        }
+        (QuestionKind::Continue { needs_owner: true, .. }, "summarise" | "summarize") => {
+            Some(Answer::Summarise)
+        }
+        (QuestionKind::Continue { needs_owner: true, .. }, "2") => Some(Answer::Stop),
+        (QuestionKind::Continue { .. }, "1") => Some(Answer::Continue),
+        (QuestionKind::Continue { .. }, "3") => Some(Answer::Stop),
+        (QuestionKind::Continue { .. }, "approve" | "reject") => None,
+        (QuestionKind::Continue { .. }, word) => {
+            Some(if is_yes(word)? { Answer::Continue } else { Answer::Stop })
+        }
+        (QuestionKind::Approval { .. }, "1") => Some(Answer::Approve),
+        (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
+        (QuestionKind::Approval { .. }, word) => {
+            Some(if is_yes(word)? { Answer::Approve } else { Answer::Reject })
+        }
     }
+}
+
+/// Whether a text is a yes and nothing else, or a no.
+fn is_yes(word: &str) -> Option<bool> {
+    const YES: [&str; 17] = [
+        "yes",
+        "yes please",
+        "yes, please",
+        "yeah",
+        "yep",
+        "yup",
+        "ok",
+        "okay",
+        "sure",
+        "approve",
+        "continue",
+        "go on",
+        "go ahead",
+        "yes go ahead",
+        "yes, go ahead",
+        "do it",
+        "yes do it",
+    ];
+    const NO: [&str; 13] = [
+        "no",
+        "nope",
+        "nah",
+        "no thanks",
+        "no, thanks",
+        "reject",
+        "stop",
+        "cancel",
+        "cancel it",
+        "don't",
+        "do not",
+        "never mind",
+        "nevermind",
+    ];
+    if YES.contains(&word) { Some(true) } else { NO.contains(&word).then_some(false) }
 }
 
 /// Reads a text as an answer about a plan: “run”, “cancel”, “change: without the invitation”.
 fn about_plan(text: &str, word: &str) -> Option<Answer> {
     match word {
-        "run" | "run it" | "yes" | "go" | "go on" | "approve" | "continue" | "1" => {
-            return Some(Answer::Approve);
-        }
-        "cancel" | "no" | "stop" | "reject" | "3" => return Some(Answer::Reject),
+        "run" | "run it" | "go" | "1" => return Some(Answer::Approve),
+        "3" => return Some(Answer::Reject),
         "change" | "change it" | "2" => return Some(Answer::change("")),
         _ => {}
+    }
+    if let Some(is_yes) = is_yes(word) {
+        return Some(if is_yes { Answer::Approve } else { Answer::Reject });
     }
     let (first, rest) = text.split_once([':', ',', ' ', '\n'])?;
     if !first.eq_ignore_ascii_case("change") {
@@ -64,7 +117,7 @@ fn about_plan(text: &str, word: &str) -> Option<Answer> {
 
 /// Reads a text as an answer to a question, or to those of the same message; `None` if it is something else.
 pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Option<Typed> {
-    if asked.len() > 1 && !is_command(text) {
+    if asked.len() > 1 && !is_command(text) && !is_run(text) {
         return typed_to_several(text, asked);
     }
     typed(text, &question.kind).map(|answer| Typed::Answers(vec![(0, answer)]))
@@ -87,10 +140,17 @@ fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
     let word = plain(text).replace([',', '&'], " ");
     let mut words =
         word.split_whitespace().filter(|word| !matches!(*word, "to" | "and" | "please")).peekable();
-    let answer = match words.peek()? {
-        &"yes" | &"approve" | &"continue" => Some(Answer::Approve),
-        &"no" | &"reject" | &"stop" => Some(Answer::Reject),
-        _ => None,
+    if let Some(is_yes) = is_yes(&plain(text)) {
+        let answer = if is_yes { Answer::Approve } else { Answer::Reject };
+        return Some(match open.as_slice() {
+            [only] => Typed::Answers(vec![(*only, answer)]),
+            _ => Typed::Unclear,
+        });
+    }
+    let answer = match is_yes(words.peek()?) {
+        Some(true) => Some(Answer::Approve),
+        Some(false) => Some(Answer::Reject),
+        None => None,
     };
     if answer.is_some() {
         words.next();
@@ -98,8 +158,6 @@ fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
     let rest: Vec<&str> = words.collect();
     let answer_all = |answer: &Answer| open.iter().map(|place| (*place, answer.clone())).collect();
     match (rest.as_slice(), answer) {
-        ([], Some(answer)) if open.len() == 1 => Some(Typed::Answers(answer_all(&answer))),
-        ([], Some(_)) => Some(Typed::Unclear),
         (["all" | "both" | "everything"], answer) => {
             Some(Typed::Answers(answer_all(&answer.unwrap_or(Answer::Approve))))
         }
@@ -115,14 +173,29 @@ fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
     }
 }
 
-/// Whether a text is nothing but a yes or a no.
-pub(super) fn is_bare(text: &str) -> bool {
-    matches!(plain(text).as_str(), "yes" | "no" | "approve" | "reject" | "continue" | "go on")
+/// Whether a text is nothing but a yes or a no, or the number of a button for one: of several open questions it doesn't say
+/// which is meant.
+pub(super) fn is_bare(text: &str, kind: &QuestionKind) -> bool {
+    let word = plain(text);
+    let is_number = matches!(kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
+        && word.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || is_yes(&word).is_some()
+}
+
+/// Whether a text is nothing but a yes.
+pub(super) fn agrees(text: &str) -> bool {
+    is_yes(&plain(text)) == Some(true)
+}
+
+/// Whether a yes or a no is for a question even if something else was said since. An "ok" may be for what came last.
+pub(super) fn is_emphatic(text: &str) -> bool {
+    let word = plain(text);
+    is_yes(&word).is_some() && !["ok", "okay", "sure", "stop"].contains(&word.as_str())
 }
 
 /// A text in the form used for comparison.
 fn plain(text: &str) -> String {
-    text.trim().trim_end_matches(['.', '!']).to_lowercase()
+    text.trim().trim_end_matches(['.', '!']).replace('’', "'").to_lowercase()
 }
 
 /// A button for all approvals of a message.
@@ -180,10 +253,26 @@ mod tests {
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
             assert_ne!(answers(text), (None, None), "{text}");
         }
-        for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop", "1"] {
+        for text in ["yeah", "Yep!", "ok", "okay.", "sure", "yes please", "go ahead", "do it"] {
+            assert_eq!(answers(text), (Some(Answer::Continue), Some(Answer::Approve)), "{text}");
+        }
+        for text in ["nah", "nope", "no thanks", "cancel", "don’t", "never mind"] {
+            assert_eq!(answers(text), (Some(Answer::Stop), Some(Answer::Reject)), "{text}");
+        }
+        for text in
+            ["no, the other one", "", "yes and no", "don't stop", "ok, and what is on today?", "0", "4"]
+        {
+            assert_eq!(answers(text), (None, None), "{text}");
+        }
+        for text in ["/run report", "/spawn scout look around", "/plan a party", "/undo"] {
             assert_eq!(answers(text), (None, None), "{text}");
         }
         assert_eq!(answers("yes!"), (Some(Answer::Continue), Some(Answer::Approve)));
+        assert_eq!(answers("1"), (Some(Answer::Continue), Some(Answer::Approve)));
+        assert_eq!(answers("2"), (Some(Answer::Summarise), Some(Answer::Reject)));
+        assert_eq!(answers("3"), (Some(Answer::Stop), None));
+        let owners = QuestionKind::Continue { text: String::new(), needs_owner: true };
+        assert_eq!(typed("2", &owners), Some(Answer::Stop), "an owner has two buttons");
         assert_eq!(answers("approve").0, None);
     }
 
@@ -209,7 +298,7 @@ mod tests {
         for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
             assert_eq!(typed(text, &question), Some(Answer::Text(text.into())));
         }
-        for text in ["", "  ", "/stop", "/status now"] {
+        for text in ["", "  ", "/stop", "/status now", "/run report", "/spawn scout look"] {
             assert_eq!(typed(text, &question), None, "{text}");
         }
     }

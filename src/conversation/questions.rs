@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::Conversations;
-use super::answers::{Typed, is_bare, press, read};
+use super::answers::{Typed, is_bare, is_emphatic, press, read};
 pub use super::answers::{button, with_words};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -78,8 +78,10 @@ impl Conversations {
             inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         Ok(match meaning {
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ if spoke => is_bare(text).then_some(Answered::Unclear),
-            Typed::Answers(_) if is_only || !is_bare(text) => Some(Answered::Question(question.id.clone())),
+            _ if spoke => is_emphatic(text).then_some(Answered::Unclear),
+            Typed::Answers(_) if is_only || !is_bare(text, &question.kind) => {
+                Some(Answered::Question(question.id.clone()))
+            }
             _ => Some(Answered::Unclear),
         })
     }

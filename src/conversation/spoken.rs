@@ -4,7 +4,7 @@
 //! phone.
 
 use super::Conversations;
-use super::answers::{Typed, is_bare, read};
+use super::answers::{Typed, agrees, read};
 use super::questions::Answered;
 use crate::domain::{Answer, PersonId, QuestionId};
 use crate::store::people::Conversation;
@@ -58,7 +58,7 @@ impl Conversations {
         conversation: &Conversation,
         person: &PersonId,
     ) -> Result<Option<String>, StoreError> {
-        if !is_bare(text) || !text.trim().to_lowercase().starts_with("yes") {
+        if !agrees(text) {
             return Ok(None);
         }
         inbox::doubted(&self.store, &conversation.id, person, self.store.now() - CONFIRMS_MS).await
