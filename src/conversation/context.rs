@@ -10,13 +10,13 @@ use chrono_tz::Tz;
 
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
-use crate::domain::Taint;
+use crate::domain::{Taint, WAITING};
 use crate::journal::{Opening, Scope, untrusted};
 use crate::memory::vectors::Vectors;
 use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
 use crate::store::StoreError;
-use crate::store::beginnings::{self, ActiveSchedule, Beginning, OpenTask, Wanted};
+use crate::store::beginnings::{self, ActiveSchedule, Beginning, OpenQuestion, OpenTask, Wanted};
 use crate::store::memories::MemoryRow;
 use crate::store::openings::EARLIER;
 use crate::store::turns::TurnRow;
@@ -27,6 +27,8 @@ use super::history::{self, Said};
 const TASKS: i64 = 15;
 /// How many memories are shown.
 const MEMORIES: usize = 5;
+/// How much of a waiting call's arguments is shown, in bytes.
+const ARGUMENTS: usize = 600;
 /// How many schedules are shown.
 const SCHEDULES: usize = 5;
 
@@ -66,7 +68,7 @@ pub async fn opening(
         beginnings::read(&scope.store, wanted(scope, turn)),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
     )?;
-    let Beginning { mut tasks, mut schedules, outside, past, summary: kept } = beginning;
+    let Beginning { mut tasks, mut schedules, outside, past, questions, summary: kept } = beginning;
     let past = history::window(&scope.store, &scope.conversation, &past, scope.zone).await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
@@ -82,6 +84,7 @@ pub async fn opening(
         text.push_str(&scheduled(&schedules));
     }
     text.push_str(&remembered(&memories, scope.zone));
+    text.push_str(&waiting(&questions));
     if scope.conversation.shared == 0 && held_back.0 > 0 {
         let _ =
             write!(text, "\n{} more open tasks hold text from outside; tasks.search shows them", held_back.0);
@@ -164,6 +167,22 @@ fn to_do(tasks: &[OpenTask]) -> String {
     text
 }
 
+/// What waits for the person's answer, and what to do when they say something else instead. What a call took from outside
+/// isn't shown.
+fn waiting(questions: &[OpenQuestion]) -> String {
+    let mut text = String::new();
+    for question in questions {
+        let said = question.said.as_deref().map(|said| format!("“{}” → ", line(said))).unwrap_or_default();
+        let what = match (question.skill.as_str(), question.is_outside) {
+            (skill, true) => format!("{skill} (its arguments hold text from outside)"),
+            ("", false) => line(&question.what),
+            (skill, false) => format!("{skill} {}", clipped(&question.what, ARGUMENTS)),
+        };
+        let _ = write!(text, "\n- {said}{what} [{}]", question.id);
+    }
+    if text.is_empty() { text } else { format!("{WAITING}{text}") }
+}
+
 fn scheduled(schedules: &[ActiveSchedule]) -> String {
     let mut text = String::new();
     for row in schedules.iter().take(SCHEDULES) {
@@ -190,7 +209,15 @@ async fn head(scope: &Scope) -> Result<String, StoreError> {
 
 /// The text as one short line.
 fn line(text: &str) -> String {
+    clipped(text, 200)
+}
+
+/// The text as one line of at most so many bytes.
+fn clipped(text: &str, most: usize) -> String {
     let mut line = text.replace(['\n', '\r'], " ");
-    line.truncate(line.floor_char_boundary(200));
+    if line.len() > most {
+        line.truncate(line.floor_char_boundary(most));
+        line.push('…');
+    }
     line
 }

@@ -24,7 +24,7 @@ use crate::store::leases::{Lease, lane};
 use crate::store::outbox::OutboxRow;
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, outbox, questions, runs, spending};
-use crate::wording;
+use crate::wording::{self, StatusSummary};
 
 /// A turn that this process has the lease for.
 pub struct LeasedTurn {
@@ -129,7 +129,9 @@ impl Conversations {
         }
         let needs_compacting = AtomicBool::new(false);
         let (end, tail) = match leased.turn.ending {
-            Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new()),
+            Some(Ending::Stop | Ending::Withdrawn) => {
+                (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new())
+            }
             Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
             _ => {
                 let opening = async || {
@@ -158,8 +160,7 @@ impl Conversations {
                 self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, tail).await?
             }
             TurnEnd::Cancelled(summary) => {
-                let expired = self.expired_line(&leased.turn).await?;
-                let text = expired.unwrap_or_else(|| wording::stopped(&summary));
+                let text = self.cancelled(&leased.turn, &summary).await?;
                 self.end(
                     leased,
                     &scope,
@@ -314,13 +315,17 @@ impl Conversations {
         Ok(expired.map(|question| wording::expired(&question.kind)).collect())
     }
 
-    /// The line for a "continue?" that nobody answered.
-    async fn expired_line(&self, turn: &TurnRow) -> Result<Option<String>, StoreError> {
+    /// The answer of a turn that a person ended, or whose "continue?" nobody answered.
+    async fn cancelled(&self, turn: &TurnRow, summary: &StatusSummary) -> Result<String, StoreError> {
+        if turn.ending == Some(Ending::Withdrawn) {
+            return Ok(wording::questions::withdrawn(&turn.text));
+        }
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let last = asked.into_iter().rfind(|question| question.asks_to_continue());
-        Ok(last
-            .filter(|question| question.state == QuestionState::Expired)
-            .map(|question| wording::expired(&question.kind)))
+        Ok(match last.filter(|question| question.state == QuestionState::Expired) {
+            Some(question) => wording::expired(&question.kind),
+            None => wording::stopped(summary),
+        })
     }
 
     /// Puts a turn back that failed in our own code, or gives it up.

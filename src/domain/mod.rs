@@ -32,6 +32,10 @@ pub const FILES_ALONE: &str = "📎";
 /// How spoken words begin, where people and models read them.
 pub const SPOKEN: &str = "🎤 ";
 
+/// Heads the list of questions that wait for the person, where models read it.
+pub const WAITING: &str = "\nNot done: waits for their yes or no, which only they can give. If they change or drop one, run \
+    assistant.withdraw with its id, and let the changed call depend on that:";
+
 /// How the result of remembering something begins, where people and the built-in planner read it.
 pub const REMEMBERED: &str = "I'll remember: ";
 

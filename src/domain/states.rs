@@ -177,6 +177,8 @@ words! {
         Summarise = "summarise",
         /// Finish what is running, start nothing new.
         Pause = "pause",
+        /// End it: the person wants something else instead, and nothing of it was done.
+        Withdrawn = "withdrawn",
     }
 }
 

@@ -111,8 +111,9 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// The first line of what a question is about.
-pub fn subject(question: &QuestionRow) -> &str {
+/// What a question is about, in a line: its first line and, where only its details tell it from others, the first two of
+/// them.
+pub fn subject(question: &QuestionRow) -> String {
     let text = match &question.kind {
         QuestionKind::Continue { .. } => "Continue with what I paused?",
         QuestionKind::Approval { preview, .. } => preview,
@@ -120,7 +121,17 @@ pub fn subject(question: &QuestionRow) -> &str {
         QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } => name,
     };
-    first_line(text).trim_end_matches(':')
+    let first = first_line(text);
+    let Some(what) = first.strip_suffix(':') else { return first.to_owned() };
+    let what = what.split_once(" (").map_or(what, |(what, _)| what);
+    let detail = |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| cut(value));
+    let details: Vec<String> = text.lines().skip(1).filter_map(detail).take(2).collect();
+    if details.is_empty() { what.to_owned() } else { format!("{what}: {}", details.join(", ")) }
+}
+
+/// The end of a turn whose one question was taken back, because the person wants something else.
+pub fn withdrawn(said: &str) -> String {
+    format!("I dropped this: “{}”", cut(said))
 }
 
 /// To a yes that may mean several questions, or one that was asked before something else was said.

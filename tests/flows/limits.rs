@@ -421,12 +421,12 @@ async fn no_more_agents_are_at_work_at_once_than_allowed() {
 async fn a_yes_before_the_question_was_read_is_a_new_message() {
     let gate = Gate::closed();
     let held = gate.clone();
-    let script = Scripted::new()
-        .when(Who::Orchestrator, "Xylophone", move |request| match has_results(request) {
-            true => text("never"),
-            false => direct("a", "tasks.search", json!({})).behind(&held),
-        })
-        .orchestrator(|request| text(format!("heard {}", user_text(request))));
+    let script =
+        Scripted::new().orchestrator(move |request| match (user_text(request), has_results(request)) {
+            ("Xylophone", true) => text("never"),
+            ("Xylophone", false) => direct("a", "tasks.search", json!({})).behind(&held),
+            (said, _) => text(format!("heard {said}")),
+        });
     let app = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 1).await;
     let event = app.tells("ada", "Xylophone").await;
     gate.arrived(1).await;

@@ -9,6 +9,7 @@ mod archives;
 mod as_answer;
 mod asking;
 mod budgets;
+mod changed_minds;
 mod cloud;
 mod context;
 mod corrected;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::items;
 use super::time::Now;
-use crate::domain::ExecutionStatus;
+use crate::domain::{ExecutionStatus, WAITING};
 use crate::model::{Message, Role};
 
 /// An agent's report, as far as an answer needs it.
@@ -64,6 +64,14 @@ pub(super) fn open_tasks(before: &[Message]) -> Vec<&str> {
         .filter_map(|line| line.trim().strip_prefix("- [")?.split_once("] "))
         .map(|(_, title)| title.rsplit_once(" (").map_or(title, |(title, _)| title))
         .collect()
+}
+
+/// What the person said whose question is still open, the newest.
+pub(super) fn waiting(before: &[Message]) -> Option<&str> {
+    let system = before.iter().filter(|message| message.role == Role::System);
+    let (_, list) = system.filter_map(|message| message.text.split_once(WAITING)).next()?;
+    let lines = list.lines().filter_map(|line| line.strip_prefix("- “")?.split_once("” → "));
+    lines.map(|(said, _)| said).next_back()
 }
 
 /// All reports of agents in the tool results, the newest of each agent.

@@ -83,7 +83,7 @@ pub use intents::{IntentError, IntentSource, Intents, Lookup};
 use super::price::Price;
 use super::{Answer, Message, Model, ModelError, ModelErrorKind, Request, Role, ToolCall};
 use mission::Reply;
-use plan::{Plan, Step};
+use plan::{Plan, Reason, Step};
 use time::Now;
 
 /// The model's name in its answers.
@@ -152,6 +152,12 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let touched = follow::touched(before, intents, &now);
     let mut plan = plan::plan(text, intents, &now, touched.as_ref());
+    if let Some(said) = input::waiting(before)
+        && (plan.is_about_it() || (touched.is_some() && plan::plan(text, intents, &now, None).is_about_it()))
+    {
+        let reason = Reason::Waiting(said.to_owned());
+        return Ok(Reply::Say(replies::refusal(&reason)));
+    }
     if plan.steps.is_empty()
         && let Some(chosen) = follow::chosen(before, text, intents, &now)
     {

@@ -43,6 +43,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Whether all it lacks is what "it" means.
+    pub(super) fn is_about_it(&self) -> bool {
+        self.steps.is_empty() && matches!(self.reason, Some(Reason::Pronoun(_)))
+    }
+
     /// The same, once the last turn's effects are taken back.
     pub(super) fn after_undo(mut self) -> Self {
         let undo = Step {
@@ -69,6 +74,8 @@ pub(super) enum Reason {
     Pronoun(String),
     /// This is to be done later, and wouldn't be understood then.
     Later(String),
+    /// It may be about what this message asked for, which waits for the person's yes.
+    Waiting(String),
 }
 
 const UNDO: &str = "assistant.undo";

@@ -132,6 +132,10 @@ pub(super) fn refusal(reason: &Reason) -> String {
             "I wouldn't understand “{}” when its time comes, so I scheduled nothing. Please say it another way, or set up a language model in `[model]`.",
             clipped(text, 120)
         ),
+        Reason::Waiting(said) => format!(
+            "“{}” still waits for your yes or no, so I changed nothing. Answer it first, or say no and then all of it again with the change.",
+            clipped(said, 120)
+        ),
         Reason::Pronoun(pronoun) => {
             format!("I don't know what “{pronoun}” refers to, so I did nothing. What do you mean?")
         }

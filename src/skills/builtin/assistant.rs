@@ -1,4 +1,4 @@
-//! What the assistant did for a person, and what that cost, from the journal; and taking it back.
+//! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks.
 
 use async_trait::async_trait;
 use chrono::NaiveTime;
@@ -7,18 +7,20 @@ use serde_json::{Value, json};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
-use crate::domain::{ExecutionKind, ExecutionStatus};
-use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::domain::{Answer, Ending, ExecutionKind, ExecutionStatus, QuestionId, QuestionKind, TurnStatus};
+use crate::skills::{Approved, ErrorKind, Failure, Output, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, usage};
+use crate::store::{Batch, control, questions, usage};
 use crate::trust::Act;
+use crate::wording;
 
 domain! {
     "assistant", "../../../skills/assistant.toml", AssistantSkill {
         History = "assistant.history",
         Usage = "assistant.usage",
         Undo = "assistant.undo",
+        Withdraw = "assistant.withdraw",
     }
 }
 
@@ -32,13 +34,13 @@ impl BuiltinSkill for AssistantSkill {
     }
 
     fn act(&self) -> Option<Act> {
-        matches!(self, Self::Undo).then_some(Act::Change)
+        matches!(self, Self::Undo | Self::Withdraw).then_some(Act::Change)
     }
 
     fn effect(&self, services: &Services) -> Effect {
         match self {
             Self::Undo => undo::effect(services),
-            Self::History | Self::Usage => Effect::OwnStore,
+            Self::History | Self::Usage | Self::Withdraw => Effect::OwnStore,
         }
     }
 
@@ -47,6 +49,7 @@ impl BuiltinSkill for AssistantSkill {
             Self::Undo => undo::last(call, writes).await,
             Self::History => history(call).await,
             Self::Usage => spent(call).await,
+            Self::Withdraw => withdraw(call, writes).await,
         }
     }
 }
@@ -101,6 +104,38 @@ fn outcome(row: &ExecutionRow) -> String {
         ExecutionStatus::Completed => format!("{skill}: {}", clip(row.result.as_deref().unwrap_or_default())),
         status => format!("{skill} {status}: {}", clip(why)),
     }
+}
+
+/// Takes back an open question, because the person wants something else. A turn that did nothing yet ends; of one that
+/// did, only the call that asked is left undone.
+async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let (scope, store) = (call.scope, call.store());
+    let id = QuestionId::from(call.text("question").unwrap_or_default());
+    let question = questions::by_id(store, &id).await?.filter(|question| {
+        question.person_id == scope.person.id && question.conversation_id == scope.conversation.id
+    });
+    let Some(question) = question else {
+        return Err(SkillError::new(ErrorKind::NotFound, format!("no question {id} waits here")).into());
+    };
+    let turn = turns::by_id(store, &question.turn_id).await?;
+    let Some(turn) = turn.filter(|turn| question.is_open() && turn.ended_at.is_none()) else {
+        let answer = question.answer.as_ref().map_or("expired", Answer::as_str);
+        return Err(SkillError::tool(format!("this question was settled meanwhile: {answer}")).into());
+    };
+    turns::expect_status(writes, &turn);
+    let others = questions::of_turn(store, &turn.id).await?;
+    let others = others.iter().any(|other| other.is_open() && other.id != question.id);
+    let rows = executions::of_turn(store, &turn.id).await?;
+    let is_begun = rows.iter().any(|row| row.kind == ExecutionKind::Skill && row.status.has_ended());
+    let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+    let ending = match turn.status {
+        TurnStatus::Waiting if !others && !is_begun => Some(Ending::Withdrawn),
+        _ if is_approval => None,
+        _ => Some(Ending::Stop),
+    };
+    control::withdraw(writes, &question, ending, &scope.person.id, store.now());
+    let subject = wording::questions::subject(&question);
+    Ok(Output::new(format!("Withdrawn: {subject}"), json!({"question": id})))
 }
 
 /// The beginning of a text's first line.

@@ -87,7 +87,7 @@ pub enum Stale {
 }
 
 impl Stale {
-    /// Whether a person's data has changed, rather than the process that works on it; reading it again may then help.
+    /// Whether what a call is based on has changed, rather than who works on its turn; reading it again may then help.
     pub fn is_content(self) -> bool {
         matches!(
             self,
@@ -97,6 +97,8 @@ impl Stale {
                 | Self::MemoryGone
                 | Self::ScheduleChanged
                 | Self::ObjectChanged
+                | Self::QuestionSettled
+                | Self::TurnMoved
         )
     }
 }

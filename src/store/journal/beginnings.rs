@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
-use crate::domain::{ConversationId, PersonId, TurnId};
+use crate::domain::{ConversationId, PersonId, QuestionId, TurnId};
 use crate::store::turns::PastTurn;
 use crate::store::{Store, StoreError};
 
@@ -33,6 +33,21 @@ pub struct ActiveSchedule {
     pub zone: String,
 }
 
+/// A question that waits for the person's answer, as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenQuestion {
+    /// Its id.
+    pub id: QuestionId,
+    /// The skill of the call that waits; empty where no call does.
+    pub skill: String,
+    /// The arguments of that call as JSON; else what is asked.
+    pub what: String,
+    /// The message whose turn waits; none where its text is from outside.
+    pub said: Option<String>,
+    /// Whether text from outside went into the call.
+    pub is_outside: bool,
+}
+
 /// What a turn begins with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beginning {
@@ -44,6 +59,8 @@ pub struct Beginning {
     pub outside: HashSet<(String, String)>,
     /// The newest ended turns of the conversation, newest first.
     pub past: Vec<PastTurn>,
+    /// The questions that were put to the person here and are open, oldest first.
+    pub questions: Vec<OpenQuestion>,
     /// The turn whose first messages keep the text of a summary, and these messages as they are stored.
     pub summary: Option<(i64, String)>,
 }
@@ -82,6 +99,11 @@ const SQL: &str = "\
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint FROM turns t WHERE t.conversation_id = $2 \
     AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past \
+    UNION ALL SELECT * FROM (SELECT 'question', q.seq, CAST(CASE WHEN coalesce(e.taint, '') <> '' THEN 1 ELSE 0 END AS BIGINT), \
+    CAST(0 AS BIGINT), q.id, coalesce(e.skill, ''), CASE WHEN q.kind = 'approve' THEN q.detail ELSE q.subject END, \
+    CASE WHEN t.text_taint = '' THEN t.text END FROM questions q JOIN turns t ON t.id = q.turn_id \
+    LEFT JOIN executions e ON e.id = q.execution_id WHERE q.conversation_id = $2 AND q.person_id = $1 AND q.turn_id <> $3 \
+    AND q.state = 'pending' AND q.outbox_id <> '' ORDER BY q.seq DESC LIMIT 5) AS open_questions \
     UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), k.opening, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
     CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
     JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
@@ -92,6 +114,7 @@ enum Line {
     Schedule(i64, ActiveSchedule),
     Outside(String, String),
     Turn(PastTurn),
+    Question(i64, OpenQuestion),
     Summary(i64, String),
 }
 
@@ -109,6 +132,12 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                 Self::Schedule(place, ActiveSchedule { id, text, rule, zone })
             }
             "outside" => Self::Outside(row.try_get("a")?, row.try_get("b")?),
+            "question" => {
+                let flags: i64 = row.try_get("flags")?;
+                let (id, skill, what, said) =
+                    (row.try_get("a")?, row.try_get("b")?, row.try_get("c")?, row.try_get("d")?);
+                Self::Question(place, OpenQuestion { id, skill, what, said, is_outside: flags != 0 })
+            }
             "summary" => Self::Summary(place, row.try_get("a")?),
             _ => {
                 let flags: i64 = row.try_get("flags")?;
@@ -133,12 +162,14 @@ pub async fn read(store: &Store, wanted: Wanted<'_>) -> Result<Beginning, StoreE
     let arguments =
         [person.into(), conversation.into(), turn.into(), after.into(), tasks.into(), turns.into()];
     let lines: Vec<Line> = store.all(SQL, &arguments).await?;
-    let (mut tasks, mut schedules, mut beginning) = (Vec::new(), Vec::new(), Beginning::default());
+    let (mut tasks, mut schedules, mut questions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut beginning = Beginning::default();
     for line in lines {
         match line {
             Line::Task(place, task) => tasks.push((place, task)),
             Line::Schedule(place, schedule) => schedules.push((place, schedule)),
             Line::Outside(domain, id) => drop(beginning.outside.insert((domain, id))),
+            Line::Question(place, question) => questions.push((place, question)),
             Line::Turn(turn) => beginning.past.push(turn),
             Line::Summary(turn, opening) => beginning.summary = Some((turn, opening)),
         }
@@ -146,8 +177,10 @@ pub async fn read(store: &Store, wanted: Wanted<'_>) -> Result<Beginning, StoreE
     // A query's branches are sorted, but not what is made of them.
     tasks.sort_by_key(|(place, _)| *place);
     schedules.sort_by_key(|(place, _)| *place);
+    questions.sort_by_key(|(place, _)| *place);
     beginning.past.sort_by_key(|turn| std::cmp::Reverse(turn.seq));
     beginning.tasks = tasks.into_iter().map(|(_, task)| task).collect();
     beginning.schedules = schedules.into_iter().map(|(_, schedule)| schedule).collect();
+    beginning.questions = questions.into_iter().map(|(_, question)| question).collect();
     Ok(beginning)
 }

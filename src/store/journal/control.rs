@@ -1,7 +1,7 @@
 //! Control signals for a turn under way: stop, pause, continue. The process that runs the turn sees them within a
 //! second.
 
-use crate::domain::{Answer, ConversationId, InstanceId, PersonId, QuestionState, TurnId};
+use crate::domain::{Answer, ConversationId, Ending, InstanceId, PersonId, QuestionState, TurnId};
 use crate::store::outbox::anybody;
 use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, Stale, Store, StoreError};
@@ -119,6 +119,21 @@ pub fn go_on(
         }
         Some(Answer::Approve | Answer::Reject | Answer::Text(_)) | None => {}
     }
+}
+
+/// Takes an open question back. Its turn ends as `ending` says; without one it goes on as after a no.
+pub fn withdraw(batch: &mut Batch, question: &QuestionRow, ending: Option<Ending>, by: &PersonId, now: i64) {
+    match ending {
+        Some(ending) => {
+            questions::expire(batch, &question.id, question.kind.answer_when_expired().as_ref(), now);
+            batch.run(
+                "UPDATE turns SET ending = $1 WHERE id = $2",
+                [ending.as_str().into(), (&question.turn_id).into()],
+            );
+        }
+        None => questions::answer(batch, &question.id, &Answer::Reject, by, now),
+    }
+    go_on(batch, question, None, &anybody(), now);
 }
 
 /// Ends a pause: from now on the answer to the question decides how the turn goes on.

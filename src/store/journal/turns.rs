@@ -29,7 +29,7 @@ pub struct TurnRow {
     pub answers: String,
     /// The instance that runs it, or ran it last.
     pub instance: InstanceId,
-    /// `summarise` or `stop` if a person chose how it ends; `pause` until it has paused.
+    /// `summarise`, `stop` or `withdrawn` if a person chose how it ends; `pause` until it has paused.
     pub ending: Option<Ending>,
     /// Limits count from this time.
     pub budget_from: i64,
