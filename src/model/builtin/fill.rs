@@ -217,14 +217,20 @@ fn some_list<'a>(items: impl Iterator<Item = &'a str>) -> Option<Value> {
 }
 
 fn hashtags(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().filter_map(|word| word.strip_prefix('#')).map(|tag| tag.trim_end_matches(MARKS))
+    text.split_whitespace().filter_map(hashtag)
+}
+
+/// "#home"; "#2" is a number.
+fn hashtag(word: &str) -> Option<&str> {
+    let tag = word.strip_prefix('#')?.trim_end_matches(MARKS);
+    tag.contains(|letter: char| !letter.is_ascii_digit()).then_some(tag)
 }
 
 /// The text without its time phrase and hashtags.
 fn plain(text: &str, now: &Now) -> Option<String> {
     let mut text = Cow::Borrowed(text);
     if hashtags(&text).next().is_some() {
-        let words: Vec<&str> = text.split_whitespace().filter(|word| !word.starts_with('#')).collect();
+        let words: Vec<&str> = text.split_whitespace().filter(|word| hashtag(word).is_none()).collect();
         text = Cow::Owned(words.join(" "));
     }
     if let Some(found) = when::find(&text, now, false) {

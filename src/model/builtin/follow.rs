@@ -4,8 +4,9 @@ use super::input;
 use super::intents::{Intent, Intents};
 use super::mission;
 use super::plan::{self, Plan};
+use super::replies;
 use super::split;
-use super::time::Now;
+use super::time::{Now, when};
 use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
 
@@ -34,7 +35,12 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
     let earlier = past.iter().rposition(|message| message.role == Role::User).filter(|_| turns > 1);
     let known = earlier.and_then(|at| touched_in(past, at, turns - 1, intents, now));
-    let plan = plan::plan(&said.text, intents, now, known.as_ref());
+    // What wasn't understood touched nothing.
+    if replies::is_refusal(&answer.text) {
+        return known;
+    }
+    let said = retimed(&said.text, now).unwrap_or_else(|| said.text.clone());
+    let plan = plan::plan(&said, intents, now, known.as_ref());
     let [step] = plan.steps.as_slice() else { return None };
     let domain = plan::domain(&step.skill).to_owned();
     let title =
@@ -72,18 +78,34 @@ pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now
 
 /// What is to be remembered instead of what the last turn remembered: "no, I live in Lyon".
 pub(super) fn restated(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
-    const LEADS: [&str; 8] = ["no", "nope", "sorry", "oops", "wait", "actually", "i meant", "i mean"];
-    let rest = LEADS.iter().find_map(|lead| {
-        let head = said.get(..lead.len()).filter(|head| head.eq_ignore_ascii_case(lead))?;
-        said.get(head.len()..).filter(|rest| rest.starts_with([' ', ',', '.']))
-    });
-    let rest = split::tidy(rest?.trim_start_matches([' ', ',', '.']));
+    let rest = after_no(said)?;
     let at = before.iter().rposition(|message| message.role == Role::User)?;
     let answers = before.get(at + 1..)?;
     answers.iter().find(|answer| answer.text.starts_with(REMEMBERED))?;
     let plan = plan::plan(&format!("remember {rest}"), intents, now, None);
     let is_memory = matches!(plan.steps.as_slice(), [step] if step.skill == "memory.save");
     is_memory.then(|| plan.after_undo())
+}
+
+/// "No, 4pm" and "actually Tuesday", as "make it 4pm".
+pub(super) fn retimed(said: &str, now: &Now) -> Option<String> {
+    let mut rest = after_no(said)?;
+    while let Some(more) = after_no(rest) {
+        rest = more;
+    }
+    let found = when::find(rest, now, true)?;
+    (!found.is_doubtful && found.rest(rest).is_empty()).then(|| format!("make it {rest}"))
+}
+
+/// What follows a word that takes something back.
+fn after_no(said: &str) -> Option<&str> {
+    const LEADS: [&str; 9] =
+        ["no", "nope", "sorry", "oops", "wait", "actually", "i meant", "i mean", "make that"];
+    let rest = LEADS.iter().find_map(|lead| {
+        let head = said.get(..lead.len()).filter(|head| head.eq_ignore_ascii_case(lead))?;
+        said.get(head.len()..).filter(|rest| rest.starts_with([' ', ',', '.']))
+    });
+    Some(split::tidy(rest?.trim_start_matches([' ', ',', '.'])))
 }
 
 /// The last request and the titles that its answer asked to choose from.

@@ -151,6 +151,8 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     let before = &input::without_days(before);
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let touched = follow::touched(before, intents, &now);
+    let retimed = follow::retimed(text, &now);
+    let text = retimed.as_deref().unwrap_or(text);
     let mut plan = plan::plan(text, intents, &now, touched.as_ref());
     if let Some(said) = input::waiting(before)
         && (plan.is_about_it() || (touched.is_some() && plan::plan(text, intents, &now, None).is_about_it()))

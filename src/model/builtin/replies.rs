@@ -12,6 +12,19 @@ use crate::domain::ExecutionStatus;
 /// How many examples the help shows.
 const EXAMPLES: usize = 15;
 
+/// How answers begin of turns that did nothing, because they weren't understood.
+const REFUSALS: [&str; 4] = [
+    "I understood everything but “",
+    "I wouldn't understand “",
+    "I don't know what “",
+    "I didn't understand “",
+];
+
+/// Whether an answer says that nothing was done, because the message wasn't understood.
+pub(super) fn is_refusal(answer: &str) -> bool {
+    REFUSALS.iter().any(|beginning| answer.starts_with(beginning))
+}
+
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
     let mut lines: Vec<String> =
@@ -124,12 +137,13 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
 
 /// Why a request is not carried out, and what to do.
 pub(super) fn refusal(reason: &Reason) -> String {
+    let [but, later, unclear, _] = REFUSALS;
     match reason {
         Reason::Leftover(words) => format!(
-            "I understood everything but “{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
+            "{but}{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
         ),
         Reason::Later(text) => format!(
-            "I wouldn't understand “{}” when its time comes, so I scheduled nothing. Please say it another way, or set up a language model in `[model]`.",
+            "{later}{}” when its time comes, so I scheduled nothing. Please say it another way, or set up a language model in `[model]`.",
             clipped(text, 120)
         ),
         Reason::Waiting(said) => format!(
@@ -137,7 +151,7 @@ pub(super) fn refusal(reason: &Reason) -> String {
             clipped(said, 120)
         ),
         Reason::Pronoun(pronoun) => {
-            format!("I don't know what “{pronoun}” refers to, so I did nothing. What do you mean?")
+            format!("{unclear}{pronoun}” refers to, so I did nothing. What do you mean?")
         }
     }
 }
@@ -182,8 +196,9 @@ fn not_understood(text: &str, intents: &Intents) -> String {
     } else {
         format!(" For example, I understand:{}", examples.concat())
     };
+    let [.., lead] = REFUSALS;
     format!(
-        "I didn't understand “{}”. I'm only the built-in planner; set up a language model in `[model]` for more.{such}",
+        "{lead}{}”. I'm only the built-in planner; set up a language model in `[model]` for more.{such}",
         clipped(text.trim(), 120)
     )
 }

@@ -265,7 +265,7 @@ fn in_year(day: u32, month: u32, year: Option<i32>, today: NaiveDate) -> Option<
 pub(in crate::model::builtin) fn repetition(cursor: Cursor) -> Option<(String, Vec<Weekday>, usize)> {
     let alone = |freq: &str| Some((format!("FREQ={freq}"), Vec::new(), 1));
     match cursor.word(0) {
-        "daily" => return alone("DAILY"),
+        "daily" | "everyday" => return alone("DAILY"),
         "weekly" => return alone("WEEKLY"),
         "monthly" => return alone("MONTHLY"),
         "yearly" | "annually" => return alone("YEARLY"),

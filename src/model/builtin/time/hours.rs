@@ -67,6 +67,7 @@ fn written(cursor: Cursor, ahead: usize, sure: bool) -> Option<Clock> {
         (_, "am" | "a.m") => (word, Some(false), 2),
         (_, "pm" | "p.m") => (word, Some(true), 2),
         (_, "o'clock" | "oclock") => (word, None, 2),
+        (_, "o") if cursor.word(ahead + 2) == "clock" => (word, None, 3),
         _ => (word, None, 1),
     };
     let military =

@@ -5,7 +5,7 @@ use super::now::Now;
 use super::phrase::number;
 use super::when;
 use super::words::{Word, is_one_of, words};
-use super::{calendar, hours};
+use super::{calendar, hours, odd};
 
 /// What a capture says and its conversions don't use. `title` names a capture that gives a new thing its name.
 pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
@@ -20,22 +20,25 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     let text = masked(capture);
     let mut rest = text.clone();
     if is_time && let Some(found) = when::find(&text, now, !has(&["text", "title"])) {
-        let is_past = has(&["text", "title"]) && found.when.is_past(now) && !found.is_dated(&text, now);
+        let is_past = found.when.is_past(now)
+            && ((has(&["text", "title"]) && !found.is_dated(&text, now))
+                || (has(&["moved"]) && found.when.names_a_day()));
         if found.is_doubtful || is_past || !found.when.is_used_by(conversions) {
             return Some(found.said(&text));
         }
         rest = found.rest(&text);
-        // "Say it twice" is a title. With a time, it's how often.
-        if words(&rest).iter().any(|word| word.text == "twice") {
-            return Some("twice".to_owned());
+        if let Some(odd) = odd::beside(&rest, &found.when) {
+            return Some(odd);
         }
     }
     if has(&["said"]) {
         return introduction(&rest, now);
     }
+    let names = has(&["text", "title"]);
     temporal(&rest, now)
+        .or_else(|| names.then(|| another_wish(&rest)).flatten())
         .or_else(|| has(&["words"]).then(|| selection(&rest)).flatten())
-        .or_else(|| has(&["text", "title"]).then(|| count(&rest, has(&["title"]))).flatten())
+        .or_else(|| names.then(|| count(&rest, has(&["title"]))).flatten())
 }
 
 /// The text with each name in quotes as one plain word: it may contain whatever it likes.
@@ -68,11 +71,11 @@ pub(in crate::model::builtin) fn temporal(text: &str, now: &Now) -> Option<Strin
     })
 }
 
-fn word(words: &[Word], at: usize) -> &str {
+pub(super) fn word(words: &[Word], at: usize) -> &str {
     words.get(at).map_or("", |word| word.text.as_str())
 }
 
-fn is_lead(word: &str) -> bool {
+pub(super) fn is_lead(word: &str) -> bool {
     is_one_of(
         word,
         "at on by before after until till from since for around about in to over during within every next last this",
@@ -119,14 +122,14 @@ fn suspicious(words: &[Word], at: usize) -> Option<usize> {
         ("couple" | "few", "of", unit) if is_unit(unit) => 3,
         ("at", "the", "latest" | "earliest" | "soonest") => 3,
         (lead, "the", unit) if is_lead(lead) && is_unit(unit) => 3,
-        ("on" | "by" | "before", _, "birthday" | "anniversary") => 3,
+        ("on" | "by" | "before", _, "birthday" | "anniversary" | "day" | "eve") => 3,
         ("in", "a", "bit" | "while" | "moment" | "sec" | "second" | "jiffy" | "tick") => 3,
         ("first", "thing", _) | ("last" | "first" | "one", "day", _) | ("as", "soon", _) => 2,
         ("this" | "that" | "same" | "usual", "time", _) | ("alternate" | "alternating", ..) => 2,
         ("half" | "quarter", "past" | "to", _) => 3,
         ("once" | "twice" | "times", "a" | "an" | "every" | "per", _) => 3,
         ("past", hour, _) if number(hour).is_some_and(|hour| hour <= 12) => 2,
-        _ => return repeats(words, at).or_else(|| condition(words, at)),
+        _ => return repeats(words, at).or_else(|| condition(words, at)).or_else(|| odd::phrase(words, at)),
     };
     Some((at + length).min(words.len()))
 }
@@ -149,7 +152,9 @@ fn is_temporal_alone(word: &str) -> bool {
     is_time_word(word)
         || word.split_once('-').is_some_and(is_long)
         || (word.contains(['-', '/']) && word.split(['-', '/']).any(is_named))
-        || word.ends_with("annually")
+        || ["annually", "hourly", "weekly", "monthly", "yearly", "nightly"]
+            .iter()
+            .any(|end| word.ends_with(end))
         || is_written_time(word)
         || calendar::weekday(name, false).is_some()
         || (calendar::is_month(name) && !matches!(name, "may" | "march" | "jan"))
@@ -190,7 +195,7 @@ fn is_length(words: &[Word], at: usize) -> bool {
     number(here).is_some()
         || is_one_of(
             here,
-            "couple few several half next last this following coming previous per every each all whole",
+            "couple few several half next last this following coming previous per every each all both whole",
         )
 }
 
@@ -221,7 +226,7 @@ fn condition(words: &[Word], at: usize) -> Option<usize> {
     is_condition.then(|| (at + 2).min(words.len()))
 }
 
-fn is_unit(word: &str) -> bool {
+pub(super) fn is_unit(word: &str) -> bool {
     const UNITS: &str = "\
         minute min hour hr day week wk weekend fortnight month quarter year decade weekday workday";
     let word = word.trim_end_matches("'s");
@@ -240,7 +245,7 @@ fn is_time_word(word: &str) -> bool {
 
 fn is_holiday(word: &str) -> bool {
     const DAYS: &str = "\
-        christmas xmas easter thanksgiving halloween hanukkah ramadan boxing bank new valentine's";
+        christmas xmas easter thanksgiving halloween hanukkah ramadan boxing bank new valentine's valentines";
     is_one_of(word, DAYS)
 }
 
@@ -295,6 +300,21 @@ fn count(text: &str, is_event: bool) -> Option<String> {
     let is_number = number(word(&words, 0)).is_some_and(|count| count > 1);
     let is_strange = is_event == word(&words, 1).ends_with('s');
     (is_number && is_strange).then(|| format!("{} {}", word(&words, 0), word(&words, 1)))
+}
+
+/// Words that ask for something else, or of us: "... then delete all tasks", "tell you something".
+fn another_wish(text: &str) -> Option<String> {
+    let words = words(text);
+    let is_order = |at: usize| {
+        word(&words, at) == "then"
+            && is_one_of(word(&words, at + 1), "delete remove cancel clear drop undo complete")
+            && is_one_of(word(&words, at + 2), "all every everything it them that this")
+    };
+    let order = (1..words.len()).find(|at| is_order(*at)).and_then(|at| words.get(at));
+    let is_to_us = word(&words, 1) == "you" && word(&words, 0) != "thank";
+    order
+        .and_then(|then| text.get(then.range.start..).map(str::to_owned))
+        .or_else(|| is_to_us.then(|| format!("{} you", word(&words, 0))))
 }
 
 /// A text that goes on with what came before it: "and at 5, ...", "until Friday, ...".

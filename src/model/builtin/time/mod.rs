@@ -4,6 +4,7 @@ mod calendar;
 mod hours;
 pub(super) mod leftover;
 mod now;
+mod odd;
 mod phrase;
 pub(super) mod when;
 mod words;

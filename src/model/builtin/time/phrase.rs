@@ -259,7 +259,7 @@ fn length(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Optio
         return Some(used);
     }
     let after = later_day(now.local.date(), cursor)
-        .filter(|_| matches!(cursor.word(1), "day" | "days" | "week" | "weeks"))?;
+        .filter(|_| matches!(cursor.word(1), "day" | "days" | "week" | "weeks" | "wk" | "wks"))?;
     parts.days = Some((after - now.local.date()).num_days());
     Some(2)
 }
@@ -297,7 +297,7 @@ fn later_day(today: NaiveDate, cursor: Cursor) -> Option<NaiveDate> {
     let count = number(cursor.word(0))?;
     match cursor.word(1) {
         "day" | "days" => today.checked_add_signed(Duration::days(i64::from(count))),
-        "week" | "weeks" => today.checked_add_signed(Duration::weeks(i64::from(count))),
+        "week" | "weeks" | "wk" | "wks" => today.checked_add_signed(Duration::weeks(i64::from(count))),
         "fortnight" | "fortnights" => today.checked_add_signed(Duration::weeks(2 * i64::from(count))),
         "month" | "months" => today.checked_add_months(Months::new(count)),
         "year" | "years" => today.with_year(today.year() + i32::try_from(count).ok()?),

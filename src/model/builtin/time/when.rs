@@ -116,6 +116,23 @@ impl Period {
         self.rule.is_none() && self.start.ends() <= now.local
     }
 
+    /// Whether it says on which day.
+    pub(in crate::model::builtin) fn names_a_day(&self) -> bool {
+        self.words.span.is_some()
+    }
+
+    /// Whether it says at what time.
+    pub(in crate::model::builtin) fn names_a_time(&self) -> bool {
+        !self.in_days()
+    }
+
+    /// Whether its hour was said without the half of the day, and taken for one before noon.
+    pub(in crate::model::builtin) fn is_bare_before_noon(&self) -> bool {
+        self.words.time.is_some_and(|(_, bare)| bare)
+            && self.words.part.is_none()
+            && self.start.local().hour() < 12
+    }
+
     /// Whether it is about days, not about times in them.
     fn in_days(&self) -> bool {
         self.words.time.is_none()
@@ -174,7 +191,8 @@ impl Found {
 const CHANGES: &str = "\
     not no or and than except but never unless if maybe first second third fourth last next other every each same \
     past half quarter around about until till within over during as almost nearly roughly circa \
-    through coming following previous early late holiday any some a an 2x 3x exactly earliest latest least soonest week";
+    through coming following previous early late holiday any some a an 2x 3x exactly earliest latest least soonest week \
+    good black palm easter ash maundy fat cyber whit boxing mid";
 
 /// Finds the time phrase of a text. `whole` is a text that should be nothing else.
 pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
@@ -207,7 +225,15 @@ pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Opt
         range.start.checked_sub(1).and_then(|at| words.get(at)).map(|word| word.text.as_str())
     };
     let after = |range: &Range<usize>| words.get(range.end).map(|word| word.text.as_str());
+    // "The day before Friday", "the night after the party".
+    let is_bound_to_another = |range: &Range<usize>| {
+        let first = words.get(range.start).map_or("", |word| word.text.as_str());
+        matches!(first, "before" | "after")
+            && before(range)
+                .is_some_and(|word| is_one_of(word, "day night evening morning afternoon weekend"))
+    };
     let is_doubtful = found.iter().filter_map(before).any(|word| is_one_of(word, CHANGES))
+        || found.iter().any(is_bound_to_another)
         || found
             .iter()
             .filter_map(after)

@@ -84,7 +84,8 @@ const NAMES: [&str; 17] = [
 ];
 
 /// How people in a hurry write some words.
-const SPELLINGS: [(&str, &str); 17] = [
+const SPELLINGS: [(&str, &str); 18] = [
+    ("noom", "noon"),
     ("tonite", "tonight"),
     ("2nite", "tonight"),
     ("2night", "tonight"),

@@ -1,0 +1,95 @@
+//! Words about time that no phrase is made of: how often, a season, the end of a period, a second time of day.
+
+use super::hours::two_digits;
+use super::leftover::{is_lead, is_unit, word};
+use super::phrase::number;
+use super::when::Period;
+use super::words::{Word, is_one_of, words};
+
+/// What of the rest of a text says more about the time that was found in it: "9 to 5" beside a day, "evening" beside "at 7".
+pub(super) fn beside(rest: &str, when: &Period) -> Option<String> {
+    let words = words(rest);
+    let (from, length) = (0..words.len()).find_map(|at| Some((at, changes(&words, at, when)?)))?;
+    let last = words.get((from + length).min(words.len()) - 1)?;
+    rest.get(words.get(from)?.range.start..last.range.end).map(str::to_owned)
+}
+
+/// How many words from here change a time beside them.
+fn changes(words: &[Word], at: usize, when: &Period) -> Option<usize> {
+    let [here, next, third] = [0, 1, 2].map(|ahead| word(words, at + ahead));
+    let is_hour = |word: &str| two_digits(word).is_some_and(|hour| hour <= 24);
+    match here {
+        // "Say it twice" is a title. With a time, it's how often.
+        "twice" | "thrice" => Some(1),
+        "evening" | "night" | "afternoon" | "sunset" | "dusk" if when.is_bare_before_noon() => Some(1),
+        _ if is_hour(here) && matches!(next, "to" | "-" | "till" | "until") && is_hour(third) => Some(3),
+        _ if is_dotted(here) && !when.names_a_time() => Some(1),
+        _ if is_ordinal(here) && (next.is_empty() || matches!(next, "of" | "at" | "monthly")) => Some(1),
+        _ => None,
+    }
+}
+
+/// How many words from here look like a time or a count, whatever is beside them.
+pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
+    let [here, next, third, fourth] = [0, 1, 2, 3].map(|ahead| word(words, at + ahead));
+    const SEASONS: &str = "\
+        spring summer autumn winter q1 q2 q3 q4";
+    const MEALS: &str = "\
+        lunch breakfast dinner supper brunch teatime";
+    const ENDED: &str = "\
+        day week month quarter year term season play business shift school work";
+    let is_place =
+        |word: &str| matches!(word, "first" | "second" | "third" | "fourth" | "last") || is_ordinal(word);
+    Some(match (here, next, third) {
+        (count, "times", _) if number(count).is_some() || is_one_of(count, "few several many") => 2,
+        ("couple", "of", "times") => 3,
+        ("on", "the", place) if is_place(place) && matches!(fourth, "" | "of") => 3,
+        (lead, "the", season) if is_lead(lead) && is_one_of(season, SEASONS) => 3,
+        (lead, season, _) if is_lead(lead) && is_one_of(season, SEASONS) => 2,
+        (_, "the", "new") if is_lead(here) && fourth.starts_with("year") => 4,
+        ("new", "year" | "years" | "year's" | "years'", _) => 2,
+        ("end" | "close" | "start" | "beginning" | "middle" | "turn", "of", what)
+            if is_one_of(what, ENDED) || (what == "the" && is_unit(fourth)) =>
+        {
+            3
+        }
+        (unit, "end", "") if is_unit(unit) => 2,
+        (lead, unit, "end") if is_lead(lead) && is_unit(unit) => 3,
+        ("at" | "over", meal, _) if is_one_of(meal, MEALS) => 2,
+        ("from", "time", "to") => 4,
+        ("now", "and", "then" | "again") => 3,
+        ("in", short, _) if is_short_length(short) => 2,
+        (part, _, _) if is_part_of_month(part) => 1,
+        _ => return None,
+    })
+}
+
+/// "24th".
+fn is_ordinal(word: &str) -> bool {
+    let day = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
+    day.and_then(two_digits).is_some_and(|day| (1..=31).contains(&day))
+}
+
+/// "9.15".
+fn is_dotted(word: &str) -> bool {
+    word.split_once('.').is_some_and(|(hour, minute)| {
+        two_digits(hour).is_some_and(|hour| hour < 24)
+            && minute.len() == 2
+            && two_digits(minute).is_some_and(|minute| minute < 60)
+    })
+}
+
+/// "2d", "3w".
+fn is_short_length(word: &str) -> bool {
+    let digits = word.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    two_digits(digits).is_some()
+        && word.get(digits.len()..).is_some_and(|unit| is_one_of(unit, "d w wk wks mo y yr yrs"))
+}
+
+/// "mid-december", "month-end".
+fn is_part_of_month(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(part, whole)| {
+        (is_one_of(part, "mid early late") && (super::calendar::is_month(whole) || is_unit(whole)))
+            || (whole == "end" && is_unit(part))
+    })
+}
