@@ -21,6 +21,8 @@ fn changes(words: &[Word], at: usize, when: &Period) -> Option<usize> {
     match here {
         // "Say it twice" is a title. With a time, it's how often.
         "twice" | "thrice" => Some(1),
+        // "At five to": to what?
+        "to" | "past" if next.is_empty() => Some(1),
         "evening" | "night" | "afternoon" | "sunset" | "dusk" if when.is_bare_before_noon() => Some(1),
         _ if is_hour(here) && matches!(next, "to" | "-" | "till" | "until") && is_hour(third) => Some(3),
         _ if is_dotted(here) && !when.names_a_time() => Some(1),
@@ -57,11 +59,17 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
         (lead, unit, "end") if is_lead(lead) && is_unit(unit) => 3,
         ("at" | "over", meal, _) if is_one_of(meal, MEALS) => 2,
         ("from", "time", "to") => 4,
+        ("at", _, "hundred") => 3,
+        (one, "and" | "or", other) if is_part_of_day(one) && is_part_of_day(other) => 3,
         ("now", "and", "then" | "again") => 3,
         ("in", short, _) if is_short_length(short) => 2,
         (part, _, _) if is_part_of_month(part) => 1,
         _ => return None,
     })
+}
+
+fn is_part_of_day(word: &str) -> bool {
+    matches!(word, "morning" | "noon" | "afternoon" | "evening" | "night")
 }
 
 /// "24th".

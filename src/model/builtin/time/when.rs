@@ -99,7 +99,9 @@ impl Period {
         let ends = has(&["end", "last"]);
         let is_asked = has(&["from"]) && ends;
         // "Every day for 2 weeks" is no length of what happens each day.
-        let is_odd = self.words.days.is_some() && (self.rule.is_some() || !self.in_days());
+        // "Monday to Wednesday, 9 to 5" is neither one time nor a series.
+        let is_odd = (self.words.days.is_some() && (self.rule.is_some() || !self.in_days()))
+            || (self.words.is_range && self.words.until.is_some());
         !is_odd
             && (self.rule.is_none() || has(&["repeat"]))
             && (!lasts || ends || has(&["until", "duration"]))
@@ -113,7 +115,7 @@ impl Period {
 
     /// Whether it is over.
     pub(in crate::model::builtin) fn is_past(&self, now: &Now) -> bool {
-        self.rule.is_none() && self.start.ends() <= now.local
+        self.rule.is_none() && self.moment().unwrap_or(self.start).ends() <= now.local
     }
 
     /// Whether it says on which day.
