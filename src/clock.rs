@@ -2,6 +2,7 @@
 
 pub mod duration;
 pub mod recurring;
+pub mod rule;
 pub mod span;
 pub mod when;
 

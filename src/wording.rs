@@ -15,7 +15,7 @@ pub mod voice;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::domain::{Answer, QuestionId, QuestionKind};
+use crate::domain::{Answer, ExecutionStatus, QuestionId, QuestionKind};
 use adjutant_chat::{Choice, Progress};
 pub use limits::*;
 
@@ -159,6 +159,20 @@ pub const SUMMARISE_NOW: &str = "The person doesn't want more work on this. Answ
 /// The end of a turn that crashed three times.
 pub const DEAD: &str = "I failed on this message three times and stopped trying. Please rephrase it. \
     `adjutant trace` shows what went wrong.";
+
+/// What became of work that something else needed, to go after "which".
+pub fn became(status: ExecutionStatus) -> &'static str {
+    match status {
+        ExecutionStatus::Failed => "failed",
+        ExecutionStatus::Timeout => "took too long",
+        ExecutionStatus::Skipped => "was skipped",
+        ExecutionStatus::Cancelled => "was stopped",
+        ExecutionStatus::Partial => "is only partly done",
+        ExecutionStatus::Unknown => "may or may not have worked",
+        ExecutionStatus::Completed => "is done",
+        ExecutionStatus::Pending | ExecutionStatus::Running | ExecutionStatus::Waiting => "isn't done",
+    }
+}
 
 /// To somebody who may not answer a question.
 pub const NOT_YOURS: &str = "Only the person I asked, or an owner, can answer this question.";

@@ -80,7 +80,7 @@ impl Agents {
         existing: &[ExecutionRow],
     ) -> Result<Option<Work>, StoreError> {
         let (children, mut held) = self.children(run, dialogue, calls, existing).await?;
-        let most = run.scope.budget.limits.max_concurrent_agents as usize;
+        let most = run.scope.budget.limits.concurrent_agents_per_parent as usize;
         // Their work is what this one waits for.
         run.slot.give_back();
         let work = children

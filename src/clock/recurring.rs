@@ -12,7 +12,8 @@ use crate::clock::utc;
 /// The shortest interval, in minutes: each run can cost money.
 const MIN_INTERVAL_MINUTES: i64 = 5;
 
-const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+pub(super) const WEEKDAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 /// A cron pattern in a time zone.
 #[derive(Debug, Clone)]
@@ -107,45 +108,13 @@ fn spoken(pattern: &str) -> Option<String> {
     Some(format!("{days} at {hour:02}:{minute:02}"))
 }
 
-/// An iCalendar rule in words: `every Monday and Friday`; `None` for rules that are less simple.
-pub fn rule_in_words(rule: &str) -> Option<String> {
-    let (mut unit, mut count, mut days) = ("", "1", Vec::new());
-    for part in rule.split(';') {
-        match part.split_once('=')? {
-            ("FREQ", "DAILY") => unit = "day",
-            ("FREQ", "WEEKLY") => unit = "week",
-            ("FREQ", "MONTHLY") => unit = "month",
-            ("FREQ", "YEARLY") => unit = "year",
-            ("INTERVAL", said) => count = said,
-            ("BYDAY", said) => days = said.split(',').collect(),
-            _ => return None,
-        }
-    }
-    let name = |day: &&str| {
-        let is_meant = |name: &&&str| name.to_uppercase().starts_with(*day);
-        WEEKDAYS.iter().find(is_meant).filter(|_| day.len() == 2).map(|name| (*name).to_owned())
-    };
-    let days = match days.as_slice() {
-        ["MO", "TU", "WE", "TH", "FR"] => "weekday".to_owned(),
-        days => list(days.iter().map(name).collect::<Option<_>>()?),
-    };
-    match (unit, count, days.as_str()) {
-        ("", ..) => None,
-        (unit, "1", "") => Some(format!("every {unit}")),
-        (unit, count, "") => Some(format!("every {count} {unit}s")),
-        ("week", "1", days) => Some(format!("every {days}")),
-        ("week", count, days) => Some(format!("every {count} weeks on {days}")),
-        _ => None,
-    }
-}
-
 /// `a, b and c`.
-fn list(mut items: Vec<String>) -> String {
+pub(super) fn list(mut items: Vec<String>) -> String {
     let last = items.pop().unwrap_or_default();
     if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
 }
 
-fn ordinal(number: &str) -> Option<String> {
+pub(super) fn ordinal(number: &str) -> Option<String> {
     let number: u32 = number.parse().ok()?;
     let ending = match (number % 10, number / 10 == 1) {
         (1, false) => "st",
@@ -311,22 +280,6 @@ mod tests {
             ("30 8 * 1 *", "at 08:30, in January"),
         ] {
             assert_eq!(CronRule::parse(said, BERLIN).unwrap().spoken(), spoken, "{said}");
-        }
-    }
-
-    #[test]
-    fn simple_rules_have_words() {
-        for (rule, words) in [
-            ("FREQ=DAILY", Some("every day")),
-            ("FREQ=WEEKLY;BYDAY=MO,FR", Some("every Monday and Friday")),
-            ("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", Some("every weekday")),
-            ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TU", Some("every 2 weeks on Tuesday")),
-            ("FREQ=MONTHLY;INTERVAL=3", Some("every 3 months")),
-            ("FREQ=MONTHLY;BYDAY=2TU", None),
-            ("FREQ=DAILY;COUNT=5", None),
-            ("nonsense", None),
-        ] {
-            assert_eq!(rule_in_words(rule).as_deref(), words, "{rule}");
         }
     }
 

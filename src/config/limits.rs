@@ -45,9 +45,11 @@ pub struct Limits {
     /// How deep agents may delegate to agents: 1 is none below the orchestrator's own.
     pub max_depth: u32,
     /// Agents that one agent may have at work at once.
-    pub max_concurrent_agents: u32,
+    pub concurrent_agents_per_parent: u32,
     /// Agents of one tree: one that the orchestrator dispatched, and all below it.
     pub agents_per_tree: u32,
+    /// Recipients of one turn that text from outside went into, mails and invitations together; beyond them it asks.
+    pub recipients_per_turn: u32,
     /// How long a question waits for its answer.
     pub prompt_expires: Duration,
 }
@@ -73,8 +75,9 @@ impl Default for Limits {
             all_day_cost_usd: 0.0,
             parallel_agents: 4,
             max_depth: 2,
-            max_concurrent_agents: 3,
+            concurrent_agents_per_parent: 3,
             agents_per_tree: 20,
+            recipients_per_turn: 5,
             prompt_expires: Duration::from_hours(24),
         }
     }
@@ -101,8 +104,11 @@ impl Limits {
         section.set("all_day_cost_usd", &mut it.all_day_cost_usd, amount);
         section.set("parallel_agents", &mut it.parallel_agents, count);
         section.set("max_depth", &mut it.max_depth, depth);
-        section.set("max_concurrent_agents", &mut it.max_concurrent_agents, count);
+        // The key's earlier name first: it stays good.
+        section.set("max_concurrent_agents", &mut it.concurrent_agents_per_parent, count);
+        section.set("concurrent_agents_per_parent", &mut it.concurrent_agents_per_parent, count);
         section.set("agents_per_tree", &mut it.agents_per_tree, count);
+        section.set("recipients_per_turn", &mut it.recipients_per_turn, count);
         section.set("prompt_expires", &mut it.prompt_expires, span);
         it
     }

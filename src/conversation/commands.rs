@@ -216,7 +216,8 @@ impl Conversations {
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let question = number.parse::<usize>().ok().and_then(|number| open.get(number.checked_sub(1)?));
         let Some(question) = question else {
-            return self.reply(row, None, wording::questions::which(&open), Batch::new()).await;
+            let text = wording::questions::no_such_number(number, &open);
+            return self.reply(row, None, text, Batch::new()).await;
         };
         match typed(answer, &question.kind) {
             Some(answer) => self.settle_all(row, question, vec![(question.clone(), answer)]).await,

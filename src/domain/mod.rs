@@ -32,6 +32,9 @@ pub const FILES_ALONE: &str = "📎";
 /// How spoken words begin, where people and models read them.
 pub const SPOKEN: &str = "🎤 ";
 
+/// The journal's entry where a model's name would be, of steps that no model was asked for.
+pub const NO_MODEL: &str = "none";
+
 /// Heads the list of questions that wait for the person, where models read it.
 pub const WAITING: &str = "\nNot done: waits for their yes or no, which only they can give. If they change or drop one, run \
     assistant.withdraw with its id, and let the changed call depend on that:";

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Orchestrator, Run, TurnEnd};
 use crate::agents::AgentTask;
-use crate::domain::{ExecutionId, ExecutionStatus};
+use crate::domain::{ExecutionId, ExecutionStatus, NO_MODEL};
 use crate::journal::fail_point;
 use crate::model::{Answer, ToolCall};
 use crate::skills::{Handler, Registry};
@@ -20,8 +20,6 @@ use crate::workflows::view::report::Report;
 const DRAFT: &str = "draft";
 /// The same: makes a plan for a goal first.
 const PLAN: &str = "plan";
-/// The journal's entry where a model's name would be.
-pub(super) const NO_MODEL: &str = "none";
 
 /// The run request of an agent that runs a workflow.
 pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {

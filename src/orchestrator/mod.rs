@@ -22,14 +22,16 @@ pub mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{Effects, ExecutionId, ExecutionStatus, Taint};
+use crate::domain::{Effects, ExecutionId, ExecutionStatus, NO_MODEL, Taint};
 use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
 use crate::agents::{AgentEnd, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, LimitReached, Opening, Prefix, Scope, TurnEvent, fail_point, ledger};
+use crate::journal::{
+    Dialogue, Limit, LimitReached, Limits, Opening, Prefix, Scope, TurnEvent, fail_point, ledger,
+};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::roles::RoleSet;
 use crate::skills::{Registry, Skills};
@@ -132,7 +134,7 @@ impl Orchestrator {
         let mut run = self.start(scope, begun, opening).await?;
         // A turn continues as it began, even if the workflows have changed.
         run.plan = match run.dialogue.rounds().first() {
-            Some(first) => (first.model == direct::NO_MODEL).then(|| said.to_owned()),
+            Some(first) => (first.model == NO_MODEL).then(|| said.to_owned()),
             None => plan,
         };
         let end = run.run_loop().await;
@@ -166,10 +168,12 @@ impl Orchestrator {
         TaskGraph::load(rows).summary()
     }
 
-    /// The prefix for these skills and roles.
-    pub async fn prefix(&self, registry: &Registry, roles: &RoleSet) -> Arc<Prefix> {
-        let prefix = async { prompt::prefix(&self.name, registry, roles) };
-        self.prefixes.get_with(format!("{}{}", registry.catalogue(), roles.listing()), prefix).await
+    /// The prefix for these skills, roles and limits.
+    async fn prefix(&self, registry: &Registry, roles: &RoleSet, limits: &Limits) -> Arc<Prefix> {
+        let prefix = async { prompt::prefix(&self.name, registry, roles, limits) };
+        let (calls, seconds) = (limits.skill_calls_per_agent, limits.agent_timeout.as_secs());
+        let key = format!("{calls} {seconds} {}{}", registry.catalogue(), roles.listing());
+        self.prefixes.get_with(key, prefix).await
     }
 
     async fn start<'a>(
@@ -180,7 +184,7 @@ impl Orchestrator {
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
         let listed = self.agents.executor.listed(scope, &registry).await?;
-        let prefix = self.prefix(&listed, &roles).await;
+        let prefix = self.prefix(&listed, &roles, &scope.budget.limits).await;
         // A turn without agents may still have made model calls.
         let before = match is_new {
             true => None,

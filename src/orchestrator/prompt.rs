@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::tools;
-use crate::journal::Prefix;
+use crate::journal::{Limits, Prefix};
 use crate::roles::RoleSet;
 use crate::skills::Registry;
 
@@ -26,7 +26,7 @@ was done, what failed and why, and what is unknown. Never claim anything that no
 Skills (each domain tells the type of an argument once)
 ";
 
-/// The prefix for an assistant of this name with these skills and roles.
-pub(super) fn prefix(name: &str, registry: &Registry, roles: &RoleSet) -> Arc<Prefix> {
-    Prefix::new(format!("You are {name}{RULES}{}", registry.catalogue()), tools::tools(roles))
+/// The prefix for an assistant of this name with these skills, roles and limits.
+pub(super) fn prefix(name: &str, registry: &Registry, roles: &RoleSet, limits: &Limits) -> Arc<Prefix> {
+    Prefix::new(format!("You are {name}{RULES}{}", registry.catalogue()), tools::tools(roles, limits))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use tracing::Instrument;
 
 use super::direct::run_request;
@@ -195,10 +196,19 @@ impl Run<'_> {
         }
     }
 
+    /// What a call is answered with. A report that an earlier answer has isn't told twice.
     fn results(&self, call: &Awaited) -> String {
+        let earlier = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
+        let told: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
+        let report = |agent: &Agent| {
+            let report = self.task_graph.report(agent).for_orchestrator();
+            match agent.status.has_ended() && told.iter().any(|told| told.contains(&report)) {
+                true => told_above(agent),
+                false => report,
+            }
+        };
         let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
-        let reports = agents.map(|agent| self.task_graph.report(agent).for_orchestrator());
-        reports.collect::<Vec<_>>().join("\n")
+        agents.map(report).collect::<Vec<_>>().join("\n")
     }
 
     /// Closes agents that will never start.
@@ -353,4 +363,9 @@ impl Run<'_> {
             self.dialogue.answer(call.idx, text);
         }
     }
+}
+
+/// Stands for a report that the model has read.
+fn told_above(agent: &Agent) -> String {
+    json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str(), "told": "above"}).to_string()
 }

@@ -9,7 +9,7 @@ use crate::agents::{AgentTask, Report};
 use crate::graph::{self, Readiness};
 use crate::journal::SubProgress;
 use crate::store::executions::ExecutionRow;
-use crate::wording::StatusSummary;
+use crate::wording::{StatusSummary, became};
 
 /// One agent of the turn.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ impl TaskGraph {
             .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
                 Readiness::Doomed(needed, status) => Some((
                     agent.task.agent_id.clone(),
-                    format!("it needs {needed}, whose status is {}", status.as_str()),
+                    format!("it needs {needed}, which {}", became(status)),
                 )),
                 _ => None,
             })
@@ -124,12 +124,7 @@ impl TaskGraph {
     pub(super) fn report(&self, agent: &Agent) -> Report {
         agent.report.clone().unwrap_or_else(|| {
             let mut report = Report::of(&agent.row, &[]);
-            // An agent that hasn't started yet is reported as running too.
-            report.status = if agent.status == ExecutionStatus::Waiting {
-                ExecutionStatus::Waiting
-            } else {
-                ExecutionStatus::Running
-            };
+            report.status = agent.status;
             report
         })
     }

@@ -15,7 +15,8 @@ use crate::roles::RoleSet;
 use crate::skills::{Registry, by_itself};
 
 /// The tools, in their fixed order.
-pub fn tools(roles: &RoleSet) -> Vec<Tool> {
+pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
+    let (calls, seconds) = (limits.skill_calls_per_agent, limits.agent_timeout.as_secs());
     let names: Vec<&str> = roles.roles.iter().map(|role| role.name.as_str()).collect();
     let strings = json!({"type": "array", "items": {"type": "string"}});
     vec![
@@ -23,7 +24,7 @@ pub fn tools(roles: &RoleSet) -> Vec<Tool> {
             name: "dispatch_agent".into(),
             description: "Gives a mission to a sub-agent. Several in one answer run in parallel; depends_on waits for \
                 others to succeed and gets their results. Exactly one skill with its arguments runs directly, which \
-                is fastest: do that whenever you know the arguments. Returns when the agent has ended or waits for a \
+                is fastest: do so whenever you know them. Returns when the agent has ended or waits for a \
                 person."
                 .into(),
             parameters: json!({
@@ -39,8 +40,10 @@ pub fn tools(roles: &RoleSet) -> Vec<Tool> {
                     "depends_on": strings,
                     "context": {"type": "string", "description": "Texts to work on"},
                     "role": {"type": "string", "enum": names, "description": roles.listing()},
-                    "max_tool_calls": {"type": "integer", "minimum": 1},
-                    "timeout_s": {"type": "integer", "minimum": 1},
+                    "max_tool_calls": {"type": "integer", "minimum": 1,
+                        "description": format!("Default and most: {calls}")},
+                    "timeout_s": {"type": "integer", "minimum": 1,
+                        "description": format!("Default and most: {seconds}")},
                 },
                 "required": ["agent_id", "mission"],
             }),

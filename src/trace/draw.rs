@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, several, wrap};
 use super::{Execution, Trace, Turn, transcript};
-use crate::domain::{ExecutionKind, ExecutionStatus, TurnStatus};
+use crate::domain::{ExecutionKind, ExecutionStatus, NO_MODEL, TurnStatus};
 
 /// How a trace is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,7 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
     ];
     let mut models: Vec<&str> =
         executions.iter().filter_map(|execution| execution.model.as_deref()).collect();
+    models.retain(|model| *model != NO_MODEL);
     models.sort_unstable();
     models.dedup();
     if !models.is_empty() {

@@ -214,7 +214,7 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
         "the mail server refuses the connection (connection refused); check [mail.smtp] host and port";
     app.failed("mail-0", ExecutionStatus::Failed, "network", refused).await;
     app.failed("mail", ExecutionStatus::Failed, "network", refused).await;
-    let reason = "it needs mail, whose status is failed".to_owned();
+    let reason = "it needs mail, which failed".to_owned();
     app.close("then", ExecutionStatus::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
     app.done("find-0", "1 task").await;
     finder.answer(0, "{\"status\":\"completed\"}".into());
@@ -299,7 +299,7 @@ async fn the_drawing_shows_what_ran_beside_what() {
     │     failed, network: the mail server refuses the connection (connection refused); check
     │     [mail.smtp] host and port
     ├ ↷ then after find, mail · say so in the c… ▕                    ▏  skipped
-    │   skipped: it needs mail, whose status is failed
+    │   skipped: it needs mail, which failed
     └ ? hook · ring the bell                     ▕   ████████████     ▏   700 ms
       └ ? bell.ring                              ▕   ████████████     ▏   700 ms
           unknown, tool: the program was cut off; it may have rung the bell
@@ -331,7 +331,7 @@ async fn a_narrow_drawing_keeps_the_labels() {
     │     connection (connection refused); check [mail.smtp]
     │     host and port
     ├ ↷ then after find, mail ·…  ▕            ▏  skipped
-    │   skipped: it needs mail, whose status is failed
+    │   skipped: it needs mail, which failed
     └ ? hook · ring the bell      ▕  ███████   ▏   700 ms
       └ ? bell.ring               ▕  ███████   ▏   700 ms
           unknown, tool: the program was cut off; it may have
@@ -365,7 +365,7 @@ async fn a_chat_gets_a_block_of_code() {
     │     failed, network: the mail server refuses the connection
     │     (connection refused); check [mail.smtp] host and port
     ├ ↷ then after find, mail · sa… ▕              ▏  skipped
-    │   skipped: it needs mail, whose status is failed
+    │   skipped: it needs mail, which failed
     └ ? hook · ring the bell        ▕  █████████   ▏   700 ms
       └ ? bell.ring                 ▕  █████████   ▏   700 ms
           unknown, tool: the program was cut off; it may have rung the
@@ -392,7 +392,7 @@ async fn the_json_is_the_contracts() {
     {"id":"find-0","parent_id":"find","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"tasks.search","parameters":{"state":"overdue","query":"the report"},"depends_on":[],"status":"completed","result":"1 task","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":250}
     {"id":"mail","parent_id":"root","depth":1,"kind":"agent","agent_id":"mail","role":null,"mission":"mail bob@example.test","skill":null,"parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
     {"id":"mail-0","parent_id":"mail","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"email.send","parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
-    {"id":"then","parent_id":"root","depth":1,"kind":"agent","agent_id":"then","role":null,"mission":"say so in the calendar","skill":null,"parameters":null,"depends_on":["find","mail"],"status":"skipped","result":"it needs mail, whose status is failed","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":0}
+    {"id":"then","parent_id":"root","depth":1,"kind":"agent","agent_id":"then","role":null,"mission":"say so in the calendar","skill":null,"parameters":null,"depends_on":["find","mail"],"status":"skipped","result":"it needs mail, which failed","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":0}
     {"id":"hook","parent_id":"root","depth":1,"kind":"agent","agent_id":"hook","role":null,"mission":"ring the bell","skill":null,"parameters":null,"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
     {"id":"hook-0","parent_id":"hook","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"bell.ring","parameters":{},"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
     "#);

@@ -17,8 +17,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use words::Words;
 
-/// The most recipients of a turn that outside text went into, mails and invitations together.
-pub const MOST_RECIPIENTS: usize = 5;
 /// The most things that a turn deletes without a question.
 pub const MOST_DELETIONS: usize = 2;
 
@@ -113,8 +111,8 @@ pub enum Doubt {
     UnknownRecipient,
     /// The person didn't name this.
     NotNamed,
-    /// Too many recipients in one turn.
-    TooManyRecipients,
+    /// More recipients in one turn than this.
+    TooManyRecipients(usize),
     /// Too many deletions in one turn.
     TooManyDeletions,
     /// Another reason.
@@ -122,14 +120,14 @@ pub enum Doubt {
 }
 
 /// Why a call in a tainted turn must be asked about; none if the person's words bind it. `reached` is how many others
-/// the turn has mailed or invited before.
-pub fn doubt(act: Act, targets: &[Target], words: &Words, reached: usize) -> Option<Doubt> {
+/// the turn has mailed or invited before, of `most` that it may without a question.
+pub fn doubt(act: Act, targets: &[Target], words: &Words, (reached, most): (usize, usize)) -> Option<Doubt> {
     if !words.ask_for(act) {
         return Some(Doubt::NotAskedFor);
     }
     let recipients = targets.iter().filter(|target| matches!(target, Target::Recipient { .. })).count();
-    if recipients > 0 && recipients + reached > MOST_RECIPIENTS {
-        return Some(Doubt::TooManyRecipients);
+    if recipients > 0 && recipients + reached > most {
+        return Some(Doubt::TooManyRecipients(most));
     }
     targets.iter().find_map(|target| match target {
         Target::Recipient { .. } => target.is_unknown_recipient(words).then_some(Doubt::UnknownRecipient),

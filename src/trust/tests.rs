@@ -13,7 +13,7 @@ fn recipient(address: &str, names: &[&str]) -> Target {
 
 /// Whether a request binds an effect.
 fn binds(now: &str, act: Act, target: Target) -> bool {
-    doubt(act, &[target], &words(now), 0).is_none()
+    doubt(act, &[target], &words(now), (0, 5)).is_none()
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn an_address_of_the_web_is_bound_verbatim() {
 fn five_recipients_are_enough_for_a_turn() {
     let all: Vec<Target> = (0..3).map(|n| recipient(&format!("p{n}@corp.test"), &[])).collect();
     let said = words("mail p0@corp.test, p1@corp.test and p2@corp.test");
-    assert_eq!(doubt(Act::Send, &all, &said, 2), None);
-    assert_eq!(doubt(Act::Send, &all, &said, 3), Some(Doubt::TooManyRecipients));
+    assert_eq!(doubt(Act::Send, &all, &said, (2, 5)), None);
+    assert_eq!(doubt(Act::Send, &all, &said, (3, 5)), Some(Doubt::TooManyRecipients(5)));
 }
 
 proptest! {
@@ -97,8 +97,8 @@ proptest! {
         let target = [Target::New(title.clone())];
         let now = format!("add {said}");
         let with_more = Words::new(&now, [more.as_str()]);
-        if doubt(Act::Create, &target, &words(&now), 0).is_none() {
-            prop_assert_eq!(doubt(Act::Create, &target, &with_more, 0), None);
+        if doubt(Act::Create, &target, &words(&now), (0, 5)).is_none() {
+            prop_assert_eq!(doubt(Act::Create, &target, &with_more, (0, 5)), None);
         }
     }
 

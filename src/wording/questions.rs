@@ -70,8 +70,12 @@ pub fn body(
         text.push_str(&format!("\n\nAsked for by {}", roles.join(" › ")));
     }
     let why = match doubt {
-        Some(Doubt::TooManyRecipients) => Some("More than five people would get something from this turn."),
-        Some(Doubt::TooManyDeletions) => Some("More than two things would be deleted in this turn."),
+        Some(Doubt::TooManyRecipients(most)) => {
+            Some(format!("More than {most} recipients would get something from this turn."))
+        }
+        Some(Doubt::TooManyDeletions) => {
+            Some("More than two things would be deleted in this turn.".to_owned())
+        }
         Some(Doubt::Because(why)) => {
             text.push_str(&format!("\n\nNote: {why}."));
             None
@@ -143,6 +147,16 @@ pub fn which(open: &[QuestionRow]) -> String {
         _ => {
             format!("Which one do you mean?\n{lines}\n\nSend for example `/answer 1 yes` or `/answer 2 no`.")
         }
+    }
+}
+
+/// To `/answer` with something else than the number of an open question.
+pub fn no_such_number(said: &str, open: &[QuestionRow]) -> String {
+    match said.parse::<usize>() {
+        Ok(number) if !open.is_empty() => {
+            format!("No open question has the number {number}. {}", which(open))
+        }
+        _ => which(open),
     }
 }
 

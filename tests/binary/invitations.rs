@@ -69,7 +69,7 @@ fn create(home: &Home, title: &str) -> String {
         "attendees": ["bob@example.test"], "recurrence": "FREQ=WEEKLY"});
     let made = chat.say("m1", &format!("calendar.create_event {event}"));
     let text = said(&made);
-    assert!(text.ends_with(", repeating; bob@example.test invited by mail"), "{text}");
+    assert!(text.ends_with(", repeating every week; bob@example.test invited by mail"), "{text}");
     chat.finish_well();
     id(home)
 }

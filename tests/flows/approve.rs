@@ -7,8 +7,10 @@ use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
 use serde_json::json;
 
-use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill, user_text, without_receipts};
-use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
+use crate::app::{
+    TestApp, agent, direct, plan, reports, results, scripted_with, skill, user_text, without_receipts,
+};
+use crate::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
 async fn careful(script: Scripted) -> TestApp {
@@ -81,7 +83,7 @@ async fn a_no_does_nothing_and_the_model_is_told() {
         app.says("ada", "pay it").await;
         let done = app.says("ada", answer).await;
         assert!(
-            done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person rejected it"),
+            done.text.contains("\"kind\":\"rejected\"") && done.text.contains("rejected, so it wasn't done"),
             "{}",
             done.text
         );
@@ -210,6 +212,23 @@ async fn several_effects_are_one_question_with_a_choice_each() {
     let done = app.says("ada", "/answer 1 no").await;
     assert_eq!(done.text, "a failed, b completed\n\n✓ Added “sing”");
     assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_report_is_told_once() {
+    let app = careful(Scripted::new().orchestrator(|request| match results(request).len() {
+        0 => calls(vec![direct("read", "tasks.search", json!({})), create("ask", "pay")]),
+        2 => call("get_agent_results", json!({})),
+        _ => text("done"),
+    }))
+    .await;
+    let asked = app.says("ada", "go").await;
+    app.presses("ada", &asked, "Approve").await;
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
+    let told: Vec<&str> = results(&last)[0].lines().collect();
+    assert_eq!(told[0], r#"{"agent_id":"read","status":"completed","told":"above"}"#);
+    assert!(told[1].contains("Added “pay”"), "{told:?}");
     app.ends_well().await;
 }
 

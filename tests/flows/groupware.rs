@@ -76,7 +76,7 @@ async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
         let app = app_in(zone).await;
         let weekly = json!({"title": "Standup", "start": "2026-01-05T09:00", "recurrence": "FREQ=WEEKLY"});
         let (said, _) = call(&app, "calendar.create_event", weekly).await;
-        assert_eq!(said, "Created “Standup”, Mon 5 Jan 2026, 09:00–10:00, repeating");
+        assert_eq!(said, "Created “Standup”, Mon 5 Jan 2026, 09:00–10:00, repeating every week");
         for (from, to) in weeks {
             let (_, data) = call(&app, "calendar.list_events", json!({"start": from, "end": to})).await;
             let items = data["items"].as_array().unwrap();
@@ -128,8 +128,11 @@ async fn the_assistant_tells_what_it_did_and_what_that_cost() {
     call(&app, "tasks.create", json!({"title": "milk"})).await;
     call(&app, "tasks.complete", json!({"title": "the moon"})).await;
     let (said, data) = call(&app, "assistant.history", json!({"since": "2026-11-21T09:00"})).await;
-    assert!(said.contains("tasks.create: Added “milk”"), "{said}");
-    assert!(said.contains("tasks.complete failed: there is no open task called “the moon”"), "{said}");
+    assert!(said.contains("; Added “milk”"), "{said}");
+    assert!(
+        said.contains("; Mark a task as done (failed): there is no open task called “the moon”"),
+        "{said}"
+    );
     assert_eq!((&data["count"], &data["items"][0]["at"]), (&json!(2), &json!("2026-11-21T11:00")));
     let (said, _) = call(&app, "assistant.history", json!({"until": "2026-11-20"})).await;
     assert_eq!(said, "Nothing was asked in that period");
@@ -191,7 +194,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     Delete the whole series:
     - what: Jour fixe
     - when: Mon 1 Jun 2026, 10:00–10:30 (Europe/Berlin)
-    - repeats: FREQ=WEEKLY;UNTIL=20260622T075959Z
+    - repeats: every week until Mon 22 Jun 2026, 09:59
     "#);
     let done = app.presses("ada", &asked, "Approve").await;
     assert!(done.text.starts_with("Deleted “Jour fixe”"), "{}", done.text);

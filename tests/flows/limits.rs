@@ -361,7 +361,7 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
 
     **Not done**
     - mission a: it ran out of time (2 seconds)
-    - mission b: it needs a, whose status is timeout
+    - mission b: it needs a, which took too long
 
     Shall I continue?
     ");

@@ -124,8 +124,8 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
     let last = app.requests(Who::Orchestrator).pop().unwrap();
     let reports = reports(&last);
     insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @r#"
-    "it needs bad, whose status is failed"
-    "it needs next, whose status is skipped"
+    "it needs bad, which failed"
+    "it needs next, which was skipped"
     "#);
     app.ends_well().await;
 }

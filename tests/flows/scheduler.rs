@@ -168,6 +168,6 @@ async fn what_makes_no_sense_is_refused_with_the_mend() {
         assert!(said.starts_with(wanted), "{said}");
     }
     let (said, _) = call(&app, "schedule.delete", json!({"id": "nonono"})).await;
-    assert_eq!(said, "not_found: there is no schedule nonono; schedule.list lists the ids");
+    assert_eq!(said, "not_found: no schedule is called “nonono”");
     app.ends_well().await;
 }

@@ -19,6 +19,8 @@ pub(super) struct Report {
     pub(super) result: String,
     /// Why it failed.
     pub(super) error: Option<String>,
+    /// Whether that is because the person said no.
+    pub(super) is_rejected: bool,
 }
 
 impl Report {
@@ -88,7 +90,12 @@ pub(super) fn reports(exchange: &[Message]) -> BTreeMap<String, Report> {
             && let Some(agent) = dispatched(exchange, message)
         {
             let error = Some(value.get("error").map_or_else(|| message.text.clone(), error_text));
-            reports.entry(agent).or_insert(Report { status: None, result: String::new(), error });
+            reports.entry(agent).or_insert(Report {
+                status: None,
+                result: String::new(),
+                error,
+                is_rejected: false,
+            });
         }
     }
     reports
@@ -238,12 +245,15 @@ pub(super) fn opened(text: &str, ours: &[&str]) -> String {
 
 fn collect(value: &Value, reports: &mut BTreeMap<String, Report>) {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let status = text("status").and_then(|status| status.parse().ok());
+    // What was told before is in an earlier result.
+    let status =
+        text("status").filter(|_| value.get("told").is_none()).and_then(|status| status.parse().ok());
     if let (Some(agent), Some(status)) = (text("agent_id"), status) {
         let error = value.get("error").filter(|error| !error.is_null()).map(error_text);
         let result = without_ids(&text("result").unwrap_or_default());
         let result = items::described(inside(&result), &data(value.get("data")));
-        reports.insert(agent, Report { status: Some(status), result, error });
+        let is_rejected = value["error"]["kind"] == "rejected";
+        reports.insert(agent, Report { status: Some(status), result, error, is_rejected });
         return;
     }
     match value {

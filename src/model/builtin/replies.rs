@@ -90,6 +90,7 @@ fn outcome(mission: &str, report: Option<&Report>) -> String {
         Some(Cancelled) => format!("“{mission}” was stopped{because}"),
         Some(Waiting) => format!("“{mission}” is waiting for your approval."),
         Some(Running | Pending) => format!("“{mission}” is still running."),
+        Some(Failed) if report.is_rejected => format!("OK, I didn't do this: “{mission}”"),
         Some(Failed) | None => format!("“{mission}” didn't work{because}"),
     }
 }

@@ -8,7 +8,7 @@ use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
 use crate::domain::{Answer, Ending, ExecutionKind, ExecutionStatus, QuestionId, QuestionKind, TurnStatus};
-use crate::skills::{Approved, ErrorKind, Failure, Output, SkillError};
+use crate::skills::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, control, questions, usage};
@@ -80,11 +80,15 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
         let calls: Vec<&ExecutionRow> =
             rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
         untrusted |= calls.iter().any(|row| row.untrusted != 0);
-        let done: Vec<String> = calls.iter().map(|row| outcome(row)).collect();
+        let done: Vec<String> = calls.iter().map(|row| outcome(call.registry, row)).collect();
         let at = utc(turn.started_at).with_timezone(&call.zone());
         let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };
         let date = at.format("%a %-d %b %Y, %H:%M");
-        lines.push(format!("- {date}: “{}” {}{did}", clip(&turn.text), turn.status));
+        let ended = match turn.status {
+            TurnStatus::Completed => String::new(),
+            status => format!(" ({status})"),
+        };
+        lines.push(format!("- {date}: “{}”{ended}{did}", clip(&turn.text)));
         items.push(item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done));
     }
     let summary = listing(&lines, lines.len(), ("message", "messages"), "Nothing was asked in that period");
@@ -95,14 +99,15 @@ fn item(turn: &TurnRow, at: &str, done: Vec<String>) -> Value {
     json!({"at": at, "text": clip(&turn.text), "status": turn.status, "done": done})
 }
 
-/// `tasks.create: Added “milk”`, or why it failed.
-fn outcome(row: &ExecutionRow) -> String {
-    let skill = row.skill.as_deref().unwrap_or_default();
+/// `Added “milk”`, or what failed and why.
+fn outcome(registry: &Registry, row: &ExecutionRow) -> String {
+    let name = row.skill.as_deref().unwrap_or_default();
+    let skill = registry.get(name).map_or(name, |skill| skill.title());
     let error: Option<Value> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let why = error.as_ref().and_then(|error| error["message"].as_str()).unwrap_or_default();
     match row.status {
-        ExecutionStatus::Completed => format!("{skill}: {}", clip(row.result.as_deref().unwrap_or_default())),
-        status => format!("{skill} {status}: {}", clip(why)),
+        ExecutionStatus::Completed => clip(row.result.as_deref().unwrap_or_default()),
+        status => format!("{skill} ({status}): {}", clip(why)),
     }
 }
 

@@ -171,7 +171,7 @@ async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
     match found.as_slice() {
         [row] => Ok((*row).clone()),
         [] => {
-            let message = format!("there is no schedule {id}; schedule.list lists the ids");
+            let message = format!("no schedule is called “{id}”");
             Err(SkillError::not_found(message).into())
         }
         several => Err(ambiguous("several schedules match", several.iter().map(|row| spoken(row))).into()),

@@ -69,7 +69,11 @@ impl Attempt<'_> {
         let arguments = self.call.arguments.to_string();
         let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
             let is_expired = question.state == QuestionState::Expired;
-            return Err(rejected(if is_expired { "the approval expired" } else { "the person rejected it" }));
+            return Err(rejected(if is_expired {
+                "the approval expired"
+            } else {
+                "rejected, so it wasn't done"
+            }));
         };
         if let Some(limit) = self.postponed().await? {
             return Ok(CallEnd::LimitReached(limit));

@@ -43,7 +43,8 @@ impl Attempt<'_> {
         if !is_tainted {
             return Ok(None);
         }
-        Ok(trust::doubt(act, targets, scope.words().await?, reached))
+        let most = scope.budget.limits.recipients_per_turn as usize;
+        Ok(trust::doubt(act, targets, scope.words().await?, (reached, most)))
     }
 
     /// The recipients that the person's words don't name, and all recipients.

@@ -299,7 +299,8 @@ fn count(text: &str, is_event: bool) -> Option<String> {
     let words = words(text);
     let is_number = number(word(&words, 0)).is_some_and(|count| count > 1);
     let is_strange = is_event == word(&words, 1).ends_with('s');
-    (is_number && is_strange).then(|| format!("{} {}", word(&words, 0), word(&words, 1)))
+    (is_number && is_strange)
+        .then(|| format!("{} {}", word(&words, 0), word(&words, 1)).trim_end().to_owned())
 }
 
 /// Words that ask for something else, or of us: "... then delete all tasks", "tell you something".

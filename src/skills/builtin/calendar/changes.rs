@@ -8,6 +8,7 @@ use super::backend::{self, Change, StoredEvent};
 use super::clashes::Clashes;
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
 use super::{MOST_INSTANCES, event};
+use crate::clock::rule;
 use crate::skills::builtin::undo::{self, Step};
 use crate::skills::builtin::{CallContext, Preview, contacts, email};
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
@@ -70,8 +71,8 @@ pub(super) async fn create(
     let clashes = Clashes::of(call, &planned, &series).await;
     backend::apply(call, Change::Create(&series, calendar), writes).await?;
     let mut summary = format!("Created “{}”, {}", planned.title, spoken(&planned, call));
-    if planned.rule.is_some() {
-        summary.push_str(", repeating");
+    if let Some(repeats) = &planned.rule {
+        summary.push_str(&rule::repeating(repeats, call.zone()));
     }
     summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
     let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
@@ -247,7 +248,7 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
 
 pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let occasion = planned(call).await?;
-    Ok(preview(call, &occasion, "Add to the calendar", Risk::Medium, true))
+    Ok(preview(call, &occasion, None, "Add to the calendar", (Risk::Medium, true)))
 }
 
 pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -255,7 +256,7 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
     let part = part(call, &stored.series)?;
     let (old, new) = replanned(call, &stored.series, &part).await?;
     let risk = if invites_to(call, &old) { Risk::Medium } else { Risk::High };
-    Ok(preview(call, &new, "Change the event to", risk, true))
+    Ok(preview(call, &new, Some(&old), "Change the event to", (risk, true)))
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -270,21 +271,21 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
     // Only the organizer's cancellation goes to others.
     let is_ours = invites_to(call, &occasion);
     let risk = if is_ours { risk } else { Risk::High };
-    Ok(preview(call, &occasion, verb, risk, is_ours))
+    Ok(preview(call, &occasion, None, verb, (risk, is_ours)))
 }
 
 fn preview(
     call: &CallContext<'_>,
     occasion: &CalendarEvent,
+    old: Option<&CalendarEvent>,
     verb: &str,
-    risk: Risk,
-    is_announced: bool,
+    (risk, is_announced): (Risk, bool),
 ) -> Preview {
     let is_outside =
         is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
     let risk = if is_outside || are_many { Risk::High } else { risk };
-    let mut text = format!("{verb}:\n{}", event::lines(occasion, call.zone()));
+    let mut text = format!("{verb}:\n{}", event::lines(occasion, old, call.zone()));
     if let Some(at) = call.text("instance") {
         text.push_str(&format!("\n- which: the one of {at}"));
     }

@@ -6,6 +6,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::clock::duration;
+use crate::clock::rule;
 use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::skills::SkillError;
@@ -227,17 +228,26 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
     item
 }
 
-/// Everything about an event, a line each, for a person to approve.
-pub(super) fn lines(occasion: &CalendarEvent, zone: Tz) -> String {
-    let mut text =
-        format!("- what: {}\n- when: {}", occasion.title, spoken(&occasion.start, &occasion.end, zone));
+/// Everything about an event, a line each, for a person to approve; of `old` what it is called and when it is until now.
+pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone: Tz) -> String {
+    let time = |event: &CalendarEvent| spoken(&event.start, &event.end, zone);
+    let instead = |new: &str, old: Option<String>| match old.filter(|old| old != new) {
+        Some(old) => format!(" (now: {old})"),
+        None => String::new(),
+    };
+    let (title, when) = (&occasion.title, time(occasion));
+    let mut text = format!("- what: {title}{}", instead(title, old.map(|old| old.title.clone())));
+    text.push_str(&format!("\n- when: {when}"));
     if !matches!(occasion.start, EventTime::Day(_)) {
         text.push_str(&format!(" ({zone})"));
     }
+    text.push_str(&instead(&when, old.map(time)));
+    let repeats = occasion.rule.as_deref().unwrap_or_default();
+    let repeats = rule::in_words(repeats, zone).unwrap_or_else(|| repeats.to_owned());
     let attendees: Vec<&str> = occasion.attendees.iter().map(|one| one.address.as_str()).collect();
     for (name, value) in [
         ("where", occasion.location.as_str()),
-        ("repeats", occasion.rule.as_deref().unwrap_or_default()),
+        ("repeats", repeats.as_str()),
         ("invited", &attendees.join(", ")),
         ("notes", &occasion.notes),
     ] {

@@ -162,6 +162,14 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     agenda.output(call, format!("I found no event called “{query}”"))
 }
 
+/// Whether these times, sorted by their beginning, leave nothing of a period.
+fn covers(busy: &[TimeRange], period: TimeRange) -> bool {
+    let reached = busy
+        .iter()
+        .fold(period.from, |reached, one| if one.from <= reached { reached.max(one.to) } else { reached });
+    reached >= period.to
+}
+
 async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, 1)?;
     let mut agenda = Agenda::load(call, period, None, |_| true).await?;
@@ -175,7 +183,8 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
         None => {
             let mut output = agenda.output(call, String::new())?;
             let lines = output.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
-            output.summary = format!("You are busy then ({}):\n{lines}", spoken(period, call));
+            let busy = if covers(&busy, period) { "busy then" } else { "busy for part of that time" };
+            output.summary = format!("You are {busy} ({}):\n{lines}", spoken(period, call));
             output.data["free"] = json!(false);
             output
         }

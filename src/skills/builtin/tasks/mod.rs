@@ -12,7 +12,7 @@ use search::{Filter, all_meant, counted, listed, of_kind, search};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words};
 use crate::clock::local_to_utc;
-use crate::clock::recurring::rule_in_words;
+use crate::clock::rule;
 use crate::clock::when::When;
 use crate::domain::{Priority, TaskState};
 use crate::skills::{Approved, Failure, Output, Risk, SkillError};
@@ -198,9 +198,8 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     if let Some(due) = due_of(&task, call) {
         summary.push_str(&format!(", due {}", due.spoken()));
     }
-    if let Some(rule) = &task.recurrence {
-        summary.push_str(", repeating");
-        summary.push_str(&rule_in_words(rule).map(|words| format!(" {words}")).unwrap_or_default());
+    if let Some(repeats) = &task.recurrence {
+        summary.push_str(&rule::repeating(repeats, call.zone()));
     }
     let made = [Step::Task { before: None, after: Some(task.clone()) }];
     Ok(Output::new(summary, item(&task)).undone_by(undo::left(&made)))

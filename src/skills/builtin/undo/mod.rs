@@ -15,7 +15,7 @@ use serde_json::json;
 pub(super) use steps::{Outcome, Step, left};
 
 use super::{CallContext, Effect, Services};
-use crate::domain::{ExecutionKind, ExecutionStatus};
+use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED};
 use crate::skills::{Failure, Handler, Output, Registry};
 use crate::store::executions::{self, UndoRow};
 use crate::store::{Batch, turns};
@@ -34,7 +34,11 @@ fn what(registry: &Registry, row: &UndoRow) -> String {
     let other = registry.get(&row.skill).filter(|skill| !matches!(skill.handler, Handler::Builtin(_)));
     match other {
         Some(skill) => format!("{}: {}", row.skill, skill.title()),
-        None => row.result.lines().next().unwrap_or_default().to_owned(),
+        None => {
+            let line = row.result.lines().next().unwrap_or_default();
+            line.strip_prefix(REMEMBERED)
+                .map_or_else(|| line.to_owned(), |what| format!("remembering “{what}”"))
+        }
     }
 }
 
