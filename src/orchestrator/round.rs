@@ -199,11 +199,11 @@ impl Run<'_> {
     /// What a call is answered with. A report that an earlier answer has isn't told twice.
     fn results(&self, call: &Awaited) -> String {
         let earlier = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
-        let told: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
+        let earlier: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
         let report = |agent: &Agent| {
             let report = self.task_graph.report(agent).for_orchestrator();
-            match agent.status.has_ended() && told.iter().any(|told| told.contains(&report)) {
-                true => told_above(agent),
+            match agent.status.has_ended() && earlier.iter().any(|result| result.contains(&report)) {
+                true => repeated_report(agent),
                 false => report,
             }
         };
@@ -366,6 +366,6 @@ impl Run<'_> {
 }
 
 /// Stands for a report that the model has read.
-fn told_above(agent: &Agent) -> String {
+fn repeated_report(agent: &Agent) -> String {
     json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str(), "told": "above"}).to_string()
 }

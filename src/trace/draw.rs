@@ -105,8 +105,7 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
         several(turn.model_calls, "model call"),
     ];
     let mut models: Vec<&str> =
-        executions.iter().filter_map(|execution| execution.model.as_deref()).collect();
-    models.retain(|model| *model != NO_MODEL);
+        executions.iter().filter_map(|one| one.model.as_deref()).filter(|model| *model != NO_MODEL).collect();
     models.sort_unstable();
     models.dedup();
     if !models.is_empty() {

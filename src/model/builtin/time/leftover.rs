@@ -27,7 +27,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
             return Some(found.said(&text));
         }
         rest = found.rest(&text);
-        if let Some(odd) = odd::beside(&rest, &found.when) {
+        if let Some(odd) = odd::qualifier(&rest, &found.when) {
             return Some(odd);
         }
     }

@@ -7,7 +7,7 @@ use super::when::Period;
 use super::words::{Word, is_one_of, words};
 
 /// What of the rest of a text says more about the time that was found in it: "9 to 5" beside a day, "evening" beside "at 7".
-pub(super) fn beside(rest: &str, when: &Period) -> Option<String> {
+pub(super) fn qualifier(rest: &str, when: &Period) -> Option<String> {
     let words = words(rest);
     let (from, length) = (0..words.len()).find_map(|at| Some((at, changes(&words, at, when)?)))?;
     let last = words.get((from + length).min(words.len()) - 1)?;
