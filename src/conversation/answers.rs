@@ -56,43 +56,53 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     }
 }
 
-/// Whether a text is a yes and nothing else, or a no.
+/// Whether a text is a yes and nothing else, or a no: "ok", "yeah go on", "no, thanks".
 fn is_yes(word: &str) -> Option<bool> {
-    const YES: [&str; 17] = [
-        "yes",
-        "yes please",
-        "yes, please",
-        "yeah",
-        "yep",
-        "yup",
-        "ok",
-        "okay",
-        "sure",
+    const YES: [&str; 7] = ["yes", "yeah", "yep", "yup", "ok", "okay", "sure"];
+    const DO: [&str; 10] = [
+        "",
+        "please",
         "approve",
         "continue",
         "go on",
         "go ahead",
-        "yes go ahead",
-        "yes, go ahead",
         "do it",
-        "yes do it",
+        "send it",
+        "please do",
+        "do it please",
     ];
-    const NO: [&str; 13] = [
-        "no",
-        "nope",
-        "nah",
-        "no thanks",
-        "no, thanks",
+    const NO: [&str; 3] = ["no", "nope", "nah"];
+    const LEAVE: [&str; 13] = [
+        "",
+        "thanks",
+        "thank you",
         "reject",
         "stop",
         "cancel",
         "cancel it",
         "don't",
+        "don't do it",
         "do not",
         "never mind",
         "nevermind",
+        "leave it",
     ];
-    if YES.contains(&word) { Some(true) } else { NO.contains(&word).then_some(false) }
+    let after = |leads: &[&str]| {
+        let rest = leads.iter().find_map(|lead| {
+            word.strip_prefix(lead).filter(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
+        });
+        rest.map(|rest| rest.trim_start_matches([' ', ',']))
+    };
+    let is = |leads: &[&str], rests: &[&str]| match after(leads) {
+        Some(rest) => rests.contains(&rest),
+        None => !word.is_empty() && rests.contains(&word),
+    };
+    // "Please" and "thanks" alone are neither.
+    match word {
+        "please" | "thanks" | "thank you" => None,
+        _ if is(&YES, &DO) => Some(true),
+        _ => is(&NO, &LEAVE).then_some(false),
+    }
 }
 
 /// Reads a text as an answer about a plan: “run”, “cancel”, “change: without the invitation”.
@@ -253,15 +263,27 @@ mod tests {
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
             assert_ne!(answers(text), (None, None), "{text}");
         }
-        for text in ["yeah", "Yep!", "ok", "okay.", "sure", "yes please", "go ahead", "do it"] {
+        for text in
+            ["yeah", "Yep!", "ok", "okay.", "sure", "yes please", "go ahead", "yeah go on", "ok, do it"]
+        {
             assert_eq!(answers(text), (Some(Answer::Continue), Some(Answer::Approve)), "{text}");
         }
-        for text in ["nah", "nope", "no thanks", "cancel", "don’t", "never mind"] {
+        for text in ["nah", "nope", "no, thanks", "cancel", "don’t", "never mind", "no don't"] {
             assert_eq!(answers(text), (Some(Answer::Stop), Some(Answer::Reject)), "{text}");
         }
-        for text in
-            ["no, the other one", "", "yes and no", "don't stop", "ok, and what is on today?", "0", "4"]
-        {
+        for text in [
+            "no, the other one",
+            "",
+            "yes and no",
+            "don't stop",
+            "thanks",
+            "please",
+            "okey",
+            "not now",
+            "ok, and what is on today?",
+            "0",
+            "4",
+        ] {
             assert_eq!(answers(text), (None, None), "{text}");
         }
         for text in ["/run report", "/spawn scout look around", "/plan a party", "/undo"] {

@@ -36,8 +36,8 @@ pub const SPOKEN: &str = "🎤 ";
 pub const NO_MODEL: &str = "none";
 
 /// Heads the list of questions that wait for the person, where models read it.
-pub const WAITING: &str = "\nNot done: waits for their yes or no, which only they can give. If they change or drop one, run \
-    assistant.withdraw with its id, and let the changed call depend on that:";
+pub const WAITING: &str = "\nNot done: waits for their yes or no, which only they can give. If they change or drop one, dispatch \
+    assistant.withdraw(question: id), and the changed call with depends_on:";
 
 /// How the result of remembering something begins, where people and the built-in planner read it.
 pub const REMEMBERED: &str = "I'll remember: ";

@@ -89,11 +89,12 @@ impl Run<'_> {
                 if let Some(limit) = self.scope.budget.tripped() {
                     return self.parked(limit).await.map(Some);
                 }
-                // A model that is told only that everything waits for a person can do nothing but wait too.
+                // A model that is told only that everything waits for a person, or what that is based on, can do
+                // nothing but wait too.
                 let has_news = awaited
                     .iter()
                     .flat_map(|call| &call.agents)
-                    .any(|id| self.task_graph.get(id).is_some_and(|agent| agent.status.has_ended()));
+                    .any(|id| self.task_graph.get(id).is_some_and(|agent| self.task_graph.is_news(agent)));
                 if until_ended || !has_news {
                     return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
                 }

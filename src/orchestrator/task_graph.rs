@@ -129,6 +129,13 @@ impl TaskGraph {
         })
     }
 
+    /// Whether an agent has ended, and no open one goes on with what it did.
+    pub(super) fn is_news(&self, agent: &Agent) -> bool {
+        let id = &agent.task.agent_id;
+        let mut open = self.agents.iter().filter(|other| !other.status.has_ended());
+        agent.status.has_ended() && !open.any(|other| other.task.depends_on.contains(id))
+    }
+
     /// Whether any agent hasn't ended.
     pub(super) fn is_open(&self) -> bool {
         self.agents.iter().any(|agent| !agent.status.has_ended())

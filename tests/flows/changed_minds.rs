@@ -74,6 +74,7 @@ async fn a_change_replaces_the_question() {
     let shown = waiting(&request.unwrap()).join("\n");
     let id = regex::Regex::new(r"\[\w+\]").unwrap();
     insta::assert_snapshot!(id.replace_all(&shown, "[ID]"), @r#"- “pay rent” → tasks.create {"title":"pay rent"} [ID]"#);
+    assert_eq!(app.requests(Who::Orchestrator).len(), 2, "that it was withdrawn is no news");
     let dropped = app.sees("I dropped this").await;
     insta::assert_snapshot!(dropped.text, @"I dropped this: “pay rent”");
     assert_eq!(app.turn(&dropped).await.status, TurnStatus::Cancelled);
