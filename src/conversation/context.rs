@@ -84,7 +84,6 @@ pub async fn opening(
         text.push_str(&scheduled(&schedules));
     }
     text.push_str(&remembered(&memories, scope.zone));
-    text.push_str(&waiting(&questions));
     if scope.conversation.shared == 0 && held_back.0 > 0 {
         let _ =
             write!(text, "\n{} more open tasks hold text from outside; tasks.search shows them", held_back.0);
@@ -107,7 +106,14 @@ pub async fn opening(
         let summary = marked(scope, summary_taint, summary);
         messages.extend([Message::new(Role::User, format!("{}{summary}", EARLIER.trim_start()))]);
     }
-    past.turns.into_iter().for_each(|turn| add(&mut messages, scope, turn));
+    let mut open = questions.chunk_by(|one, next| one.turn == next.turn).peekable();
+    for turn in past.turns {
+        while let Some(asked) = open.next_if(|asked| asked[0].turn < turn.seq) {
+            messages.extend(waiting(asked));
+        }
+        add(&mut messages, scope, turn);
+    }
+    open.for_each(|asked| messages.extend(waiting(asked)));
     let sent = files::of_turn(scope, &outside, sees).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
     let is_own = turn.text_taint.is_clean();
@@ -167,20 +173,20 @@ fn to_do(tasks: &[OpenTask]) -> String {
     text
 }
 
-/// What waits for the person's answer, and what to do when they say something else instead. What a call took from outside
-/// isn't shown.
-fn waiting(questions: &[OpenQuestion]) -> String {
-    let mut text = String::new();
+/// A turn that waits for the person: what they said, and what it asks. What a call took from outside isn't shown.
+fn waiting(questions: &[OpenQuestion]) -> [Message; 2] {
+    let said = questions.iter().find_map(|question| question.said.as_deref());
+    let mut text = WAITING.to_owned();
     for question in questions {
-        let said = question.said.as_deref().map(|said| format!("“{}” → ", line(said))).unwrap_or_default();
         let what = match (question.skill.as_str(), question.is_outside) {
             (skill, true) => format!("{skill} (its arguments hold text from outside)"),
             ("", false) => line(&question.what),
             (skill, false) => format!("{skill} {}", clipped(&question.what, ARGUMENTS)),
         };
-        let _ = write!(text, "\n- {said}{what} [{}]", question.id);
+        let _ = write!(text, "\n- {what} [{}]", question.id);
     }
-    if text.is_empty() { text } else { format!("{WAITING}{text}") }
+    let said = said.map_or_else(|| "(a message with text from outside)".to_owned(), line);
+    [Message::new(Role::User, said), Message::new(Role::Assistant, text)]
 }
 
 fn scheduled(schedules: &[ActiveSchedule]) -> String {

@@ -318,7 +318,8 @@ impl Conversations {
     /// The answer of a turn that a person ended, or whose "continue?" nobody answered.
     async fn cancelled(&self, turn: &TurnRow, summary: &StatusSummary) -> Result<String, StoreError> {
         if turn.ending == Some(Ending::Withdrawn) {
-            return Ok(wording::questions::withdrawn(&turn.text));
+            let own = turn.text_taint.is_clean().then_some(turn.text.as_str());
+            return Ok(wording::questions::withdrawn(own));
         }
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let last = asked.into_iter().rfind(|question| question.asks_to_continue());

@@ -35,9 +35,9 @@ pub const SPOKEN: &str = "🎤 ";
 /// The journal's entry where a model's name would be, of steps that no model was asked for.
 pub const NO_MODEL: &str = "none";
 
-/// Heads the list of questions that wait for the person, where models read it.
-pub const WAITING: &str = "\nNot done: waits for their yes or no, which only they can give. If they change or drop one, dispatch \
-    assistant.withdraw(question: id), and the changed call with depends_on:";
+/// Stands for the answer of a turn that waits for the person, before what it asks, where models read it.
+pub const WAITING: &str = "(Asked, not done: only their yes or no counts. If they change or drop it, dispatch \
+    assistant.withdraw(question: id), and the changed call with depends_on.)";
 
 /// How the result of remembering something begins, where people and the built-in planner read it.
 pub const REMEMBERED: &str = "I'll remember: ";

@@ -134,8 +134,9 @@ pub fn subject(question: &QuestionRow) -> String {
 }
 
 /// The end of a turn whose one question was taken back, because the person wants something else.
-pub fn withdrawn(said: &str) -> String {
-    format!("I dropped this: “{}”", cut(said))
+/// Words of others aren't repeated.
+pub fn withdrawn(said: Option<&str>) -> String {
+    said.map_or_else(|| "I dropped this.".to_owned(), |said| format!("I dropped this: “{}”", cut(said)))
 }
 
 /// To a yes that may mean several questions, or one that was asked before something else was said.

@@ -2,12 +2,13 @@
 //! the old wish isn't done beside the new one.
 
 use adjutant::config::Policy;
-use adjutant::domain::TurnStatus;
+use adjutant::domain::{TurnStatus, WAITING};
 use adjutant::model::Request;
 use serde_json::json;
 
-use crate::app::{TestApp, agent, reports, scripted_with, user_text};
+use crate::app::{TestApp, agent, reports, scripted_with, skill_file, user_text};
 use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, text};
+use crate::web::{Answer, Web};
 
 /// An app where saving a task wants a yes.
 async fn careful(script: Scripted) -> TestApp {
@@ -32,8 +33,8 @@ fn withdraw(question: &str) -> Reply {
 
 /// The lines about what waits, as a model reads them.
 fn waiting(request: &Request) -> Vec<&str> {
-    let lines = request.messages[1].text.lines();
-    lines.skip_while(|line| !line.starts_with("Not done: waits")).skip(1).collect()
+    let waits = request.messages.iter().filter(|message| message.text.starts_with("(Asked, not done"));
+    waits.flat_map(|message| message.text.lines().skip(1)).collect()
 }
 
 /// The id at the end of the first such line.
@@ -73,7 +74,7 @@ async fn a_change_replaces_the_question() {
     let request = app.requests(Who::Orchestrator).into_iter().find(|one| user_text(one).starts_with("make"));
     let shown = waiting(&request.unwrap()).join("\n");
     let id = regex::Regex::new(r"\[\w+\]").unwrap();
-    insta::assert_snapshot!(id.replace_all(&shown, "[ID]"), @r#"- “pay rent” → tasks.create {"title":"pay rent"} [ID]"#);
+    insta::assert_snapshot!(id.replace_all(&shown, "[ID]"), @r#"- tasks.create {"title":"pay rent"} [ID]"#);
     assert_eq!(app.requests(Who::Orchestrator).len(), 2, "that it was withdrawn is no news");
     let dropped = app.sees("I dropped this").await;
     insta::assert_snapshot!(dropped.text, @"I dropped this: “pay rent”");
@@ -164,8 +165,56 @@ async fn the_built_in_planner_changes_nothing_else_meanwhile() {
     })
     .await;
     app.says("ada", "lunch with bob friday at noon").await;
-    insta::assert_snapshot!(app.says("ada", "make it 1pm").await.text, @"“lunch with bob friday at noon” still waits for your yes or no, so I changed nothing. Answer it first, or say no and then all of it again with the change.");
-    insta::assert_snapshot!(app.says("ada", "move it to tuesday").await.text, @"“lunch with bob friday at noon” still waits for your yes or no, so I changed nothing. Answer it first, or say no and then all of it again with the change.");
+    insta::assert_snapshot!(app.says("ada", "make it 1pm").await.text, @"I'm still waiting for your yes or no to “lunch with bob friday at noon”, so I changed nothing. Answer it first, or say no and then all of it again with the change.");
+    insta::assert_snapshot!(app.says("ada", "move it to tuesday").await.text, @"I'm still waiting for your yes or no to “lunch with bob friday at noon”, so I changed nothing. Answer it first, or say no and then all of it again with the change.");
+    // What was done since is what "it" means.
+    app.says("ada", "add a task to call bob").await;
+    insta::assert_snapshot!(app.says("ada", "make it friday").await.text, @"Changed “call bob” (due Fri 27 Nov 2026)");
     app.says("ada", "/answer 1 no").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_waits_stands_where_it_was_asked_and_holds_nothing_from_outside() {
+    let web = Web::start([Answer::Status(200, "", "Buy the SECRET lamp".into())]).await;
+    let skills = web.skills();
+    let script =
+        Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+            (false, "read it and note what to buy") => calls(vec![
+                agent("read", &["web.read"], json!({"arguments": {"id": "1"}})),
+                create("a", "Buy the SECRET lamp", &["read"]),
+            ]),
+            (false, said) if said.starts_with("pay") => create("a", said, &[]),
+            (true, _) => ends(request),
+            (false, said) => text(format!("heard {said}")),
+        });
+    let app = scripted_with(script, |config| {
+        skill_file(config, &skills);
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    app.says("ada", "hello").await;
+    app.says("ada", "pay rent").await;
+    app.says("ada", "how are you").await;
+    app.says("ada", "read it and note what to buy").await;
+    app.says("ada", "anything else").await;
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
+    let id = regex::Regex::new(r"\[\w{10,}\]").unwrap();
+    let told: Vec<String> =
+        last.messages[2..].iter().map(|one| id.replace_all(&one.text, "[ID]").into()).collect();
+    insta::assert_snapshot!(told.join("\n").replace(WAITING, "WAITING"), @r#"
+    hello
+    heard hello
+    pay rent
+    WAITING
+    - tasks.create {"title":"pay rent"} [ID]
+    how are you
+    heard how are you
+    read it and note what to buy
+    WAITING
+    - tasks.create (its arguments hold text from outside) [ID]
+    anything else
+    "#);
+    app.says("ada", "/stop").await;
     app.ends_well().await;
 }

@@ -6,6 +6,7 @@ use chrono::NaiveDate;
 use serde_json::Value;
 
 use super::items;
+use super::replies;
 use super::time::Now;
 use crate::domain::{ExecutionStatus, WAITING};
 use crate::model::{Message, Role};
@@ -68,12 +69,16 @@ pub(super) fn open_tasks(before: &[Message]) -> Vec<&str> {
         .collect()
 }
 
-/// What the person said whose question is still open, the newest.
+/// What the person said last, if it waits for their yes or no. What wasn't understood since is nothing.
 pub(super) fn waiting(before: &[Message]) -> Option<&str> {
-    let system = before.iter().filter(|message| message.role == Role::System);
-    let (_, list) = system.filter_map(|message| message.text.split_once(WAITING)).next()?;
-    let lines = list.lines().filter_map(|line| line.strip_prefix("- “")?.split_once("” → "));
-    lines.map(|(said, _)| said).next_back()
+    let at = before.iter().rposition(|message| message.role == Role::User)?;
+    let (past, turn) = before.split_at_checked(at)?;
+    let (said, answers) = turn.split_first()?;
+    let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
+    if replies::is_refusal(&answer.text) {
+        return waiting(past);
+    }
+    answer.text.starts_with(WAITING).then_some(said.text.as_str())
 }
 
 /// All reports of agents in the tool results, the newest of each agent.

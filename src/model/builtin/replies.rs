@@ -13,11 +13,12 @@ use crate::domain::ExecutionStatus;
 const EXAMPLES: usize = 15;
 
 /// How answers begin of turns that did nothing, because they weren't understood.
-const REFUSALS: [&str; 4] = [
+const REFUSALS: [&str; 5] = [
     "I understood everything but “",
     "I wouldn't understand “",
     "I don't know what “",
     "I didn't understand “",
+    "I'm still waiting for your yes or no to “",
 ];
 
 /// Whether an answer says that nothing was done, because the message wasn't understood.
@@ -138,7 +139,7 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
 
 /// Why a request is not carried out, and what to do.
 pub(super) fn refusal(reason: &Reason) -> String {
-    let [but, later, unclear, _] = REFUSALS;
+    let [but, later, unclear, _, waiting] = REFUSALS;
     match reason {
         Reason::Leftover(words) => format!(
             "{but}{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
@@ -148,7 +149,7 @@ pub(super) fn refusal(reason: &Reason) -> String {
             clipped(text, 120)
         ),
         Reason::Waiting(said) => format!(
-            "“{}” still waits for your yes or no, so I changed nothing. Answer it first, or say no and then all of it again with the change.",
+            "{waiting}{}”, so I changed nothing. Answer it first, or say no and then all of it again with the change.",
             clipped(said, 120)
         ),
         Reason::Pronoun(pronoun) => {
@@ -197,7 +198,7 @@ fn not_understood(text: &str, intents: &Intents) -> String {
     } else {
         format!(" For example, I understand:{}", examples.concat())
     };
-    let [.., lead] = REFUSALS;
+    let lead = REFUSALS[3];
     format!(
         "{lead}{}”. I'm only the built-in planner; set up a language model in `[model]` for more.{such}",
         clipped(text.trim(), 120)

@@ -139,8 +139,12 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         _ => Some(Ending::Stop),
     };
     control::withdraw(writes, &question, ending, &scope.person.id, store.now());
-    let subject = wording::questions::subject(&question);
-    Ok(Output::new(format!("Withdrawn: {subject}"), json!({"question": id})))
+    let waits = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
+    let summary = match waits.is_none_or(|row| row.taint.is_clean()) {
+        true => format!("Withdrawn: {}", wording::questions::subject(&question)),
+        false => "Withdrawn".to_owned(),
+    };
+    Ok(Output::new(summary, json!({"question": id})))
 }
 
 /// The beginning of a text's first line.

@@ -38,6 +38,8 @@ pub struct ActiveSchedule {
 pub struct OpenQuestion {
     /// Its id.
     pub id: QuestionId,
+    /// The `turns.seq` of the turn that waits.
+    pub turn: i64,
     /// The skill of the call that waits; empty where no call does.
     pub skill: String,
     /// The arguments of that call as JSON; else what is asked.
@@ -100,7 +102,7 @@ const SQL: &str = "\
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint FROM turns t WHERE t.conversation_id = $2 \
     AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past \
     UNION ALL SELECT * FROM (SELECT 'question', q.seq, CAST(CASE WHEN coalesce(e.taint, '') <> '' THEN 1 ELSE 0 END AS BIGINT), \
-    CAST(0 AS BIGINT), q.id, coalesce(e.skill, ''), CASE WHEN q.kind = 'approve' THEN q.detail ELSE q.subject END, \
+    t.seq, q.id, coalesce(e.skill, ''), CASE WHEN q.kind = 'approve' THEN q.detail ELSE q.subject END, \
     CASE WHEN t.text_taint = '' THEN t.text END FROM questions q JOIN turns t ON t.id = q.turn_id \
     LEFT JOIN executions e ON e.id = q.execution_id WHERE q.conversation_id = $2 AND q.person_id = $1 AND q.turn_id <> $3 \
     AND q.state = 'pending' AND q.outbox_id <> '' ORDER BY q.seq DESC LIMIT 5) AS open_questions \
@@ -136,7 +138,8 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                 let flags: i64 = row.try_get("flags")?;
                 let (id, skill, what, said) =
                     (row.try_get("a")?, row.try_get("b")?, row.try_get("c")?, row.try_get("d")?);
-                Self::Question(place, OpenQuestion { id, skill, what, said, is_outside: flags != 0 })
+                let turn = row.try_get("at")?;
+                Self::Question(place, OpenQuestion { id, turn, skill, what, said, is_outside: flags != 0 })
             }
             "summary" => Self::Summary(place, row.try_get("a")?),
             _ => {
