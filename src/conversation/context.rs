@@ -106,14 +106,7 @@ pub async fn opening(
         let summary = marked(scope, summary_taint, summary);
         messages.extend([Message::new(Role::User, format!("{}{summary}", EARLIER.trim_start()))]);
     }
-    let mut open = questions.chunk_by(|one, next| one.turn == next.turn).peekable();
-    for turn in past.turns {
-        while let Some(asked) = open.next_if(|asked| asked[0].turn < turn.seq) {
-            messages.extend(waiting(asked));
-        }
-        add(&mut messages, scope, turn);
-    }
-    open.for_each(|asked| messages.extend(waiting(asked)));
+    add_history(&mut messages, scope, past.turns, &questions);
     let sent = files::of_turn(scope, &outside, sees).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
     let is_own = turn.text_taint.is_clean();
@@ -122,6 +115,19 @@ pub async fn opening(
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(FirstMessages { messages, taint, needs_compacting: past.needs_compacting })
+}
+
+/// Adds what was said, with the turns that wait for the person in their places.
+fn add_history(messages: &mut Opening, scope: &Scope, turns: Vec<Said>, questions: &[OpenQuestion]) {
+    let mut open = questions.chunk_by(|one, next| one.turn == next.turn).peekable();
+    for turn in turns {
+        let is_earlier = |asked: &&[OpenQuestion]| asked.iter().all(|one| one.turn < turn.seq);
+        while let Some(asked) = open.next_if(is_earlier) {
+            messages.extend(waiting(asked));
+        }
+        add(messages, scope, turn);
+    }
+    open.for_each(|asked| messages.extend(waiting(asked)));
 }
 
 /// What of the store a turn begins with.
