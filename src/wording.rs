@@ -16,6 +16,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::domain::{Answer, ExecutionStatus, QuestionId, QuestionKind};
+use crate::store::questions::QuestionRow;
 use adjutant_chat::{Choice, Progress};
 pub use limits::*;
 
@@ -308,7 +309,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/stop`: stop what I'm doing\n\
     - `/pause`: pause what I'm doing; “continue” resumes it\n\
     - `/status`: see what's running and waiting\n\
-    - `/answer 1 yes`: answer an open question; `/status` shows the numbers\n\
+    - `/answer 34 yes`: answer an open question; `/status` shows the numbers\n\
     - `/undo`: take back what I did last\n\
     - `/mine`: see what I made from text of others, and make it yours\n\
     - `/memories`: see what I remember of you, and forget any of it\n\
@@ -325,16 +326,14 @@ pub fn unknown_command(command: &str, nearest: Option<&str>) -> String {
 }
 
 /// Answer to `/status`; `questions` lists the open ones.
-pub fn status(running: usize, waiting: usize, questions: &str) -> String {
+pub fn status(running: usize, waiting: usize, questions: &[QuestionRow]) -> String {
     if running + waiting == 0 && questions.is_empty() {
         return "Nothing is running or waiting.".into();
     }
     let mut text = format!("Running: {running} · waiting for an answer: {waiting}");
-    if !questions.is_empty() {
-        let _ = write!(
-            text,
-            "\n\nOpen questions:\n{questions}\n\nAnswer one with `/answer 1 yes` or `/answer 1 no`."
-        );
+    if let [first, ..] = questions {
+        let (list, how) = (questions::open_questions(questions), questions::how_to_answer(first));
+        let _ = write!(text, "\n\nOpen questions:\n{list}\n\n{how}");
     }
     text
 }

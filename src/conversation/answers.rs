@@ -127,10 +127,23 @@ fn about_plan(text: &str, word: &str) -> Option<Answer> {
 
 /// Reads a text as an answer to a question, or to those of the same message; `None` if it is something else.
 pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Option<Typed> {
+    if let Some(answer) = by_number(text, question) {
+        let place = asked.iter().position(|one| one.id == question.id)?;
+        return Some(Typed::Answers(vec![(place, answer)]));
+    }
     if asked.len() > 1 && !is_command(text) && !is_run(text) {
         return typed_to_several(text, asked);
     }
     typed(text, &question.kind).map(|answer| Typed::Answers(vec![(0, answer)]))
+}
+
+/// The answer in "yes to 34", if that is the question's number in the list of all open ones.
+pub(super) fn by_number(text: &str, question: &QuestionRow) -> Option<Answer> {
+    let word = plain(text);
+    let rest = word.strip_suffix(&question.number().to_string())?.strip_suffix(' ')?;
+    let said = rest.strip_suffix(" to").unwrap_or(rest);
+    // What somebody writes in their own words may end with any number.
+    typed(said, &question.kind).filter(|_| !matches!(question.kind, QuestionKind::Input { .. }))
 }
 
 /// What a pressed button answers.
@@ -168,6 +181,9 @@ fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
     let rest: Vec<&str> = words.collect();
     let answer_all = |answer: &Answer| open.iter().map(|place| (*place, answer.clone())).collect();
     match (rest.as_slice(), answer) {
+        // "Yes to", and a number alone, which may be a question's or a button's.
+        ([], Some(_)) => Some(Typed::Unclear),
+        ([one], None) if one.bytes().all(|byte| byte.is_ascii_digit()) => Some(Typed::Unclear),
         (["all" | "both" | "everything"], answer) => {
             Some(Typed::Answers(answer_all(&answer.unwrap_or(Answer::Approve))))
         }

@@ -200,7 +200,6 @@ impl Conversations {
             .collect();
         let waiting = open.iter().filter(|turn| turn.status == TurnStatus::Waiting).count();
         let (questions, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
-        let questions = wording::questions::open_questions(&questions);
         let mut text = wording::status(open.len() - waiting, waiting, &questions);
         if !background.is_empty() {
             text.push_str(&wording::roles::background_list(&background));
@@ -208,20 +207,21 @@ impl Conversations {
         Ok(text)
     }
 
-    /// `/answer 2 yes`: answers one of the open questions, which are numbered from the oldest.
+    /// `/answer 34 yes`: answers the open question of this number.
     async fn answer(&self, row: &InboxRow) -> Result<(), StoreError> {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
         let given =
             row.text.split_once(char::is_whitespace).map(|(_, given)| given.trim()).unwrap_or_default();
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
-        let question = number.parse::<usize>().ok().and_then(|number| open.get(number.checked_sub(1)?));
+        let number_of = number.parse::<i64>().ok();
+        let question = open.iter().find(|question| Some(question.number()) == number_of);
         let Some(question) = question else {
             let text = wording::questions::no_such_number(number, &open);
             return self.reply(row, None, text, Batch::new()).await;
         };
         match typed(answer, &question.kind) {
             Some(answer) => self.settle_all(row, question, vec![(question.clone(), answer)]).await,
-            None => self.reply(row, None, wording::questions::ANSWER_USAGE.to_owned(), Batch::new()).await,
+            None => self.reply(row, None, wording::questions::how_to_answer(question), Batch::new()).await,
         }
     }
 

@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::Conversations;
-use super::answers::{Typed, is_bare, is_emphatic, press, read};
+use super::answers::{Typed, by_number, is_bare, is_emphatic, press, read};
 pub use super::answers::{button, with_words};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -65,6 +65,12 @@ impl Conversations {
         }
         let (open, asked_at) = questions::open_and_read(&self.store, &conversation.id).await?;
         let (Some(question), Some(asked_at)) = (open.last(), asked_at) else { return Ok(None) };
+        let numbered = open.iter().find(|question| by_number(text, question).is_some());
+        if let Some(named) = numbered
+            && self.may_answer_for(person, named).await?
+        {
+            return Ok(Some(Answered::Question(named.id.clone())));
+        }
         // An owner's text isn't another person's input, unless they reply to that question.
         let may_be_for_it =
             !matches!(question.kind, QuestionKind::Input { .. }) || question.person_id == *person;
@@ -76,9 +82,18 @@ impl Conversations {
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
         let spoke =
             inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
+        // "Do you mean this?" was answered if a yes or a no comes next.
+        let is_repeated = spoke && open.len() == 1 && {
+            let last = inbox::last_text(&self.store, &conversation.id, person).await?;
+            last.and_then(|last| last.strip_prefix("/answer ").map(is_emphatic)).unwrap_or_default()
+        };
+        let names_them = asked.len() > 1 && !is_bare(text, &question.kind);
         Ok(match meaning {
+            Typed::Answers(_) if spoke && is_only && (is_repeated || names_them) => {
+                Some(Answered::Question(question.id.clone()))
+            }
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ if spoke => is_emphatic(text).then_some(Answered::Unclear),
+            _ if spoke => (is_emphatic(text) || names_them).then_some(Answered::Unclear),
             Typed::Answers(_) if is_only || !is_bare(text, &question.kind) => {
                 Some(Answered::Question(question.id.clone()))
             }

@@ -265,6 +265,7 @@ impl Scope {
     fn question(&self, id: QuestionId, outbox_id: OutboxId, kind: QuestionKind) -> QuestionRow {
         let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
         QuestionRow {
+            seq: 0,
             id,
             conversation_id: self.conversation.id.clone(),
             turn_id: self.turn.clone(),

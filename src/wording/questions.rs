@@ -123,7 +123,8 @@ pub fn subject(question: &QuestionRow) -> String {
         QuestionKind::Approval { preview, .. } => preview,
         QuestionKind::Choice { subject, .. } => subject,
         QuestionKind::Plan { goal } => goal,
-        QuestionKind::Input { name } => name,
+        QuestionKind::Input { name } if name.contains(' ') => name,
+        QuestionKind::Input { name } => return format!("What is “{name}”?"),
     };
     let first = first_line(text);
     let Some(what) = first.strip_suffix(':') else { return first.to_owned() };
@@ -144,10 +145,15 @@ pub fn which(open: &[QuestionRow]) -> String {
     let lines = open_questions(open);
     match open {
         [] => "No question is open.".to_owned(),
-        [_] => format!("Do you mean this?\n{lines}\n\nSend `/answer 1 yes` or `/answer 1 no`."),
-        _ => {
-            format!("Which one do you mean?\n{lines}\n\nSend for example `/answer 1 yes` or `/answer 2 no`.")
+        [one] => {
+            let number = one.number();
+            format!("Do you mean this?\n{lines}\n\nSend `yes to {number}` or `no to {number}`.")
         }
+        [one, other, ..] => format!(
+            "Which one do you mean?\n{lines}\n\nSend for example `yes to {}` or `no to {}`.",
+            one.number(),
+            other.number()
+        ),
     }
 }
 
@@ -161,15 +167,28 @@ pub fn no_such_number(said: &str, open: &[QuestionRow]) -> String {
     }
 }
 
-/// The open questions, with the numbers that `/answer` takes.
+/// The open questions, with the numbers that people name them by.
 pub fn open_questions(open: &[QuestionRow]) -> String {
-    let line = |(number, question): (usize, &QuestionRow)| format!("{number}. {}", subject(question));
-    (1..).zip(open).map(line).collect::<Vec<_>>().join("\n")
+    let line = |question: &QuestionRow| format!("**{}** {}", question.number(), subject(question));
+    open.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How to use `/answer`.
-pub const ANSWER_USAGE: &str =
-    "Send `/answer` with the number of a question and your answer, for example `/answer 1 yes`.";
+/// How to answer a question by `/answer`.
+pub fn how_to_answer(question: &QuestionRow) -> String {
+    let number = question.number();
+    match &question.kind {
+        QuestionKind::Choice { options, .. } => {
+            format!("Send `/answer {number}` with one of these: {}.", options.join(", "))
+        }
+        QuestionKind::Input { .. } => format!("Send `/answer {number}` and what you want to say."),
+        QuestionKind::Plan { .. } => {
+            format!("Send `/answer {number} run`, `/answer {number} cancel`, or the change.")
+        }
+        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => {
+            format!("Send `/answer {number} yes` or `/answer {number} no`.")
+        }
+    }
+}
 
 /// Confirms an answer by name.
 pub fn noted(question: &QuestionRow, answer: &Answer) -> String {

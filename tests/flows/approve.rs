@@ -189,10 +189,10 @@ async fn several_effects_are_one_question_with_a_choice_each() {
     let which = app.says("ada", "yes").await;
     insta::assert_snapshot!(which.text, @"
     Which one do you mean?
-    1. Add a task: “pay”
-    2. Add a task: “sing”
+    **13** Add a task: “pay”
+    **14** Add a task: “sing”
 
-    Send for example `/answer 1 yes` or `/answer 2 no`.
+    Send for example `yes to 13` or `no to 14`.
     ");
     assert_eq!(tasks(&app).await, 0, "a bare yes is for neither");
     let noted = app.says("ada", "yes to 2 and 2").await;
@@ -205,11 +205,11 @@ async fn several_effects_are_one_question_with_a_choice_each() {
     Running: 0 · waiting for an answer: 1
 
     Open questions:
-    1. Add a task: “pay”
+    **13** Add a task: “pay”
 
-    Answer one with `/answer 1 yes` or `/answer 1 no`.
+    Send `/answer 13 yes` or `/answer 13 no`.
     ");
-    let done = app.says("ada", "/answer 1 no").await;
+    let done = app.says("ada", "/answer 13 no").await;
     assert_eq!(done.text, "a failed, b completed\n\n✓ Added “sing”");
     assert_eq!(tasks(&app).await, 1);
     app.ends_well().await;

@@ -76,7 +76,7 @@ async fn the_next_message_is_what_was_asked_for_as_it_was_written() {
 async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_command() {
     let (app, asked) = asked("input", &[]).await;
     let status = app.says("ada", "/status").await;
-    assert!(status.text.contains("Open questions:\n1. "), "{}", status.text);
+    assert!(status.text.contains("Open questions:\n**13** "), "{}", status.text);
     assert_eq!(app.says("eve", "say hello").await.text, "Hello!");
     // The owner is at the terminal; not everything they write answers Ada's question.
     assert_eq!(app.says("local", "say hello").await.text, "Hello!");

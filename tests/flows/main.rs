@@ -35,6 +35,7 @@ mod mcp_questions;
 mod memory;
 mod models;
 mod notes;
+mod numbered;
 mod openings;
 mod parallel;
 mod pause;

@@ -118,7 +118,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/stop`: stop what I'm doing
     - `/pause`: pause what I'm doing; “continue” resumes it
     - `/status`: see what's running and waiting
-    - `/answer 1 yes`: answer an open question; `/status` shows the numbers
+    - `/answer 34 yes`: answer an open question; `/status` shows the numbers
     - `/undo`: take back what I did last
     - `/mine`: see what I made from text of others, and make it yours
     - `/memories`: see what I remember of you, and forget any of it

@@ -62,6 +62,7 @@ async fn fill(world: &World) -> Instance {
 
 fn question(room: &str) -> QuestionRow {
     QuestionRow {
+        seq: 0,
         body: String::new(),
         id: "p1".into(),
         conversation_id: room.into(),

@@ -38,6 +38,7 @@ async fn told(world: &World) -> Vec<(TurnId, ControlSignal)> {
 async fn asks(world: &World, id: &str, kind: QuestionKind) -> QuestionRow {
     let room = world.room().await;
     let row = QuestionRow {
+        seq: 0,
         body: String::new(),
         id: id.into(),
         conversation_id: room.id,

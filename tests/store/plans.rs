@@ -131,6 +131,7 @@ async fn an_answer_about_a_plan_reads_back_as_it_was_given(world: World) {
     let kind = QuestionKind::Plan { goal: "the board meeting".into() };
     for (id, answer) in [("q1", Answer::Approve), ("q2", Answer::Reject), ("q3", Answer::change("approve"))] {
         let row = QuestionRow {
+            seq: 0,
             body: String::new(),
             id: id.into(),
             conversation_id: room.id.clone(),

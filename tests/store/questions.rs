@@ -38,6 +38,7 @@ fn colours() -> QuestionKind {
 async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> QuestionRow {
     let room = world.room().await;
     let row = QuestionRow {
+        seq: 0,
         body: String::new(),
         id: id.into(),
         conversation_id: room.id,

@@ -40,6 +40,7 @@ async fn turn(world: &World, id: &str) -> Conversation {
 
 fn question(conversation: &Conversation, turn: &str, outbox_id: OutboxId) -> QuestionRow {
     QuestionRow {
+        seq: 0,
         body: String::new(),
         id: format!("{turn}-question").into(),
         conversation_id: conversation.id.clone(),

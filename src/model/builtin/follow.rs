@@ -151,6 +151,8 @@ fn pick<'a>(titles: &[&'a str], said: &str) -> Option<&'a str> {
 
 /// The title in an answer that names one thing in quotes.
 fn quoted(answer: &str) -> Option<&str> {
+    // What it overlaps wasn't touched.
+    let answer = answer.split_once(" It overlaps ").map_or(answer, |(done, _)| done);
     let mut titles =
         answer.split('“').skip(1).filter_map(|rest| rest.split_once('”')).map(|(title, _)| title);
     let title = titles.next()?;

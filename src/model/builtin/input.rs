@@ -271,7 +271,11 @@ fn collect(value: &Value, reports: &mut BTreeMap<String, Report>) {
 /// The words of an error, whether it is a text or `{kind, message}`.
 pub(super) fn error_text(error: &Value) -> String {
     let message = error.get("message").and_then(Value::as_str).or_else(|| error.as_str());
-    message.map_or_else(|| error.to_string(), str::to_owned)
+    let Some(message) = message else { return error.to_string() };
+    // "/when: that is too often" names the argument, which is a model's matter.
+    let named = message.strip_prefix('/').and_then(|rest| rest.split_once(": "));
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    named.filter(|(name, _)| is_name(name)).map_or(message, |(_, said)| said).to_owned()
 }
 
 fn dispatched(exchange: &[Message], result: &Message) -> Option<String> {

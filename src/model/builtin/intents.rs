@@ -85,7 +85,9 @@ impl Intent {
             return None;
         }
         let left = |capture: &Capture| leftover::of(&capture.text, &capture.conversions(), now);
+        let evening = |capture: &Capture| leftover::evening(text, &capture.text, &capture.conversions(), now);
         meaning.leftover = meaning.captures.values().find_map(left);
+        meaning.leftover = meaning.leftover.or_else(|| meaning.captures.values().find_map(evening));
         if meaning.leftover.is_none() && !meaning.can_be_filled(now) {
             return None;
         }

@@ -80,6 +80,7 @@ pub(super) enum Reason {
 
 const UNDO: &str = "assistant.undo";
 const SCHEDULE: &str = "schedule.create";
+const REMIND: &str = "remind me";
 
 /// A longer text is taken as one part: nobody types so many requests at once.
 const SPLIT_BYTES: usize = 16 * 1024;
@@ -117,6 +118,11 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
     if text.len() > SPLIT_BYTES {
         return plan;
     }
+    for step in &mut plan.steps {
+        if let Some(reminder) = as_reminder(step, intents, now) {
+            *step = reminder;
+        }
+    }
     if let Some(later) = plan.steps.iter().find_map(|step| not_understood_later(step, intents, now)) {
         return Plan { reason: Some(Reason::Later(later)), ..Plan::default() };
     }
@@ -137,13 +143,32 @@ pub(super) fn again(text: &str, skill: &str, intents: &Intents, now: &Now) -> Op
     Some(Plan { steps: vec![step(&[], text, false, &meaning, now)], ..Plan::default() })
 }
 
+/// "Every Monday at 9 remind me to do payroll" is a task that repeats: a scheduled job would only add one without a time.
+fn as_reminder(step: &Step, intents: &Intents, now: &Now) -> Option<Step> {
+    let arguments = step.arguments.as_ref().filter(|_| step.skill == SCHEDULE)?;
+    let (text, when) = (arguments.get("text")?.as_str()?, arguments.get("when")?.as_str()?);
+    let once = plan(text, intents, now, None);
+    let said = once.steps.iter().find(|step| is_reminder(step))?;
+    let mut turned = plan(&format!("{} {when}", said.mission), intents, now, None);
+    let reminder = turned.steps.pop().filter(|_| turned.steps.is_empty() && turned.missed.is_empty())?;
+    let repeats = reminder.arguments.as_ref().is_some_and(|given| given.contains_key("recurrence"));
+    let is_task = domain(&reminder.skill) == "tasks" && repeats;
+    is_task.then(|| Step { agent_id: step.agent_id.clone(), depends_on: step.depends_on.clone(), ..reminder })
+}
+
+fn is_reminder(step: &Step) -> bool {
+    domain(&step.skill) == "tasks" && step.mission.to_lowercase().starts_with(REMIND)
+}
+
 /// What a step schedules, if nobody would understand it when its time comes.
 fn not_understood_later(step: &Step, intents: &Intents, now: &Now) -> Option<String> {
     let arguments = step.arguments.as_ref().filter(|_| step.skill == SCHEDULE)?;
     // A command is no matter of words.
     let text = arguments.get("text")?.as_str().filter(|text| !text.starts_with('/'))?;
     let later = plan(text, intents, now, None);
-    (later.steps.is_empty() || !later.missed.is_empty()).then(|| text.to_owned())
+    let is_lost =
+        later.steps.is_empty() || !later.missed.is_empty() || text.to_lowercase().starts_with(REMIND);
+    is_lost.then(|| text.to_owned())
 }
 
 fn understand<'a>(

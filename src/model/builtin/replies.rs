@@ -28,8 +28,11 @@ pub(super) fn is_refusal(answer: &str) -> bool {
 
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
-    let mut lines: Vec<String> =
-        plan.steps.iter().map(|step| done(step, reports.get(&step.agent_id))).collect();
+    let mut lines: Vec<String> = plan
+        .steps
+        .iter()
+        .map(|step| not_begun(plan, step, reports).unwrap_or_else(|| done(step, reports.get(&step.agent_id))))
+        .collect();
     let planned = |agent: &str| plan.steps.iter().any(|step| step.agent_id == agent);
     lines.extend(
         reports
@@ -55,6 +58,19 @@ fn together(lines: &[String]) -> String {
             bullets.collect::<Vec<_>>().join("\n")
         }
     }
+}
+
+/// What wasn't done because something before it wasn't.
+fn not_begun(plan: &Plan, step: &Step, reports: &BTreeMap<String, Report>) -> Option<String> {
+    let status = |agent: &String| reports.get(agent).and_then(|report| report.status);
+    if status(&step.agent_id) != Some(ExecutionStatus::Skipped) {
+        return None;
+    }
+    let is_missing = |agent: &&String| status(agent) != Some(ExecutionStatus::Completed);
+    let missing = step.depends_on.iter().find(is_missing)?;
+    let needed = plan.steps.iter().find(|other| other.agent_id == *missing)?;
+    let [mission, needed] = [&step.mission, &needed.mission].map(|text| clipped(text, 80));
+    Some(format!("I didn't do “{mission}” either, because it was to follow “{needed}”."))
 }
 
 fn done(step: &Step, report: Option<&Report>) -> String {
@@ -130,6 +146,9 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
         .contains(&said.as_str())
     {
         return "You're welcome!".into();
+    }
+    if ["never mind", "nevermind", "forget it", "leave it", "cancel that"].contains(&said.as_str()) {
+        return "OK.".into();
     }
     if ["yes", "no", "y", "n", "ok", "okay", "sure", "yes please", "no thanks"].contains(&said.as_str()) {
         return "I can't tell what that answers. `/status` lists the open questions.".into();

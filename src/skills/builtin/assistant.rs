@@ -120,18 +120,23 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         question.person_id == scope.person.id && question.conversation_id == scope.conversation.id
     });
     let Some(question) = question else {
-        return Err(SkillError::new(ErrorKind::NotFound, format!("no question {id} waits here")).into());
+        return Err(SkillError::new(ErrorKind::NotFound, "no such question is open here").into());
     };
     let turn = turns::by_id(store, &question.turn_id).await?;
     let Some(turn) = turn.filter(|turn| question.is_open() && turn.ended_at.is_none()) else {
-        let answer = question.answer.as_ref().map_or("expired", Answer::as_str);
-        return Err(SkillError::tool(format!("this question was settled meanwhile: {answer}")).into());
+        let how = match &question.answer {
+            Some(Answer::Approve | Answer::Continue) => "answered with yes",
+            Some(Answer::Reject | Answer::Stop) => "answered with no",
+            Some(_) => "answered",
+            None => "closed",
+        };
+        return Err(SkillError::tool(format!("this question was {how} before")).into());
     };
     turns::expect_status(writes, &turn);
     let others = questions::of_turn(store, &turn.id).await?;
     let others = others.iter().any(|other| other.is_open() && other.id != question.id);
     let rows = executions::of_turn(store, &turn.id).await?;
-    let is_begun = rows.iter().any(|row| row.kind == ExecutionKind::Skill && row.status.has_ended());
+    let is_begun = rows.iter().any(|row| row.kind != ExecutionKind::Orchestrator && row.status.has_ended());
     let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
     let ending = match turn.status {
         TurnStatus::Waiting if !others && !is_begun => Some(Ending::Withdrawn),

@@ -357,6 +357,18 @@ pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     );
 }
 
+/// The newest text of a person in a conversation, of whatever kind.
+pub async fn last_text(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+) -> Result<Option<String>, StoreError> {
+    const SQL: &str = "SELECT text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+                       AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1";
+    let row: Option<(String,)> = store.first(SQL, &[conversation.into(), person.into()]).await?;
+    Ok(row.map(|(text,)| text))
+}
+
 /// Whether this person wrote a message here after a time, other than those the asking turn took. A bare "yes" then no
 /// longer answers an earlier question.
 pub async fn spoke_since(

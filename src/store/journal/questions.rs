@@ -13,6 +13,8 @@ use crate::store::{Batch, Stale, Store, StoreError};
 /// A question's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionRow {
+    /// Order over all questions; 0 before it's stored.
+    pub seq: i64,
     /// Our id.
     pub id: QuestionId,
     /// The conversation it was asked in.
@@ -38,6 +40,12 @@ pub struct QuestionRow {
 }
 
 impl QuestionRow {
+    /// The number that people name it by. It stays the same while others are answered, and is larger than those of the
+    /// questions inside of one message.
+    pub fn number(&self) -> i64 {
+        12 + self.seq.rem_euclid(88)
+    }
+
     /// Whether nobody has answered it yet.
     pub fn is_open(&self) -> bool {
         self.state == QuestionState::Pending
@@ -69,6 +77,7 @@ impl FromRow<'_, AnyRow> for QuestionRow {
         };
         let answer: Option<String> = row.try_get("answer")?;
         Ok(Self {
+            seq: row.try_get("seq")?,
             id: row.try_get("id")?,
             conversation_id: row.try_get("conversation_id")?,
             turn_id: row.try_get("turn_id")?,
@@ -101,7 +110,7 @@ fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
+            "SELECT p.seq, p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
              p.detail, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
             $rest
         )

@@ -218,7 +218,8 @@ fn dated(cursor: Cursor, prep: &str, now: &Now) -> Option<(NaiveDate, usize)> {
     let of = usize::from(second == "of");
     let written = match (ordinal(first), month(cursor.word(1 + of)), month(first), ordinal(second)) {
         (Some((day, _)), Some(month), ..) => Some((day, month, 2 + of)),
-        (_, _, Some(month), Some((day, _))) => Some((day, month, 2)),
+        // "5 jan 27": after a day of the month comes no other one.
+        (_, _, Some(month), Some((day, _))) if ordinal(cursor.before()).is_none() => Some((day, month, 2)),
         _ => None,
     };
     if let Some((day, month, used)) = written {
@@ -226,7 +227,20 @@ fn dated(cursor: Cursor, prep: &str, now: &Now) -> Option<(NaiveDate, usize)> {
         return Some((in_year(day, month, said, today)?, used + usize::from(said.is_some())));
     }
     if let Some((day, true)) = ordinal(first)
-        && matches!(prep, "the" | "on" | "by" | "due" | "for" | "before" | "until")
+        && matches!(
+            prep,
+            "the"
+                | "on"
+                | "by"
+                | "due"
+                | "for"
+                | "before"
+                | "until"
+                | "after"
+                | "from"
+                | "since"
+                | "starting"
+        )
         && month(second).is_none()
     {
         let fits = |first: NaiveDate| first.with_day(day).filter(|date| *date >= today);
@@ -322,7 +336,7 @@ fn weekdays(cursor: Cursor, ahead: usize) -> Option<(Vec<Weekday>, usize)> {
     };
     let (mut days, mut at) = (vec![day_at(ahead)?], ahead + 1);
     loop {
-        let gap = usize::from(matches!(cursor.word(at), "and" | "or"));
+        let gap = usize::from(cursor.word(at) == "and");
         match day_at(at + gap) {
             Some(day) if !days.contains(&day) => days.push(day),
             _ => return Some((days, at)),

@@ -6,6 +6,7 @@ use super::phrase::number;
 use super::when;
 use super::words::{Word, is_one_of, words};
 use super::{calendar, hours, odd};
+use crate::suggest::distance;
 
 /// What a capture says and its conversions don't use. `title` names a capture that gives a new thing its name.
 pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
@@ -18,6 +19,12 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
         return None;
     }
     let text = masked(capture);
+    // "'27": a year, or a day?
+    let apostrophe =
+        text.find(" '").filter(|at| text.get(at + 2..at + 4).and_then(hours::two_digits).is_some());
+    if let Some(at) = apostrophe {
+        return text.get(at + 1..at + 4).map(str::to_owned);
+    }
     let mut rest = text.clone();
     if is_time && let Some(found) = when::find(&text, now, !has(&["text", "title"])) {
         let is_past = found.when.is_past(now)
@@ -146,11 +153,14 @@ fn is_day_and_month(word: &str, before: &str) -> bool {
 
 /// A day, a month, "soon", "5pm".
 fn is_temporal_alone(word: &str) -> bool {
+    let word = word.trim_start_matches('@');
     let name = word.trim_end_matches("'s");
     let is_named = |part: &str| calendar::weekday(part, true).is_some();
     let is_long = |(count, unit): (&str, &str)| is_unit(unit) && (count == "half" || number(count).is_some());
     is_time_word(word)
         || word.split_once('-').is_some_and(is_long)
+        || word.ends_with("-ish")
+        || word.split_once('/').is_some_and(|(_, unit)| is_unit(unit))
         || (word.contains(['-', '/']) && word.split(['-', '/']).any(is_named))
         || ["annually", "hourly", "weekly", "monthly", "yearly", "nightly"]
             .iter()
@@ -202,7 +212,10 @@ fn is_length(words: &[Word], at: usize) -> bool {
 /// "every second Tuesday", "each first Monday".
 fn repeats(words: &[Word], at: usize) -> Option<usize> {
     let next = word(words, at + 1);
-    let counts = is_one_of(next, "other second third fourth first last single few couple working now");
+    let counts = is_one_of(
+        next,
+        "other second third fourth first last single few couple working business now so time",
+    );
     let is_repeated = counts
         || number(next).is_some()
         || is_unit(next)
@@ -216,7 +229,9 @@ fn repeats(words: &[Word], at: usize) -> Option<usize> {
 fn condition(words: &[Word], at: usize) -> Option<usize> {
     let (before, next) = (at.checked_sub(1).map_or("", |at| word(words, at)), word(words, at + 1));
     // "Ask Bob when he comes" names a question, not a time.
-    let asks = || (0..at).any(|at| is_one_of(word(words, at), "ask tell know find check see say decide"));
+    let asks = || {
+        before == "check" || (0..at).any(|at| is_one_of(word(words, at), "ask tell know find see say decide"))
+    };
     let is_condition = match word(words, at) {
         "when" | "once" | "while" | "if" => !next.is_empty() && !asks(),
         "until" | "till" | "unless" | "whenever" => true,
@@ -239,7 +254,7 @@ fn is_time_word(word: &str) -> bool {
         midnight dawn dusk sunrise sunset later soon someday sometime sometimes eventually hourly daily everyday \
         nightly weekly biweekly fortnightly monthly quarterly yearly annually weekdays weekends lunchtime dinnertime \
         bedtime mornings afternoons evenings nights asap eod eow eom cob o'clock afterwards mon tue tues thu thurs b4 \
-        nxt";
+        nxt weds midweek weeknight weeknights wknd wkend payday nye ish recurring repeating";
     is_one_of(word, WORDS)
 }
 
@@ -290,7 +305,8 @@ fn selection(text: &str) -> Option<String> {
 fn is_vague(word: &str) -> bool {
     const WORDS: &str = "\
         the my a an thing things stuff task tasks event events meeting meetings one ones note notes reminder \
-        reminders";
+        reminders calendar diary agenda email emails mail mails inbox contact contacts memory memories file files \
+        schedule schedules list lists account data history";
     is_one_of(word, WORDS)
 }
 
@@ -303,19 +319,51 @@ fn count(text: &str, is_event: bool) -> Option<String> {
         .then(|| format!("{} {}", word(&words, 0), word(&words, 1)).trim_end().to_owned())
 }
 
-/// Words that ask for something else, or of us: "... then delete all tasks", "tell you something".
+/// Words that ask for something else, or of us: "... and delete it", "tell you something".
 fn another_wish(text: &str) -> Option<String> {
-    let words = words(text);
+    const ALL: &str = "\
+        all every everything it them that this";
+    let text = text.replace('&', " and ");
+    let words = words(&text);
     let is_order = |at: usize| {
-        word(&words, at) == "then"
-            && is_one_of(word(&words, at + 1), "delete remove cancel clear drop undo complete")
-            && is_one_of(word(&words, at + 2), "all every everything it them that this")
+        let [here, next, third] = [0, 1, 2].map(|ahead| word(&words, at + ahead));
+        match here {
+            "remind" => next == "me",
+            "and" | "then" => match next {
+                verb if verb.len() > 5 && distance(verb, "schedule") <= 2 => !third.is_empty(),
+                _ if third.contains('@') => true,
+                "add" => is_one_of(third, "a an task event reminder"),
+                "task" | "event" => true,
+                "a" | "an" => matches!(third, "task" | "event" | "reminder"),
+                "put" => is_one_of(third, "it that them"),
+                verb => {
+                    is_one_of(verb, "delete remove cancel clear drop undo complete") && is_one_of(third, ALL)
+                }
+            },
+            _ => false,
+        }
     };
     let order = (1..words.len()).find(|at| is_order(*at)).and_then(|at| words.get(at));
     let is_to_us = word(&words, 1) == "you" && word(&words, 0) != "thank";
     order
-        .and_then(|then| text.get(then.range.start..).map(str::to_owned))
+        .and_then(|order| text.get(order.range.start..).map(str::to_owned))
         .or_else(|| is_to_us.then(|| format!("{} you", word(&words, 0))))
+}
+
+/// "At 8" in one place and "dinner" in another: not eight in the morning.
+pub(in crate::model::builtin) fn evening(
+    text: &str,
+    capture: &str,
+    conversions: &[&str],
+    now: &Now,
+) -> Option<String> {
+    let is_evening = |text: &str| words(text).iter().any(|word| is_one_of(&word.text, when::EVENING));
+    let is_time = conversions.iter().any(|conversion| matches!(*conversion, "time" | "start" | "moved"));
+    if !is_time || !is_evening(text) || is_evening(capture) {
+        return None;
+    }
+    let found = when::find(capture, now, false).filter(|found| found.when.is_bare_before_noon())?;
+    Some(found.said(capture))
 }
 
 /// A text that goes on with what came before it: "and at 5, ...", "until Friday, ...".

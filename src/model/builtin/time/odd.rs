@@ -18,7 +18,24 @@ pub(super) fn qualifier(rest: &str, when: &Period) -> Option<String> {
 fn changes(words: &[Word], at: usize, when: &Period) -> Option<usize> {
     let [here, next, third] = [0, 1, 2].map(|ahead| word(words, at + ahead));
     let is_hour = |word: &str| two_digits(word).is_some_and(|hour| hour <= 24);
+    let before = at.checked_sub(1).map_or("", |at| word(words, at));
+    const NUMBERED: &str = "\
+        chapter room version v release section step number no part page size level grade gate platform track unit act \
+        episode season route line bus flight phase question lesson exercise is";
     match here {
+        "x2" | "x3" => Some(1),
+        // "Meet Sam 8 tomorrow": at eight?
+        _ if next.is_empty()
+            && at > 0
+            && is_hour(here)
+            && !when.names_an_hour()
+            && !is_one_of(before, NUMBERED) =>
+        {
+            Some(1)
+        }
+        "end" | "start" | "beginning" | "middle" if next.is_empty() || (next == "of" && third.is_empty()) => {
+            Some(1)
+        }
         // "Say it twice" is a title. With a time, it's how often.
         "twice" | "thrice" => Some(1),
         // "At five to": to what?
@@ -51,7 +68,7 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
         (_, "the", "new") if is_lead(here) && fourth.starts_with("year") => 4,
         ("new", "year" | "years" | "year's" | "years'", _) => 2,
         ("end" | "close" | "start" | "beginning" | "middle" | "turn", "of", what)
-            if is_one_of(what, ENDED) || (what == "the" && is_unit(fourth)) =>
+            if is_one_of(what, ENDED) || (matches!(what, "the" | "every" | "each") && is_unit(fourth)) =>
         {
             3
         }
@@ -60,6 +77,10 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
         ("at" | "over", meal, _) if is_one_of(meal, MEALS) => 2,
         ("from", "time", "to") => 4,
         ("at", _, "hundred") => 3,
+        ("working" | "business" | "any", "day" | "days", _) => 2,
+        // "See sun cream" is no Sunday.
+        ("wed" | "sat" | "sun", "" | "and" | "or", _) => 1,
+        ("wed" | "sat" | "sun", "at" | "to" | "that", _) if at == 0 => 1,
         (one, "and" | "or", other) if is_part_of_day(one) && is_part_of_day(other) => 3,
         ("now", "and", "then" | "again") => 3,
         ("in", short, _) if is_short_length(short) => 2,
@@ -97,7 +118,8 @@ fn is_short_length(word: &str) -> bool {
 /// "mid-december", "month-end".
 fn is_part_of_month(word: &str) -> bool {
     word.split_once('-').is_some_and(|(part, whole)| {
-        (is_one_of(part, "mid early late") && (super::calendar::is_month(whole) || is_unit(whole)))
+        (is_one_of(part, "mid early late")
+            && (super::calendar::is_month(whole) || is_unit(whole) || is_part_of_day(whole)))
             || (whole == "end" && is_unit(part))
     })
 }

@@ -167,6 +167,11 @@ impl<'a> Cursor<'a> {
         self.words.get(self.at + ahead).map_or("", |word| word.text.as_str())
     }
 
+    /// The word before the current one.
+    pub(in crate::model::builtin) fn before(&self) -> &'a str {
+        self.at.checked_sub(1).and_then(|at| self.words.get(at)).map_or("", |word| word.text.as_str())
+    }
+
     /// The position this many words ahead.
     pub(in crate::model::builtin) fn skip(&self, count: usize) -> Self {
         Self { words: self.words, at: self.at + count }

@@ -84,11 +84,23 @@ impl Period {
     pub(in crate::model::builtin) fn moved(&self, old: When) -> Option<When> {
         Some(match (self.moment()?, old) {
             (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
-            (When::Time(time), old) if self.words.span.is_none() && self.words.moment.is_none() => {
-                When::Time(old.local().date().and_time(time.time()))
+            (When::Time(time), old) if self.words.moment.is_none() => {
+                let day = if self.words.span.is_none() { old.local().date() } else { time.date() };
+                When::Time(day.and_time(self.in_the_same_half(time.time(), old)))
             }
             (new, _) => new,
         })
+    }
+
+    /// "Friday at 6" of what is at five in the afternoon is at 18:00.
+    fn in_the_same_half(&self, time: NaiveTime, old: When) -> NaiveTime {
+        let was = match old {
+            When::Time(old) => old.hour(),
+            When::Day(_) => return time,
+        };
+        let is_bare = self.words.time.is_some_and(|(_, bare)| bare) && self.words.part.is_none();
+        let is_later = is_bare && time.hour() < 12 && (was >= 18 || (was >= 12 && time.hour() < 8));
+        if is_later { time.overflowing_add_signed(Duration::hours(12)).0 } else { time }
     }
 
     /// Whether these conversions together say all that it says, so that nothing is dropped.
@@ -101,7 +113,12 @@ impl Period {
         // "Every day for 2 weeks" is no length of what happens each day.
         // "Monday to Wednesday, 9 to 5" is neither one time nor a series.
         let is_odd = (self.words.days.is_some() && (self.rule.is_some() || !self.in_days()))
-            || (self.words.is_range && self.words.until.is_some());
+            || (self.words.is_range && self.words.until.is_some())
+            // "For an hour on Friday": at what time?
+            || (self.words.minutes.is_some()
+                && self.words.time.is_none()
+                && self.words.moment.is_none()
+                && self.words.part.is_none());
         !is_odd
             && (self.rule.is_none() || has(&["repeat"]))
             && (!lasts || ends || has(&["until", "duration"]))
@@ -126,6 +143,11 @@ impl Period {
     /// Whether it says at what time.
     pub(in crate::model::builtin) fn names_a_time(&self) -> bool {
         !self.in_days()
+    }
+
+    /// Whether it says which hour.
+    pub(in crate::model::builtin) fn names_an_hour(&self) -> bool {
+        self.words.time.is_some() || self.words.moment.is_some()
     }
 
     /// Whether its hour was said without the half of the day, and taken for one before noon.
@@ -189,12 +211,17 @@ impl Found {
     }
 }
 
+/// What takes place in the evening.
+pub(super) const EVENING: &str = "\
+    dinner supper drinks party concert movie cinema theatre theater quiz tasting gig";
+
 /// Words that change the meaning of a time phrase after them, or connect it with what was not understood.
 const CHANGES: &str = "\
     not no or and than except but never unless if maybe first second third fourth last next other every each same \
     past half quarter around about until till within over during as almost nearly roughly circa \
     through coming following previous early late holiday any some a an 2x 3x exactly earliest latest least soonest week \
-    good black palm easter ash maundy fat cyber whit boxing mid";
+    good black palm easter ash maundy fat cyber whit boxing mid of once beginning commencing starting w/c wc since from \
+    after only just hopefully ideally deadline";
 
 /// Finds the time phrase of a text. `whole` is a text that should be nothing else.
 pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
@@ -279,8 +306,6 @@ fn in_the_middle(words: &[Word], now: &Now) -> Option<(Range<usize>, TimeWords)>
 
 /// Turns the words of a phrase into one period.
 fn resolve(parts: &TimeWords, now: &Now, words: &[Word]) -> Option<Period> {
-    const EVENING: &str = "\
-        dinner supper drinks party concert movie cinema theatre theater";
     let mut parts = parts.clone();
     let bare_hour = parts.time.is_some_and(|(_, bare)| bare) && parts.part.is_none();
     if bare_hour && words.iter().any(|word| is_one_of(&word.text, EVENING)) {

@@ -84,7 +84,9 @@ const NAMES: [&str; 17] = [
 ];
 
 /// How people in a hurry write some words.
-const SPELLINGS: [(&str, &str); 18] = [
+const SPELLINGS: [(&str, &str); 20] = [
+    ("weds", "wednesday"),
+    ("2morrow", "tomorrow"),
     ("noom", "noon"),
     ("tonite", "tonight"),
     ("2nite", "tonight"),

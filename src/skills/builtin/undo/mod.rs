@@ -35,9 +35,13 @@ fn what(registry: &Registry, row: &UndoRow) -> String {
     match other {
         Some(skill) => format!("{}: {}", row.skill, skill.title()),
         None => {
-            let line = row.result.lines().next().unwrap_or_default();
-            line.strip_prefix(REMEMBERED)
-                .map_or_else(|| line.to_owned(), |what| format!("remembering “{what}”"))
+            let line = row.result.lines().next().unwrap_or_default().trim_end_matches(':');
+            let line = line.split_once(". It overlaps ").map_or(line, |(done, _)| done);
+            match (line.strip_prefix(REMEMBERED), line.strip_prefix("I'll do ")) {
+                (Some(memory), _) => format!("remembering “{memory}”"),
+                (_, Some(schedule)) => format!("the schedule {schedule}"),
+                _ => line.to_owned(),
+            }
         }
     }
 }

@@ -1,0 +1,122 @@
+//! Open questions have numbers that stay, so that an answer by number reaches the question that was read.
+
+use adjutant::config::Policy;
+use serde_json::json;
+
+use crate::app::{TestApp, direct, plan, scripted_with, user_text};
+use crate::scripted::{Scripted, calls, has_results, text};
+
+/// An app where each message wants a yes for a task with its text.
+async fn careful() -> TestApp {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => text("done"),
+        (false, "hello") => text("hi"),
+        (false, "both") => calls(vec![
+            direct("a", "tasks.create", json!({"title": "one"})),
+            direct("b", "tasks.create", json!({"title": "other"})),
+        ]),
+        (false, said) => direct("a", "tasks.create", json!({"title": said})),
+    });
+    scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await
+}
+
+async fn titles(app: &TestApp) -> Vec<String> {
+    let rows: Vec<(String,)> = app.store().all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap();
+    rows.into_iter().map(|(title,)| title).collect()
+}
+
+#[tokio::test]
+async fn a_number_means_the_same_question_after_another_was_answered() {
+    let app = careful().await;
+    for title in ["bread", "milk", "salt"] {
+        app.says("ada", title).await;
+    }
+    insta::assert_snapshot!(app.says("ada", "yes").await.text, @"
+    Which one do you mean?
+    **13** Add a task: “bread”
+    **14** Add a task: “milk”
+    **15** Add a task: “salt”
+
+    Send for example `yes to 13` or `no to 14`.
+    ");
+    app.says("ada", "/answer 13 yes").await;
+    app.says("ada", "yes to 14").await;
+    insta::assert_snapshot!(app.says("ada", "/answer 14 yes").await.text, @"
+    No open question has the number 14. Do you mean this?
+    **15** Add a task: “salt”
+
+    Send `yes to 15` or `no to 15`.
+    ");
+    app.rests().await;
+    assert_eq!(titles(&app).await, ["bread", "milk"]);
+    insta::assert_snapshot!(app.says("ada", "/answer 15").await.text, @"Send `/answer 15 yes` or `/answer 15 no`.");
+    app.says("ada", "no to 15").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_yes_to_do_you_mean_this_is_an_answer() {
+    for (answer, done) in [("yes", 1), ("no thanks", 0)] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        app.says("ada", "hello").await;
+        let asked = app.says("ada", answer).await.text;
+        assert_eq!(asked, "Do you mean this?\n**13** Add a task: “bread”\n\nSend `yes to 13` or `no to 13`.");
+        app.says("ada", answer).await;
+        app.rests().await;
+        assert_eq!(titles(&app).await.len(), done, "{answer}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn the_questions_of_one_message_are_answered_after_another_message_too() {
+    for (answer, done) in [("no to all", 0), ("yes to all", 2), ("both", 2)] {
+        let app = careful().await;
+        app.says("ada", "both").await;
+        app.says("ada", "hello").await;
+        app.says("ada", answer).await;
+        app.rests().await;
+        assert_eq!(titles(&app).await.len(), done, "{answer}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn of_two_a_number_alone_and_half_an_answer_are_asked_back() {
+    let app = careful().await;
+    app.says("ada", "both").await;
+    for unclear in ["1", "2", "yes to", "no and", "yeah"] {
+        let asked = app.says("ada", unclear).await.text;
+        assert!(asked.contains("Which one do you mean?"), "{unclear}: {asked}");
+    }
+    app.says("ada", "yes to 1").await;
+    app.says("ada", "no").await;
+    app.rests().await;
+    assert_eq!(titles(&app).await.len(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_unknown_number_is_said() {
+    let app = scripted_with(
+        Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "x"})))),
+        |config| {
+            config.approval.low = Policy::Ask;
+        },
+    )
+    .await;
+    insta::assert_snapshot!(app.says("ada", "/answer 9 yes").await.text, @"No question is open.");
+    app.says("ada", "go").await;
+    insta::assert_snapshot!(app.says("ada", "/answer 9 yes").await.text, @"
+    No open question has the number 9. Do you mean this?
+    **13** Add a task: “x”
+
+    Send `yes to 13` or `no to 13`.
+    ");
+    app.says("ada", "no to 13").await;
+    app.ends_well().await;
+}
