@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::replies::clipped;
 use super::time::Now;
-use super::time::when::{self, MARKS, Period};
+use super::time::Period;
+use super::time::when::{self, MARKS};
 use super::time::words;
 use crate::clock::when::When;
 

@@ -2,6 +2,7 @@
 //! with such a leftover is refused, with the words that were not understood.
 
 use super::now::Now;
+use super::period::EVENING;
 use super::phrase::number;
 use super::when;
 use super::words::{Word, is_one_of, words};
@@ -357,7 +358,7 @@ pub(in crate::model::builtin) fn evening(
     conversions: &[&str],
     now: &Now,
 ) -> Option<String> {
-    let is_evening = |text: &str| words(text).iter().any(|word| is_one_of(&word.text, when::EVENING));
+    let is_evening = |text: &str| words(text).iter().any(|word| is_one_of(&word.text, EVENING));
     let is_time = conversions.iter().any(|conversion| matches!(*conversion, "time" | "start" | "moved"));
     if !is_time || !is_evening(text) || is_evening(capture) {
         return None;

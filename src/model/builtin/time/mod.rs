@@ -5,9 +5,11 @@ mod hours;
 pub(super) mod leftover;
 mod now;
 mod odd;
+mod period;
 mod phrase;
 pub(super) mod when;
 mod words;
 
 pub(super) use now::Now;
+pub(super) use period::Period;
 pub(super) use words::{is_one_of, words};

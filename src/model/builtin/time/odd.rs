@@ -2,8 +2,8 @@
 
 use super::hours::two_digits;
 use super::leftover::{is_lead, is_unit, word};
+use super::period::Period;
 use super::phrase::number;
-use super::when::Period;
 use super::words::{Word, is_one_of, words};
 
 /// What of the rest of a text says more about the time that was found in it: "9 to 5" beside a day, "evening" beside "at 7".

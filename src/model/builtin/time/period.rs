@@ -1,0 +1,267 @@
+//! What a time phrase means: when it begins and ends, the period that a question is about, how often it repeats.
+
+use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
+
+use super::now::Now;
+use super::phrase::{Bound, DayPart, TimeWords};
+use super::words::{Word, is_one_of};
+use crate::clock::span::Span;
+use crate::clock::when::When;
+
+/// What takes place in the evening.
+pub(super) const EVENING: &str = "\
+    dinner supper drinks party concert movie cinema theatre theater quiz tasting gig";
+
+/// What a time phrase means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::model::builtin) struct Period {
+    words: TimeWords,
+    /// Its first day or its time.
+    pub(in crate::model::builtin) start: When,
+    /// The first moment and the end of the period that a question is about; none is open.
+    asked: (Option<When>, Option<NaiveDateTime>),
+    /// The end, if the text itself gives one.
+    said_end: Option<NaiveDateTime>,
+    /// The RRULE if it repeats.
+    pub(in crate::model::builtin) rule: Option<String>,
+}
+
+impl Period {
+    /// The moment that it names: a deadline, a reminder. None if it is none.
+    pub(in crate::model::builtin) fn moment(&self) -> Option<When> {
+        match (self.words.bound, self.start) {
+            (None | Some(Bound::By), start) => Some(start),
+            (Some(Bound::Before), When::Day(day)) => day.pred_opt().map(When::Day),
+            (Some(Bound::Before), time) => Some(time),
+            (Some(_), _) => None,
+        }
+    }
+
+    /// When an event begins. None for "by Friday" and the like.
+    pub(in crate::model::builtin) fn beginning(&self) -> Option<When> {
+        self.words.bound.is_none().then_some(self.start)
+    }
+
+    /// Where the period in question begins.
+    pub(in crate::model::builtin) fn from(&self) -> Option<When> {
+        self.asked.0
+    }
+
+    /// Where the period in question ends: the day or the time after it.
+    pub(in crate::model::builtin) fn end(&self) -> Option<When> {
+        let end = self.asked.1?;
+        Some(if self.in_days() { When::Day(end.date()) } else { When::Time(end) })
+    }
+
+    /// The same as the end of an argument: its last day, or the time.
+    pub(in crate::model::builtin) fn last(&self) -> Option<When> {
+        let end = self.asked.1?;
+        Some(if self.in_days() { When::Day(Span { from: end, to: end }.last_day()) } else { When::Time(end) })
+    }
+
+    /// The same, if the text itself gives an end: "for 30 minutes", "to 3 January".
+    pub(in crate::model::builtin) fn until(&self) -> Option<When> {
+        let end = self.said_end?;
+        Some(if self.in_days() { When::Day(Span { from: end, to: end }.last_day()) } else { When::Time(end) })
+    }
+
+    /// Its length as iCalendar writes it (`PT30M`), if the text gives one.
+    pub(in crate::model::builtin) fn duration(&self) -> Option<String> {
+        let until = self.said_end.filter(|_| !self.in_days());
+        let minutes = until.map(|end| (end - self.start.local()).num_minutes()).or(self.words.minutes);
+        minutes.filter(|minutes| *minutes > 0).map(|minutes| match (minutes / 60, minutes % 60) {
+            (0, rest) => format!("PT{rest}M"),
+            (hours, 0) => format!("PT{hours}H"),
+            (hours, rest) => format!("PT{hours}H{rest}M"),
+        })
+    }
+
+    /// What the phrase leaves out, taken from the time that a thing has now: "3pm" stays on its day, and on "Friday"
+    /// it keeps its time.
+    pub(in crate::model::builtin) fn moved(&self, old: When) -> Option<When> {
+        Some(match (self.moment()?, old) {
+            (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
+            (When::Time(time), old) if self.words.moment.is_none() => {
+                let day = if self.words.span.is_none() { old.local().date() } else { time.date() };
+                When::Time(day.and_time(self.in_the_same_half(time.time(), old)))
+            }
+            (new, _) => new,
+        })
+    }
+
+    /// "Friday at 6" of what is at five in the afternoon is at 18:00.
+    fn in_the_same_half(&self, time: NaiveTime, old: When) -> NaiveTime {
+        let was = match old {
+            When::Time(old) => old.hour(),
+            When::Day(_) => return time,
+        };
+        let is_bare = self.words.time.is_some_and(|(_, bare)| bare) && self.words.part.is_none();
+        let is_later = is_bare && time.hour() < 12 && (was >= 18 || (was >= 12 && time.hour() < 8));
+        if is_later { time.overflowing_add_signed(Duration::hours(12)).0 } else { time }
+    }
+
+    /// Whether these conversions together say all that it says, so that nothing is dropped.
+    pub(in crate::model::builtin) fn is_used_by(&self, conversions: &[&str]) -> bool {
+        let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
+        let is_one_day = self.words.span.is_none_or(|span| span.first_day() == span.last_day());
+        let lasts = self.words.minutes.or(self.words.days).is_some() || self.words.until.is_some();
+        let ends = has(&["end", "last"]);
+        let is_asked = has(&["from"]) && ends;
+        // "Every day for 2 weeks" is no length of what happens each day.
+        // "Monday to Wednesday, 9 to 5" is neither one time nor a series.
+        let is_odd = (self.words.days.is_some() && (self.rule.is_some() || !self.in_days()))
+            || (self.words.is_range && self.words.until.is_some())
+            // "For an hour on Friday": at what time?
+            || (self.words.minutes.is_some()
+                && self.words.time.is_none()
+                && self.words.moment.is_none()
+                && self.words.part.is_none());
+        !is_odd
+            && (self.rule.is_none() || has(&["repeat"]))
+            && (!lasts || ends || has(&["until", "duration"]))
+            && (is_one_day || ends || (self.words.is_range && has(&["until"])))
+            && match self.words.bound {
+                None => true,
+                Some(Bound::By | Bound::Before) => has(&["time", "moved"]) || is_asked,
+                Some(_) => is_asked,
+            }
+    }
+
+    /// Whether it is over.
+    pub(in crate::model::builtin) fn is_past(&self, now: &Now) -> bool {
+        self.rule.is_none() && self.moment().unwrap_or(self.start).ends() <= now.local
+    }
+
+    /// Whether it says on which day.
+    pub(in crate::model::builtin) fn names_a_day(&self) -> bool {
+        self.words.span.is_some()
+    }
+
+    /// Whether it says at what time.
+    pub(in crate::model::builtin) fn names_a_time(&self) -> bool {
+        !self.in_days()
+    }
+
+    /// Whether it says which hour.
+    pub(in crate::model::builtin) fn names_an_hour(&self) -> bool {
+        self.words.time.is_some() || self.words.moment.is_some()
+    }
+
+    /// Whether its hour was said without the half of the day, and taken for one before noon.
+    pub(in crate::model::builtin) fn is_bare_before_noon(&self) -> bool {
+        self.words.time.is_some_and(|(_, bare)| bare)
+            && self.words.part.is_none()
+            && self.start.local().hour() < 12
+    }
+
+    /// Whether it is about days, not about times in them.
+    fn in_days(&self) -> bool {
+        self.words.time.is_none()
+            && self.words.part.is_none()
+            && self.words.moment.is_none()
+            && self.words.minutes.is_none()
+    }
+}
+
+/// Turns the words of a phrase into one period.
+pub(super) fn resolve(parts: &TimeWords, now: &Now, words: &[Word]) -> Option<Period> {
+    let mut parts = parts.clone();
+    let bare_hour = parts.time.is_some_and(|(_, bare)| bare) && parts.part.is_none();
+    if bare_hour && words.iter().any(|word| is_one_of(&word.text, EVENING)) {
+        parts.part = Some(DayPart::Evening);
+    }
+    let mut time = parts.clock();
+    // "Today at 9" at ten in the morning is in the evening, and so is "at 6" without a day.
+    let evening = |said: NaiveTime| said.overflowing_add_signed(Duration::hours(12)).0;
+    let is_today = parts.span == Some(Span::day(now.local.date()));
+    let is_soon = |said: NaiveTime| {
+        let is_free = parts.span.is_none() && parts.weekdays.is_empty() && parts.rule.is_none();
+        is_free && matches!(said.hour(), 6 | 7) && evening(said) > now.local.time()
+    };
+    if let Some(said) = time.filter(|said| bare_hour && said.hour() < 12 && *said <= now.local.time())
+        && (is_today || is_soon(said))
+    {
+        time = Some(evening(said));
+    }
+    let (start, last) = first_and_last(&parts, time, now)?;
+    let said_end = said_end(&parts, start, last);
+    let asked = asked(&parts, start, last, said_end)?;
+    let rule = parts.rule.clone();
+    Some(Period { words: parts, start, asked, said_end, rule })
+}
+
+/// When it begins, and its last day.
+fn first_and_last(parts: &TimeWords, time: Option<NaiveTime>, now: &Now) -> Option<(When, NaiveDate)> {
+    if let Some(moment) = parts.moment {
+        return Some((When::Time(moment), moment.date()));
+    }
+    let today = now.local.date();
+    let first = match (parts.span, time) {
+        (Some(span), _) => span.first_day(),
+        (None, Some(time)) if parts.weekdays.is_empty() && time <= now.local.time() => today.succ_opt()?,
+        (None, Some(_)) => today,
+        (None, None) if parts.rule.is_some() => today,
+        (None, None) => return None,
+    };
+    let first = if parts.weekdays.is_empty() { first } else { next_of(&parts.weekdays, first, time, now)? };
+    let last = parts.span.filter(|_| parts.weekdays.is_empty()).map_or(first, Span::last_day);
+    // Midnight ends the day that it is said with.
+    let first = if parts.is_after_midnight() && parts.span.is_some() { first.succ_opt()? } else { first };
+    let start = time.map_or(When::Day(first), |time| When::Time(now.existing(first.and_time(time))));
+    Some((start, last.max(first)))
+}
+
+/// The end that the text gives.
+fn said_end(parts: &TimeWords, start: When, last: NaiveDate) -> Option<NaiveDateTime> {
+    let start = start.local();
+    if let Some((until, bare)) = parts.until {
+        let steps = if bare { [0, 12, 24] } else { [0, 24, 24] };
+        let end = start.date().and_time(until);
+        let ends = steps.iter().filter_map(|hours| end.checked_add_signed(Duration::hours(*hours)));
+        return ends.into_iter().find(|end| *end > start);
+    }
+    let length = parts.minutes.and_then(Duration::try_minutes).or_else(|| Duration::try_days(parts.days?));
+    match length {
+        Some(length) => start.checked_add_signed(length),
+        None => parts.is_range.then(|| When::Day(last).ends()),
+    }
+}
+
+type Asked = (Option<When>, Option<NaiveDateTime>);
+
+/// The period that a question with this phrase is about.
+fn asked(parts: &TimeWords, start: When, last: NaiveDate, said_end: Option<NaiveDateTime>) -> Option<Asked> {
+    let first = start.local().date();
+    let hour =
+        |hour: u32| first.and_time(NaiveTime::MIN).checked_add_signed(Duration::hours(i64::from(hour)));
+    let is_timed = matches!(start, When::Time(_));
+    let (from, to) = match (parts.part, is_timed) {
+        (Some(part), _) if parts.time.is_none() => {
+            let (from, to) = part.hours();
+            (When::Time(hour(from)?), hour(to)?)
+        }
+        (_, true) => {
+            (start, said_end.map_or_else(|| start.local().checked_add_signed(Duration::hours(1)), Some)?)
+        }
+        (_, false) => (start, said_end.unwrap_or_else(|| When::Day(last).ends())),
+    };
+    let midnight = |day: NaiveDate| When::Time(day.and_time(NaiveTime::MIN));
+    Some(match (parts.bound, is_timed) {
+        (None, _) => (Some(from), Some(to)),
+        (Some(Bound::By | Bound::Before), true) => (Some(midnight(first)), Some(start.local())),
+        (Some(Bound::By), false) => (None, Some(to)),
+        (Some(Bound::Before), false) => (None, Some(start.local())),
+        (Some(Bound::After | Bound::From), true) => (Some(start), Some(When::Day(first).ends())),
+        (Some(Bound::After), false) => (Some(When::Day(last.succ_opt()?)), None),
+        (Some(Bound::From), false) => (Some(start), None),
+        (Some(Bound::Until), _) => (None, None),
+    })
+}
+
+/// The first of these weekdays on or after `from` whose time has not passed.
+fn next_of(days: &[Weekday], from: NaiveDate, time: Option<NaiveTime>, now: &Now) -> Option<NaiveDate> {
+    from.iter_days().take(8).find(|day| {
+        let past = time.is_some_and(|time| day.and_time(time) <= now.local);
+        days.contains(&day.weekday()) && !past
+    })
+}
