@@ -330,6 +330,8 @@ pub fn status(running: usize, waiting: usize, questions: &[QuestionRow]) -> Stri
     if running + waiting == 0 && questions.is_empty() {
         return "Nothing is running or waiting.".into();
     }
+    // A turn may ask several things.
+    let waiting = waiting.max(questions.len());
     let mut text = format!("Running: {running} · waiting for an answer: {waiting}");
     if let [first, ..] = questions {
         let (list, how) = (questions::open_questions(questions), questions::how_to_answer(first));

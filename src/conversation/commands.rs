@@ -213,14 +213,14 @@ impl Conversations {
         let given =
             row.text.split_once(char::is_whitespace).map(|(_, given)| given.trim()).unwrap_or_default();
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
-        let number_of = number.parse::<i64>().ok();
-        let question = open.iter().find(|question| Some(question.number()) == number_of);
-        let Some(question) = question else {
+        let named = number.parse::<i64>().ok();
+        let fitting: Vec<_> = open.iter().filter(|question| Some(question.number()) == named).collect();
+        let [question] = fitting.as_slice() else {
             let text = wording::questions::no_such_number(number, &open);
             return self.reply(row, None, text, Batch::new()).await;
         };
         match typed(answer, &question.kind) {
-            Some(answer) => self.settle_all(row, question, vec![(question.clone(), answer)]).await,
+            Some(answer) => self.settle_all(row, question, vec![((*question).clone(), answer)]).await,
             None => self.reply(row, None, wording::questions::how_to_answer(question), Batch::new()).await,
         }
     }

@@ -65,11 +65,13 @@ impl Conversations {
         }
         let (open, asked_at) = questions::open_and_read(&self.store, &conversation.id).await?;
         let (Some(question), Some(asked_at)) = (open.last(), asked_at) else { return Ok(None) };
-        let numbered = open.iter().find(|question| by_number(text, question).is_some());
-        if let Some(named) = numbered
-            && self.may_answer_for(person, named).await?
-        {
-            return Ok(Some(Answered::Question(named.id.clone())));
+        let numbered: Vec<_> = open.iter().filter(|question| by_number(text, question).is_some()).collect();
+        match numbered.as_slice() {
+            [named] if self.may_answer_for(person, named).await? => {
+                return Ok(Some(Answered::Question(named.id.clone())));
+            }
+            [] | [_] => {}
+            _ => return Ok(Some(Answered::Unclear)),
         }
         // An owner's text isn't another person's input, unless they reply to that question.
         let may_be_for_it =

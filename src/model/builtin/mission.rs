@@ -10,6 +10,7 @@ use super::plan::{self, Reason};
 use super::replies::{self, clipped};
 use super::split;
 use super::time::Now;
+use crate::clock::when::When;
 use crate::model::{Message, Request, Role, ToolCall};
 
 /// What the planner answers.
@@ -134,19 +135,7 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
     let ids: Vec<String> = (1..=targets.len()).map(|at| format!("do{at}")).collect();
     let answers: Vec<&str> = ids.iter().filter_map(|id| answer_to(messages, id)).collect();
     if answers.is_empty() {
-        let filled: Option<Vec<ToolCall>> = targets
-            .iter()
-            .zip(&ids)
-            .map(|(target, id)| {
-                let context = FillContext { now, results: Some(&brief.results), found: Some(target) };
-                let arguments = meaning.arguments(&context).ok()?;
-                Some(call(id, &meaning.entry.source.skill, &arguments))
-            })
-            .collect();
-        return filled.map_or_else(
-            || Reply::Say("What I found lacks the details I need for this, so I did nothing.".into()),
-            Reply::Call,
-        );
+        return calls(targets.iter().zip(&ids), brief, meaning, now).map_or_else(Reply::Say, Reply::Call);
     }
     let results = answers.iter().map(|answer| {
         let answer = input::results(answer).into_iter().next().unwrap_or(Value::Null);
@@ -158,6 +147,40 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
         }
     });
     Reply::Say(results.collect::<Vec<_>>().join("\n"))
+}
+
+/// The calls for the targets, or why there are none.
+fn calls<'a>(
+    targets: impl Iterator<Item = (&'a Value, &'a String)>,
+    brief: &Brief,
+    meaning: &Meaning,
+    now: &Now,
+) -> Result<Vec<ToolCall>, String> {
+    let mut calls = Vec::new();
+    for (target, id) in targets {
+        let context = FillContext { now, results: Some(&brief.results), found: Some(target) };
+        let Ok(arguments) = meaning.arguments(&context) else {
+            return Err("What I found lacks the details I need for this, so I did nothing.".to_owned());
+        };
+        if let Some(over) = moved_into_the_past(meaning, &arguments, now) {
+            return Err(format!("{} is over already, so I changed nothing.", over.spoken()));
+        }
+        calls.push(call(id, &meaning.entry.source.skill, &arguments));
+    }
+    Ok(calls)
+}
+
+/// The time that a thing is to be moved to, if that is over: "make it today" of what is at ten, said at noon.
+fn moved_into_the_past(meaning: &Meaning, arguments: &Map<String, Value>, now: &Now) -> Option<When> {
+    let moved = meaning
+        .entry
+        .source
+        .arguments
+        .iter()
+        .filter(|(_, value)| value.as_str().is_some_and(|value| value.contains("|moved")));
+    let mut times =
+        moved.filter_map(|(name, _)| When::parse(arguments.get(name)?.as_str()?, chrono_tz::Tz::UTC).ok());
+    times.find(|time| time.ends() <= now.local)
 }
 
 /// Why a call failed, in words.

@@ -41,7 +41,7 @@ pub struct QuestionRow {
 
 impl QuestionRow {
     /// The number that people name it by. It stays the same while others are answered, and is larger than those of the
-    /// questions inside of one message.
+    /// questions inside of one message. Of 89 open ones two have the same.
     pub fn number(&self) -> i64 {
         12 + self.seq.rem_euclid(88)
     }

@@ -43,6 +43,23 @@ fn one_hit_is_acted_on() {
     insta::assert_snapshot!(said(&ask(&planner, &request)), @"Done: “send the report”.");
 }
 
+#[test]
+fn nothing_is_moved_into_the_past() {
+    let planner = planner(&[MEMORY, TASKS]);
+    let moved = |due: &str| {
+        let mut request = mission("move the report to today", &["tasks.update", "tasks.search"]);
+        let search = ask(&planner, &request);
+        reply(
+            &mut request,
+            &search,
+            &[found(json!([{ "id": "t2", "title": "send the report", "due": due }]))],
+        );
+        said(&ask(&planner, &request))
+    };
+    insta::assert_snapshot!(moved("2026-11-27T17:00"), @r#"{"skill":"tasks.update","arguments":{"due":"2026-11-21T17:00","id":"t2"}}"#);
+    insta::assert_snapshot!(moved("2026-11-27T09:00"), @"Sat 21 Nov 2026, 09:00 is over already, so I changed nothing.");
+}
+
 fn after_search(items: Value) -> String {
     let planner = planner(&[MEMORY, TASKS]);
     let mut request = mission("mark the report as done", &COMPLETE);
