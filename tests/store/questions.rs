@@ -62,7 +62,7 @@ async fn by_id(world: &World, id: &str) -> QuestionRow {
 
 async fn a_question_is_answered_once(world: World) {
     world.turn("t1", "a", &[]).await;
-    let asked = ask(&world, "p1", "x", 50).await;
+    let asked = QuestionRow { seq: 1, ..ask(&world, "p1", "x", 50).await };
     assert_eq!(by_id(&world, "p1").await, asked);
     assert_eq!(questions::by_id(&world.store, &"p9".into()).await.unwrap(), None);
     world
@@ -92,7 +92,8 @@ async fn an_expired_question_is_settled(world: World) {
             .write(|batch| questions::answer(batch, &"p2".into(), &Answer::Approve, &"ada".into(), 61))
             .await,
     );
-    let expired = QuestionRow { state: QuestionState::Expired, answer: Some(Answer::Reject), ..asked };
+    let expired =
+        QuestionRow { seq: 1, state: QuestionState::Expired, answer: Some(Answer::Reject), ..asked };
     assert_eq!(by_id(&world, "p2").await, expired);
 }
 
