@@ -3,28 +3,13 @@
 //! Each section is a struct in its own file. Its `read` names each key once; any other key is an error, so that no
 //! key is silently ignored.
 
-mod approval;
-mod assistant;
-mod backup;
-mod channels;
 mod env;
 mod error;
-mod limits;
-mod mcp;
-mod memory;
-mod model;
-mod oauth;
-mod office;
-mod otlp;
 mod read;
-mod retention;
 mod secret;
+mod sections;
 mod settings;
 mod shared;
-mod skills;
-mod store;
-mod voice;
-mod web;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -34,31 +19,32 @@ use std::path::{Path, PathBuf};
 use chrono_tz::Tz;
 use tracing_subscriber::EnvFilter;
 
-pub use approval::{Approval, Policy};
-pub use assistant::Assistant;
-pub use backup::Backup;
-pub use channels::{ChannelConfig, Kind, Platform};
 pub use env::Env;
 pub use env::place::{find, place};
 pub use error::ConfigError;
-pub use limits::Limits;
-pub use mcp::{McpClient, McpConfig, McpLaunch};
-pub use memory::{Embeddings, Memory};
-pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
-pub use oauth::OAuthConfig;
-pub use office::{DavConfig, MailConfig, MailServer, Tls};
-pub use otlp::Otlp;
-pub use retention::Retention;
 pub use secret::{Secret, credential};
+pub use sections::accounts::{DavConfig, MailConfig, MailServer, Tls};
+pub use sections::approval::{Approval, Policy};
+pub use sections::assistant::Assistant;
+pub use sections::backup::Backup;
+pub use sections::channels::{ChannelConfig, Kind, Platform};
+pub use sections::limits::Limits;
+pub use sections::mcp::{McpClient, McpConfig, McpLaunch};
+pub use sections::memory::{Embeddings, Memory};
+pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
+pub use sections::oauth::OAuthConfig;
+pub use sections::otlp::Otlp;
+pub use sections::retention::Retention;
+pub use sections::skills::Skills;
+pub use sections::store::Store;
+pub use sections::voice::{VoiceConfig, VoiceService};
+pub use sections::web::{SearchConfig, SearchKind};
 pub use settings::{Settings, SharedSettings};
-pub use skills::Skills;
-pub use store::Store;
-pub use voice::{VoiceConfig, VoiceService};
-pub use web::{SearchConfig, SearchKind};
 
 use crate::document::{Document, Node, Position, Problem, in_order};
 use crate::suggest::nearest;
 use read::{Reading, Section};
+use sections::{channels, mcp, oauth, web};
 
 /// The whole configuration, checked.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,6 +13,7 @@
 //! - If another process works on the conversation, the lane tries again later; where instances share the turns, the
 //!   one that looks first: see `gateway::sharing`.
 
+pub mod pace;
 mod waking;
 
 use std::sync::Arc;
@@ -22,7 +23,6 @@ use futures::FutureExt;
 use tracing::Instrument;
 
 use super::files::Fetching;
-use super::pace::{Pace, WINDOW_MS};
 use super::sharing::Sharing;
 use super::voice::Listening;
 use super::{SharedWakers, Worker, turn_span};
@@ -34,6 +34,7 @@ use crate::domain::{ConversationId, InboxKind, PersonId};
 use crate::store::Stale;
 use crate::store::inbox::InboxRow;
 use crate::store::{StoreError, sharing, turns};
+use pace::{Pace, WINDOW_MS};
 
 /// The pause before retrying, if another process works on the conversation or the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);

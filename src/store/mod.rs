@@ -1,7 +1,10 @@
 //! Everything durable. Every write is a [`Batch`]: statements as data, committed together.
 
+mod budgets;
 mod database;
 mod journal;
+mod messages;
+mod processes;
 mod records;
 
 use std::path::{Path, PathBuf};
@@ -10,14 +13,14 @@ use std::sync::Arc;
 use sqlx::any::AnyRow;
 use sqlx::{Any, AnyConnection, FromRow};
 
+pub use budgets::{rate_limits, spending, usage};
 pub use database::backend::{Backend, Listener};
 pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
-pub use journal::{
-    asked, beginnings, calls, changes, control, dead, executions, inbox, instances, leases, openings, outbox,
-    questions, queues, rate_limits, runs, sharing, spending, timeline, turns, usage,
-};
+pub use journal::{asked, beginnings, calls, changes, executions, openings, runs, timeline, turns};
+pub use messages::{dead, inbox, outbox, questions, queues};
+pub use processes::{control, instances, leases, sharing};
 pub use records::{
     access, files, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints,
     tasks, vectors, web,

@@ -1,0 +1,8 @@
+//! What arrives: received from a channel, journalled once, made whole with its files and voice notes.
+
+mod attached;
+pub mod download;
+pub mod files;
+pub mod intake;
+pub mod receiver;
+pub mod voice;

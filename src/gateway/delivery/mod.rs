@@ -1,0 +1,9 @@
+//! What leaves: each message of the outbox sent once, at the pace that its platform allows.
+
+mod claimed;
+mod form;
+pub mod governor;
+pub mod outbox;
+pub mod progress;
+mod seeds;
+pub mod speech;

@@ -1,0 +1,8 @@
+//! What arrived, what is sent, and what people are asked.
+
+mod claims;
+pub mod dead;
+pub mod inbox;
+pub mod outbox;
+pub mod questions;
+pub mod queues;
