@@ -311,7 +311,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/status`: see what's running and waiting\n\
     - `/answer 34 yes`: answer an open question; `/status` shows the numbers\n\
     - `/undo`: take back what I did last\n\
-    - `/mine`: see what I made from text of others, and make it yours\n\
+    - `/mine`: see what I made from other people's text, and make it yours\n\
     - `/memories`: see what I remember of you, and forget any of it\n\
     - `/trace`: see what I did for your last message\n\
     - `/link`: link your accounts on different platforms\n\

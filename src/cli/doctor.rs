@@ -91,7 +91,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     parts::logins(config, checks).await;
     checks.add_all("model", parts::models(&config.model).await);
     checks.add_all("limits", parts::limits(config));
-    parts::office(config, checks).await;
+    parts::accounts(config, checks).await;
     voice::services(config, checks).await;
     checks.add_all("otlp", parts::traces(config).await);
     match service::connect(config) {

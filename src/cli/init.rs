@@ -1,9 +1,9 @@
 //! `adjutant init`: asks for the configuration, tests each answer and writes the file.
 
+mod accounts;
 mod check;
 mod draft;
 mod model;
-mod office;
 mod script;
 mod terminal;
 mod wizard;

@@ -129,7 +129,7 @@ async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode, CliError>
         let _ = writeln!(text, "    {}", shown(&tool.summary()));
     }
     for gone in &found.gone {
-        let _ = writeln!(text, "! {}: approved, but the server has it no more", shown(gone));
+        let _ = writeln!(text, "! {}: approved, but the server no longer offers it", shown(gone));
     }
     out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -170,7 +170,7 @@ async fn accept(
         describe(&mut text, name, servers, tool, state);
     }
     for tool in &gone {
-        let _ = writeln!(text, "\n{}: the server has it no more", shown(tool));
+        let _ = writeln!(text, "\n{}: the server no longer offers it", shown(tool));
     }
     for (tool, state) in &found.tools {
         if let ToolState::Unusable(why) = state {

@@ -153,10 +153,10 @@ async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
         (_, Some(run)) => {
             text.push_str(&reports::report(store, &run).await?.text(columns()));
             if run.ended_at.is_none() && newest > row.version {
-                text.push_str("\nA step failed. A changed rest waits for its person's answer.\n");
+                text.push_str("\nA step failed. Its changed steps are waiting for an answer.\n");
             }
         }
-        (State::Waits, None) => text.push_str("It waits for its person's answer.\n"),
+        (State::Waits, None) => text.push_str("It's waiting for an answer.\n"),
         (State::Dropped | State::Ran, None) => text.push_str("It was dropped. Nothing was done.\n"),
     }
     Ok(text)

@@ -48,6 +48,8 @@ impl SkillSet {
         let (tools, instructions) = (self.mcp.load(store).await?, self.instructions.load(store).await?);
         if tools || instructions {
             self.skills.reload_and_log();
+            // A role may have these skills, and the first message may come at once.
+            self.roles.poll();
         }
         Ok(())
     }

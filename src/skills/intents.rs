@@ -9,9 +9,9 @@ use crate::document::{Node, Position, Problems, Table};
 use crate::suggest::did_you_mean;
 
 /// The conversions of `{capture|conversion}`; the built-in planner carries them out.
-pub(super) const CONVERSIONS: [&str; 19] = [
-    "text", "title", "line", "words", "said", "lower", "time", "start", "from", "end", "last", "until",
-    "moved", "duration", "repeat", "tags", "list", "int", "value",
+pub(super) const CONVERSIONS: [&str; 22] = [
+    "text", "title", "line", "words", "name", "said", "lower", "time", "start", "from", "ahead", "end",
+    "last", "within", "until", "moved", "duration", "repeat", "tags", "list", "int", "value",
 ];
 
 /// A pattern that needs more memory than this is a slip.

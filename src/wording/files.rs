@@ -92,7 +92,7 @@ fn line(file: &FileRow, most: u64, sees: bool) -> Option<String> {
 /// Says which files only one machine has, because the database didn't take them.
 pub fn not_shared(names: &[&str]) -> Option<String> {
     let line = |name: &&str| {
-        format!("I couldn't keep “{name}” where all my machines find it, so I may ask you to send it again.")
+        format!("I couldn't put “{name}” into shared storage, so I may ask you to send it again.")
     };
     let lines: Vec<String> = names.iter().map(line).collect();
     if lines.is_empty() { None } else { Some(lines.join("\n")) }

@@ -20,7 +20,7 @@ pub fn line(number: i64, known: &KnownRow, day: &str) -> String {
 pub fn list(lines: &[String], next: Option<i64>, is_room: bool) -> String {
     if lines.is_empty() {
         return match is_room {
-            true => "I remember nothing for this room. What I know of you alone is shown where we're alone.",
+            true => "I remember nothing for this room. To see what I remember about you, write to me directly.",
             false => "I don't remember anything yet. Tell me what to remember, such as: remember that Bob prefers mornings.",
         }
         .to_owned();
@@ -46,15 +46,15 @@ pub fn forget(number: i64) -> String {
 
 /// A button's label that forgets only what a memory was before.
 pub fn forget_before(number: i64) -> String {
-    format!("Forget only the past of {number}")
+    format!("Forget only the old version of {number}")
 }
 
 /// Says what was forgotten, what stays of it, and how many messages went with it.
 pub fn forgotten(text: &str, rest: Option<&str>, messages: usize) -> String {
     let also = match messages {
         0 => String::new(),
-        1 => "\nHidden for good: 1 message that says it".to_owned(),
-        _ => format!("\nHidden for good: {messages} messages that say it"),
+        1 => "\nI also hid 1 message that mentions it, for good.".to_owned(),
+        _ => format!("\nI also hid {messages} messages that mention it, for good."),
     };
     let rest = rest.map(|rest| format!("\nStill remembered: {}", clipped(rest))).unwrap_or_default();
     format!("Forgotten: {}{rest}{also}", clipped(text))

@@ -14,10 +14,10 @@ const MOST: usize = 20;
 pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
     let mut text = missing.map(|number| format!("There is no {number} in this list. ")).unwrap_or_default();
     if marked.is_empty() {
-        text.push_str("Nothing that you keep was made from text of others.");
+        text.push_str("Nothing you keep here comes from other people's text.");
         return text;
     }
-    text.push_str("I made these from text of others, so I don't take their words for yours:\n");
+    text.push_str("I made these from text that other people wrote, so I don't treat it as your own words:\n");
     for one in marked.iter().take(MOST) {
         let _ = write!(text, "\n{}. {}, from {}", one.number, name(one), one.sources.label());
     }

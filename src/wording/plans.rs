@@ -39,14 +39,14 @@ pub const ASK_REST: &str = "Nothing more runs before you choose. Answer “run�
                             without the invitation”.";
 
 /// In the report of a plan whose rest wasn't wanted.
-pub const REST_CANCELLED: &str = "you didn't want the changed rest, so the plan ended here";
+pub const REST_CANCELLED: &str = "you declined the changed steps, so the plan ended here";
 
 /// In the report of a plan about whose rest nobody decided.
 pub const REST_EXPIRED: &str =
-    "nobody answered in time whether the changed rest should run, so the plan ended here";
+    "nobody answered in time whether the changed steps should run, so the plan ended here";
 
 /// In the report of a plan that the planner gave up.
-pub const NO_REST: &str = "the planner sees no other way to go on";
+pub const NO_REST: &str = "the planner found no other way";
 
 /// After Change.
 pub const WHAT_TO_CHANGE: &str = "What should change?";

@@ -87,7 +87,7 @@ pub fn background_list(lines: &[String]) -> String {
 }
 
 /// To `/stop ID`.
-pub const NOTHING_OF_THAT_ID: &str = "Nothing of that id works in the background. `/status` lists what does.";
+pub const NOTHING_OF_THAT_ID: &str = "No agent in the background has that id. `/status` lists them.";
 
 /// To `/stop` while only agents in the background work.
 pub const ONLY_IN_THE_BACKGROUND: &str =

@@ -57,7 +57,7 @@ fn found(model: &str, wanted: Option<&str>, there: i64, missing: i64) -> Finding
     let count = |count: i64| several(usize::try_from(count).unwrap_or(0), "text");
     match wanted {
         Some(wanted) if wanted != model => Finding::warning(
-            format!("{model} answers, and the vectors of {} are of {wanted}", count(missing)),
+            format!("{model} answers, but {} were embedded with {wanted}", count(missing)),
             "restart `adjutant serve`, which makes them again",
         ),
         _ if missing > 0 => {

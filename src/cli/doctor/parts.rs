@@ -252,7 +252,7 @@ pub(super) fn limits(config: &Config) -> Vec<Finding> {
 }
 
 /// Logs in to the mail, calendar and contacts accounts.
-pub(super) async fn office(config: &Config, checks: &mut Checks) {
+pub(super) async fn accounts(config: &Config, checks: &mut Checks) {
     match service::build_services(config, BTreeMap::new()) {
         Ok(services) => {
             for (section, finding) in services.check().await {

@@ -33,7 +33,7 @@ pub(super) async fn services(config: &Config, checks: &mut Checks) {
     }
     if transcribers.is_empty() && config.voice.speak.is_some() {
         let reason =
-            "no answer is ever spoken, because only answers to voice notes are, and nothing transcribes them";
+            "answers are never spoken: only voice notes get spoken answers, and no service transcribes them";
         checks
             .add("voice.speak", Finding::warning(reason, "set [voice.transcribe], or remove [voice.speak]"));
     }

@@ -21,7 +21,7 @@ pub(super) enum Part {
     /// `[model]`.
     Model,
     /// `[mail]`, `[calendar]` or `[contacts]`.
-    Office(&'static str),
+    Accounts(&'static str),
 }
 
 impl Part {
@@ -31,7 +31,7 @@ impl Part {
             Self::Assistant => vec!["assistant"],
             Self::Channel(name) => vec!["channels", name],
             Self::Model => vec!["model"],
-            Self::Office(section) => vec![section],
+            Self::Accounts(section) => vec![section],
         }
     }
 }
@@ -53,7 +53,7 @@ pub(super) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
         Part::Assistant => Vec::new(),
         Part::Channel(_) => channels(&config).await,
         Part::Model => parts::models(&config.model).await,
-        Part::Office(_) => office(&config).await,
+        Part::Accounts(_) => accounts(&config).await,
     }
 }
 
@@ -84,7 +84,7 @@ async fn channels(config: &Config) -> Vec<Finding> {
     join_all(checks).await.into_iter().flatten().collect()
 }
 
-async fn office(config: &Config) -> Vec<Finding> {
+async fn accounts(config: &Config) -> Vec<Finding> {
     match service::build_services(config, BTreeMap::new()) {
         Ok(services) => services.check().await.into_iter().map(|(_, finding)| finding).collect(),
         Err(error) => vec![failed(&error)],

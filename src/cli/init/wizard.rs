@@ -5,7 +5,7 @@ use adjutant_chat::SetupGuide;
 use super::check::{Part, check, has_problem, shown};
 use super::draft::Draft;
 use super::terminal::Terminal;
-use super::{model, office};
+use super::{accounts, model};
 use crate::cli::{CliError, out};
 use crate::config::{BUILTIN, Kind};
 use crate::service;
@@ -32,7 +32,7 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
     ask_part(draft, terminal, &Part::Model, &mut |draft, terminal| model::ask(draft, terminal)).await?;
     terminal.say("")?;
     ask_part(draft, terminal, &Part::Assistant, &mut timezone).await?;
-    office::ask(draft, terminal).await?;
+    accounts::ask(draft, terminal).await?;
     let provider = draft.at(&["model", "provider"]);
     if !provider.is_empty() && provider != BUILTIN {
         memory(draft, terminal)?;
@@ -134,7 +134,7 @@ fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGu
 
 /// Asks whether memory grows by itself.
 fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
-    terminal.say("\nFacts about people can be taken from what they write, by one short call of the model for ten messages.")?;
+    terminal.say("\nThe assistant can learn facts from what people write, with one short model call for every ten messages.")?;
     let is_on = draft.item(&["memory", "extract"]).and_then(|item| item.as_bool()) == Some(true);
     let wanted = terminal.yes("Remember such facts?", is_on)?;
     if wanted != is_on {

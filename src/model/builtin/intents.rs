@@ -199,7 +199,8 @@ impl Meaning<'_> {
         let last = self.captures.values().max_by_key(|capture| capture.range.end)?;
         let is_kept =
             last.conversions().contains(&"") && last.range.end == text.len() && !text.contains(": ");
-        text.rsplit_once(" and ").filter(|_| is_kept).map(|(_, tail)| tail)
+        let cut = text.rsplit_once(" and ").or_else(|| text.rsplit_once("; "));
+        cut.filter(|_| is_kept).map(|(_, tail)| tail)
     }
 
     /// Whether its last capture is a time and ends the text: what stands before the text may be that time.

@@ -9,7 +9,7 @@ use super::items;
 use super::plan::{self, Reason};
 use super::replies::{self, clipped};
 use super::split;
-use super::time::Now;
+use super::time::{Now, is_one_of, words};
 use crate::clock::when::When;
 use crate::model::{Message, Request, Role, ToolCall};
 
@@ -123,10 +123,24 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
         ([one], _) => Ok(vec![(*one).clone()]),
         (_, [one]) => Ok(vec![one.clone()]),
         (_, []) if let Some(near) = hits.first().and_then(items::name) => Err(Reply::Say(format!(
-            "I found nothing called “{wanted}”, so I changed nothing. The closest is “{near}”."
+            "I found {} called “{wanted}”, so I changed nothing. The closest is “{near}”.",
+            none_of(&lookup.skill)
         ))),
-        (_, []) => Err(Reply::Say(format!("I found nothing that matches “{wanted}”, so I changed nothing."))),
+        (_, []) => Err(Reply::Say(format!(
+            "I found {} that matches “{wanted}”, so I changed nothing.",
+            none_of(&lookup.skill)
+        ))),
         (_, several) => Err(Reply::Say(ask_which(wanted, several))),
+    }
+}
+
+/// What a search of this skill looks among.
+fn none_of(skill: &str) -> &'static str {
+    match plan::domain(skill) {
+        "tasks" => "no task",
+        "calendar" => "no event",
+        "contacts" => "no contact",
+        _ => "nothing",
     }
 }
 
@@ -162,25 +176,86 @@ fn calls<'a>(
         let Ok(arguments) = meaning.arguments(&context) else {
             return Err("What I found lacks the details I need for this, so I did nothing.".to_owned());
         };
-        if let Some(over) = moved_into_the_past(meaning, &arguments, now) {
+        let moved = moved_to(meaning, &arguments);
+        if let Some(over) = moved.iter().find(|time| time.ends() <= now.local) {
             return Err(format!("{} is over already, so I changed nothing.", over.spoken()));
+        }
+        if let Some(earlier) =
+            moved.iter().find(|time| is_put_off(brief.mission) && is_earlier(**time, target))
+        {
+            return Err(format!("{} is earlier than it is now, so I changed nothing.", earlier.spoken()));
+        }
+        if moved.iter().any(|time| is_another_day(*time, target)) {
+            let title = items::name(target).unwrap_or_default();
+            return Err(format!(
+                "“{title}” repeats, and I can't tell which of its days you mean, so I changed nothing."
+            ));
+        }
+        if let Some(why) = part_of(target, meaning) {
+            return Err(why);
         }
         calls.push(call(id, &meaning.entry.source.skill, &arguments));
     }
     Ok(calls)
 }
 
-/// The time that a thing is to be moved to, if that is over: "make it today" of what is at ten, said at noon.
-fn moved_into_the_past(meaning: &Meaning, arguments: &Map<String, Value>, now: &Now) -> Option<When> {
+/// The times that a thing is to be moved to.
+fn moved_to(meaning: &Meaning, arguments: &Map<String, Value>) -> Vec<When> {
     let moved = meaning
         .entry
         .source
         .arguments
         .iter()
         .filter(|(_, value)| value.as_str().is_some_and(|value| value.contains("|moved")));
-    let mut times =
-        moved.filter_map(|(name, _)| When::parse(arguments.get(name)?.as_str()?, chrono_tz::Tz::UTC).ok());
-    times.find(|time| time.ends() <= now.local)
+    moved
+        .filter_map(|(name, _)| When::parse(arguments.get(name)?.as_str()?, chrono_tz::Tz::UTC).ok())
+        .collect()
+}
+
+/// "Postpone it until Tuesday": not to a Tuesday before it.
+fn is_put_off(mission: &str) -> bool {
+    const VERBS: &str = "\
+        postpone snooze delay defer put";
+    let first = mission.split_whitespace().next().unwrap_or_default().to_lowercase();
+    is_one_of(&first, VERBS)
+}
+
+fn is_earlier(time: When, target: &Value) -> bool {
+    let old = ["start", "due"].iter().find_map(|field| target.get(field)?.as_str());
+    let old = old.and_then(|old| When::parse(old, chrono_tz::Tz::UTC).ok());
+    old.is_some_and(|old| match time {
+        When::Day(day) => day < old.local().date(),
+        When::Time(time) => time < old.local(),
+    })
+}
+
+/// Whether one of a series is to go to another day: there may be one already.
+fn is_another_day(time: When, target: &Value) -> bool {
+    let one = target.get("instance").and_then(Value::as_str).filter(|one| !one.is_empty());
+    let one = one.and_then(|one| When::parse(one, chrono_tz::Tz::UTC).ok());
+    one.is_some_and(|one| one.local().date() != time.local().date())
+}
+
+/// Why nothing is done to a thing of several: “milk” of “buy milk and bread” isn't all of it.
+fn part_of(target: &Value, meaning: &Meaning) -> Option<String> {
+    if !["tasks.delete", "tasks.complete"].contains(&meaning.entry.source.skill.as_str()) {
+        return None;
+    }
+    let title = items::name(target)?;
+    let wanted = &meaning.captures.values().find(|capture| capture.conversions().contains(&"words"))?.text;
+    let parts: Vec<String> = title
+        .to_lowercase()
+        .split([',', '&'])
+        .flat_map(|part| part.split(" and "))
+        .map(str::to_owned)
+        .collect();
+    let said = words(wanted);
+    let is_named = |part: &String| {
+        let own = words(part);
+        own.is_empty() || own.iter().any(|word| said.iter().any(|said| said.text == word.text))
+    };
+    let is_part = parts.len() > 1 && !parts.iter().all(is_named);
+    is_part.then(|| format!("“{title}” is about more than “{wanted}”, so I changed nothing. Say its whole name if you mean all of it."))
 }
 
 /// Why a call failed, in words.

@@ -26,8 +26,10 @@
 //! | `start` | the same as the start of an event, which "by Friday" is not |
 //! | `moved` | the same, and what it leaves out is taken from `{found.start}` or `{found.due}`: "3pm" stays on its day |
 //! | `from` | the beginning of the period that a question is about: "tomorrow", "this week", "2pm to 4pm" |
+//! | `ahead` | the same, if it is still to come: what is overdue belongs to "today" |
 //! | `end` | its end, exclusive: for days the day after the last one |
 //! | `last` | its end as an argument: for days the last one, else the time |
+//! | `within` | the same, of one day or time alone |
 //! | `until` | the same, only if the text gives an end: "for 30 minutes", "to 3 January" |
 //! | `duration` | "for 30 minutes", as `PT30M` |
 //! | `repeat` | "every Monday", "daily", as an RRULE |
@@ -35,6 +37,7 @@
 //! | `title` | the same with a capital letter |
 //! | `line` | its first line with a capital letter, shortened: a subject |
 //! | `words` | words to search for: they must name one thing, so "all" and "the last two" are refused |
+//! | `name` | the name of a person or a company, and nothing else about them |
 //! | `said` | as typed, if it doesn't go on with what came before it ("and at 5, ...") |
 //! | `lower` | lower case |
 //! | `tags` | its `#tags`, as a list |
@@ -151,14 +154,21 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     let before = &input::without_days(before);
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let touched = follow::touched(before, intents, &now);
+    let is_question = is_question(text);
     let retimed = follow::retimed(text, &now);
     let text = retimed.as_deref().unwrap_or(text);
     let mut plan = plan::plan(text, intents, &now, touched.as_ref());
     if let Some(said) = input::waiting(before)
-        && (plan.is_about_it() || (touched.is_some() && plan::plan(text, intents, &now, None).is_about_it()))
+        && (plan.is_undo()
+            || plan.is_about_it()
+            || (touched.is_some() && plan::plan(text, intents, &now, None).is_about_it()))
     {
         let reason = Reason::Waiting(said.to_owned());
         return Ok(Reply::Say(replies::refusal(&reason)));
+    }
+    // The mark ends what was said last: "add a task to buy milk and what is overdue?" asks for both.
+    if let Some(asked) = plan.steps.pop_if(|step| is_question && step.changes()) {
+        return Ok(Reply::Say(replies::refusal(&Reason::Question(asked.mission))));
     }
     if plan.steps.is_empty()
         && let Some(chosen) = follow::chosen(before, text, intents, &now)
@@ -174,9 +184,17 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
         plan = restated;
     }
     if plan.steps.is_empty() {
-        return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents)));
+        return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents, &now)));
     }
     Ok(follow(&plan, exchange, intents))
+}
+
+/// "Delete Bob?" asks, and "can you delete Bob?" tells.
+fn is_question(text: &str) -> bool {
+    const POLITE: &str = "\
+        can could would will please pls";
+    text.trim_end().ends_with('?')
+        && !time::words(text).iter().any(|word| time::is_one_of(&word.text, POLITE))
 }
 
 fn follow(plan: &Plan, exchange: &[Message], intents: &Intents) -> Reply {

@@ -7,9 +7,9 @@ use super::follow::Touched;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::split::{self, Position, Segment};
 use super::time::Now;
-use super::time::leftover;
 use super::time::when;
 use super::time::{is_one_of, words};
+use super::time::{leftover, titles};
 use super::typos;
 
 /// One dispatch.
@@ -31,6 +31,16 @@ pub(super) struct Step {
     then: bool,
 }
 
+impl Step {
+    /// Whether it does more than look something up.
+    pub(super) fn changes(&self) -> bool {
+        const VERBS: &str = "\
+            create update delete complete save forget pause undo send draft post";
+        let verb = self.skill.split(['.', '_']).nth(1).unwrap_or_default();
+        is_one_of(verb, VERBS)
+    }
+}
+
 /// A message, understood as far as it goes.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -46,6 +56,11 @@ impl Plan {
     /// Whether all it lacks is what "it" means.
     pub(super) fn is_about_it(&self) -> bool {
         self.steps.is_empty() && matches!(self.reason, Some(Reason::Pronoun(_)))
+    }
+
+    /// Whether all it does is to take something back.
+    pub(super) fn is_undo(&self) -> bool {
+        matches!(self.steps.as_slice(), [step] if step.skill == UNDO)
     }
 
     /// The same, once the last turn's effects are taken back.
@@ -74,6 +89,8 @@ pub(super) enum Reason {
     Pronoun(String),
     /// This is to be done later, and wouldn't be understood then.
     Later(String),
+    /// It ends with a question mark: it may ask whether to do this.
+    Question(String),
     /// It may be about what this message asked for, which waits for the person's yes.
     Waiting(String),
 }
@@ -182,7 +199,11 @@ fn understand<'a>(
     let corrected = |part: &str| typos::corrected(part, |text| intents.meaning(text, now, &usable));
     // "Remember that Bob is ill and cancel the review" may be two wishes or one.
     let second = |tail: &str| {
-        let means = |tail| intents.meaning(tail, now, &usable).is_some() || corrected(tail).is_some();
+        let means = |tail| {
+            intents.meaning(tail, now, &usable).is_some()
+                || corrected(tail).is_some()
+                || titles::another_wish(&format!("this and {tail}")).is_some()
+        };
         !split::goes_on(tail) && means(tail)
     };
     let corrected = corrected(part);

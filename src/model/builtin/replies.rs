@@ -6,19 +6,20 @@ use super::input::Report;
 use super::intents::Intents;
 use super::plan::{Plan, Reason, Step};
 use super::split;
-use super::time::words;
+use super::time::{Now, words};
 use crate::domain::ExecutionStatus;
 
 /// How many examples the help shows.
 const EXAMPLES: usize = 15;
 
 /// How answers begin of turns that did nothing, because they weren't understood.
-const REFUSALS: [&str; 5] = [
+const REFUSALS: [&str; 6] = [
     "I understood everything but “",
     "I wouldn't understand “",
     "I don't know what “",
     "I didn't understand “",
     "I'm still waiting for your yes or no to “",
+    "I can't tell whether you ask or want “",
 ];
 
 /// Whether an answer says that nothing was done, because the message wasn't understood.
@@ -113,7 +114,7 @@ fn outcome(mission: &str, report: Option<&Report>) -> String {
 }
 
 /// The answer to a message without a request.
-pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Intents) -> String {
+pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Intents, now: &Now) -> String {
     if let Some(reason) = reason {
         return refusal(reason);
     }
@@ -148,7 +149,10 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
         return "You're welcome!".into();
     }
     if ["never mind", "nevermind", "forget it", "leave it", "cancel that"].contains(&said.as_str()) {
-        return "OK.".into();
+        return "OK. If you want me to take back what I did last, say “undo”.".into();
+    }
+    if is_about_now(&split::tidy(text).to_lowercase()) {
+        return format!("It's {}.", now.local.format("%A, %-d %B %Y, %H:%M"));
     }
     if ["yes", "no", "y", "n", "ok", "okay", "sure", "yes please", "no thanks"].contains(&said.as_str()) {
         return "I can't tell what that answers. `/status` lists the open questions.".into();
@@ -156,9 +160,26 @@ pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Inten
     not_understood(text, intents)
 }
 
+/// "What time is it?", "what's the date today?"
+fn is_about_now(said: &str) -> bool {
+    let said = said.replace(['’', '\''], "").replace("what is", "whats").replace("todays", "the");
+    let said = said.trim_end_matches(" now").trim_end_matches(" right").trim_end_matches(" today");
+    matches!(
+        said,
+        "what time is it"
+            | "whats the time"
+            | "what day is it"
+            | "whats the date"
+            | "whats the day"
+            | "what date is it"
+            | "whats today"
+            | "what day is today"
+    )
+}
+
 /// Why a request is not carried out, and what to do.
 pub(super) fn refusal(reason: &Reason) -> String {
-    let [but, later, unclear, _, waiting] = REFUSALS;
+    let [but, later, unclear, _, waiting, asked] = REFUSALS;
     match reason {
         Reason::Leftover(words) => format!(
             "{but}{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
@@ -166,6 +187,10 @@ pub(super) fn refusal(reason: &Reason) -> String {
         Reason::Later(text) => format!(
             "{later}{}” when its time comes, so I scheduled nothing. Please say it another way, or set up a language model in `[model]`.",
             clipped(text, 120)
+        ),
+        Reason::Question(said) => format!(
+            "{asked}{}”, so I did nothing. If you want it, say it without the question mark.",
+            clipped(said, 120)
         ),
         Reason::Waiting(said) => format!(
             "{waiting}{}”, so I changed nothing. Answer it first, or say no and then all of it again with the change.",
@@ -183,7 +208,7 @@ fn help(intents: &Intents) -> String {
         return "I'm the built-in planner, and none of the installed skills gives me any sentences to understand. Set up a language model in `[model]` for free conversation.".into();
     }
     format!(
-        "I'm the built-in planner: small, and I work offline. I understand sentences like these, also joined with “and” or “then”:\n{}\nSet up a language model in `[model]` for free conversation.",
+        "I'm the built-in planner: small, and I work offline. I understand sentences like these, also joined with “and” or “then”:\n{}\n\nSet up a language model in `[model]` for free conversation.",
         lines.join("\n")
     )
 }

@@ -154,7 +154,7 @@ fn joins(before: &str, cut: &Cut, text: &str) -> bool {
 /// Whether a text continues a sentence rather than asks for something.
 pub(super) fn goes_on(text: &str) -> bool {
     const WORDS: &str = "\
-        the a an my his her their our your it they he she we i that this is not";
+        the a an my his her their our your it they he she we i that this is not who whose which";
     let first = text.split_whitespace().next().unwrap_or_default();
     is_one_of(&first.to_lowercase(), WORDS)
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cli::init::{model, office};
+use crate::cli::init::{accounts, model};
 use crate::config::Kind;
 
 fn draft(text: &str) -> Draft {
@@ -44,7 +44,7 @@ fn what_is_there_stays_and_answers_are_put_in() {
     draft.set_secret(&["channels", "main"], "token", "2:b");
     draft.set_secret(&["channels", "side"], "token", "env:KEY");
     draft.set_secret(&["channels", "other"], "bot_token", "xoxb-1");
-    office::set_server(&mut draft, &["mail", "smtp"], "mail.example.org:587");
+    accounts::set_server(&mut draft, &["mail", "smtp"], "mail.example.org:587");
     insta::assert_snapshot!(draft.text(), @r#"
 # Ours.
 [model] # who thinks
@@ -159,7 +159,7 @@ proptest! {
         }
         draft.set_owners(channel, std::slice::from_ref(&id));
         draft.set_text(&["mail"], "from", &format!("{from} <a@example.org>"));
-        office::set_server(&mut draft, &["mail", "smtp"], &host);
+        accounts::set_server(&mut draft, &["mail", "smtp"], &host);
         draft.set_text(&["mail", "smtp"], "user", &user);
         draft.set_secret(&["mail", "smtp"], "password", &password);
 

@@ -112,6 +112,7 @@ fn greetings_and_help_are_useful() {
     - change the report's due date to Monday
     - mark the report as done
     - delete the task about milk
+
     Set up a language model in `[model]` for free conversation.
     ");
     let help = ask(&planner, &request("what can you do?")).text;

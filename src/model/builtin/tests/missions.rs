@@ -70,7 +70,7 @@ fn after_search(items: Value) -> String {
 
 #[test]
 fn no_hit_and_several_hits_change_nothing() {
-    insta::assert_snapshot!(after_search(json!([])), @"I found nothing that matches “report”, so I changed nothing.");
+    insta::assert_snapshot!(after_search(json!([])), @"I found no task that matches “report”, so I changed nothing.");
     insta::assert_snapshot!(after_search(json!([
         { "id": "1", "title": "send the report", "due": "2026-11-27T17:00" },
         { "id": "2", "title": "print the report" },
@@ -85,7 +85,7 @@ fn no_hit_and_several_hits_change_nothing() {
 fn what_only_contains_the_letters_is_left_alone() {
     insta::assert_snapshot!(
         after_search(json!([{ "id": "1", "title": "thank the reporter" }])),
-        @"I found nothing called “report”, so I changed nothing. The closest is “thank the reporter”."
+        @"I found no task called “report”, so I changed nothing. The closest is “thank the reporter”."
     );
     for title in ["Reports for Q3", "“report”: send it", "re-report"] {
         let done = after_search(json!([{ "id": "1", "title": title }]));

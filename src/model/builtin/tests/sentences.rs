@@ -130,8 +130,14 @@ fn judged(happened: &Result<Vec<String>, String>, meant: &Value) -> Verdict {
                 false => Verdict::Refused,
             }
         }
-        // Said, not done: the search that would come first isn't granted or the like.
-        Ok(calls) if calls.iter().all(|call| call.starts_with("SAYS ")) => Verdict::Refused,
+        // Said, not done.
+        Ok(calls) if calls.iter().all(|call| call.starts_with("SAYS ")) => {
+            match judged(&Err(calls.join("\n")), &Value::Array(meant.iter().map(|one| json!(one)).collect()))
+            {
+                Verdict::Right => Verdict::Right,
+                _ => Verdict::Refused,
+            }
+        }
         Ok(calls) => {
             let is_meant = calls.len() == meant.len()
                 && calls.iter().zip(&meant).all(|(call, meant)| {

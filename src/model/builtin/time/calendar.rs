@@ -5,7 +5,9 @@ use chrono_tz::Tz;
 
 use super::hours::{self, two_digits};
 use super::now::Now;
-use super::phrase::{Cursor, number};
+use super::numbers::number;
+use super::phrase::Cursor;
+use super::words::is_one_of;
 use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::clock::{MONTHS, WEEKDAYS};
@@ -44,9 +46,26 @@ pub(in crate::model::builtin) fn range(cursor: Cursor, prep: &str, now: &Now) ->
     // The day after the first one: "Friday to Monday" ends next week, "20 December to 3 January" next year.
     let last_after = |first: NaiveDate, ahead: usize| {
         let from = Now { local: first.and_time(NaiveTime::MIN), ..*now };
-        let (last, time, used) = day(cursor.skip(ahead), prep, &from)?;
+        let end = cursor.skip(ahead);
+        let (_, _, used) = day(end, prep, &from)?;
+        let counts_from_now = (0..used).any(|at| is_one_of(end.word(at), RELATIVE));
+        let (last, time, used) = day(end, prep, if counts_from_now { now } else { &from })?;
+        // "Monday to Friday next week": both are next week's.
+        let is_next_week = (1..used).any(|at| (end.word(at), end.word(at + 1)) == ("next", "week"));
+        let first = match weekday(cursor.word(0), true).filter(|_| is_next_week && ahead == 2) {
+            Some(day) => day_of_week(last.first_day(), day)?,
+            None => first,
+        };
+        let says_year = (0..ahead + used).any(|at| cursor.word(at).len() > 5 && has_digit(cursor.word(at)))
+            || (0..ahead + used).any(|at| year(cursor.word(at)).is_some());
+        let (first, last) = match says_year {
+            true => (first, last),
+            false => around_today(first, last, now).unwrap_or((first, last)),
+        };
         let is_day = time.is_none() && last.first_day() == last.last_day() && last.first_day() > first;
-        is_day.then(|| (Span::days(first, last.last_day()), ahead + used))
+        // "10 December to 5 December" is no year of days.
+        let turns = (last.last_day() - first).num_days() > 300 && last.last_day().ordinal() < first.ordinal();
+        (is_day && !turns).then(|| (Span::days(first, last.last_day()), ahead + used))
     };
     if let Some((number, _)) = ordinal(cursor.word(0)).filter(|_| joins(cursor.word(1)))
         && let Some((last, _)) = dated(cursor.skip(2), prep, now)
@@ -56,6 +75,31 @@ pub(in crate::model::builtin) fn range(cursor: Cursor, prep: &str, now: &Now) ->
     let (first, time, used) = day(cursor, prep, now)?;
     let is_day = time.is_none() && first.first_day() == first.last_day();
     if is_day && joins(cursor.word(used)) { last_after(first.first_day(), used + 1) } else { None }
+}
+
+/// Words for days that are counted from today.
+const RELATIVE: &str = "\
+    today tomorrow tmrw tmr 2moro yesterday next last this";
+
+/// "20 November to 25 November", said on the 23rd, has begun.
+fn around_today(first: NaiveDate, last: Span, now: &Now) -> Option<(NaiveDate, Span)> {
+    let today = now.local.date();
+    let (first, last) = (year_before(first)?, year_before(last.last_day())?);
+    let is_under_way = first <= today && today <= last && (last - first).num_days() < 183;
+    is_under_way.then(|| (first, Span::day(last)))
+}
+
+fn year_before(day: NaiveDate) -> Option<NaiveDate> {
+    day.checked_sub_months(Months::new(12))
+}
+
+/// This weekday in the week of a day.
+fn day_of_week(of: NaiveDate, day: Weekday) -> Option<NaiveDate> {
+    monday(of).checked_add_signed(Duration::days(i64::from(day.num_days_from_monday())))
+}
+
+fn has_digit(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
 }
 
 fn iso(word: &str) -> Option<(NaiveDate, Option<NaiveTime>)> {

@@ -2,7 +2,8 @@
 
 use chrono::NaiveTime;
 
-use super::phrase::{Cursor, number};
+use super::numbers::number;
+use super::phrase::Cursor;
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

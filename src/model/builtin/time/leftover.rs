@@ -2,18 +2,21 @@
 //! with such a leftover is refused, with the words that were not understood.
 
 use super::now::Now;
-use super::period::EVENING;
-use super::phrase::number;
+use super::numbers::number;
+use super::period::{EARLY, EVENING, LATE};
+use super::titles::{another_wish, beside_a_name, count, selection, strange_title};
 use super::when;
 use super::words::{Word, is_one_of, words};
 use super::{calendar, hours, odd};
-use crate::suggest::distance;
 
 /// What a capture says and its conversions don't use. `title` names a capture that gives a new thing its name.
 pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
     const TIMES: &str = "\
-        time start from end last until duration repeat moved";
+        time start from ahead end last within until duration repeat moved";
     let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
+    if has(&["name"]) {
+        return beside_a_name(capture).or_else(|| temporal(capture, now));
+    }
     // A capture that no argument takes is dropped, so nothing may be in it.
     let is_time = conversions.iter().any(|conversion| is_one_of(conversion, TIMES));
     if !conversions.is_empty() && !is_time && !has(&["text", "title", "words", "said"]) {
@@ -26,10 +29,17 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     if let Some(at) = apostrophe {
         return text.get(at + 1..at + 4).map(str::to_owned);
     }
+    // "In -5 minutes".
+    if let Some(at) = text.find(" -").filter(|at| text.get(at + 2..).is_some_and(begins_with_digit)) {
+        return text.get(at + 1..).map(str::to_owned);
+    }
     let mut rest = text.clone();
     if is_time && let Some(found) = when::find(&text, now, !has(&["text", "title"])) {
         let is_past = found.when.is_past(now)
             && ((has(&["text", "title"]) && !found.is_dated(&text, now))
+                // A day that is over may be noted in the calendar; nobody can be reminded then.
+                || has(&["time"])
+                || (has(&["start"]) && has(&["until"]) && !found.is_dated(&text, now))
                 || (has(&["moved"]) && found.when.names_a_day()));
         if found.is_doubtful || is_past || !found.when.is_used_by(conversions) {
             return Some(found.said(&text));
@@ -45,6 +55,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     let names = has(&["text", "title"]);
     temporal(&rest, now)
         .or_else(|| names.then(|| another_wish(&rest)).flatten())
+        .or_else(|| names.then(|| strange_title(&rest, has(&["title"]))).flatten())
         .or_else(|| has(&["words"]).then(|| selection(&rest)).flatten())
         .or_else(|| names.then(|| count(&rest, has(&["title"]))).flatten())
 }
@@ -204,9 +215,11 @@ fn is_verb_month(word: &str) -> bool {
 fn is_length(words: &[Word], at: usize) -> bool {
     let here = word(words, at);
     number(here).is_some()
+        || (!here.is_empty() && here.bytes().all(|byte| byte.is_ascii_digit()))
         || is_one_of(
             here,
-            "couple few several half next last this following coming previous per every each all both whole",
+            "couple few several half next last this following coming previous per every each all both whole dozen \
+             hundred",
         )
 }
 
@@ -244,7 +257,7 @@ fn condition(words: &[Word], at: usize) -> Option<usize> {
 
 pub(super) fn is_unit(word: &str) -> bool {
     const UNITS: &str = "\
-        minute min hour hr day week wk weekend fortnight month quarter year decade weekday workday";
+        sec minute min hour hr day week wk weekend fortnight month mth quarter year yr decade weekday workday";
     let word = word.trim_end_matches("'s");
     is_one_of(word, UNITS) || word.strip_suffix('s').is_some_and(|word| is_one_of(word, UNITS))
 }
@@ -283,72 +296,8 @@ fn is_written_time(word: &str) -> bool {
         || is_pair
 }
 
-/// Words in a search that choose among things instead of naming one: "all", "the last two", "except".
-fn selection(text: &str) -> Option<String> {
-    const WORDS: &str = "\
-        all every each both everything everyone everybody anyone anybody someone any some anything something none no \
-        not never except but without unless if instead only or and other others another rest first second last next \
-        previous newest latest oldest few several from free old done finished completed contact date deadline \
-        priority";
-    let words = words(text);
-    let found = words.iter().enumerate().find(|(at, word)| {
-        let is_article = *at == 0 && matches!(word.text.as_str(), "a" | "an" | "one");
-        is_article
-            || is_one_of(&word.text, WORDS)
-            || number(&word.text).is_some_and(|count| count > 1 && count < 1000 && word.text != "1")
-    });
-    // Without a word with two letters, nearly everything would match.
-    let vague = || !words.is_empty() && words.iter().all(|word| word.text.len() < 2 || is_vague(&word.text));
-    let vague = || vague().then(|| text.trim().to_owned());
-    found.map(|(_, word)| word.text.clone()).or_else(vague)
-}
-
-fn is_vague(word: &str) -> bool {
-    const WORDS: &str = "\
-        the my a an thing things stuff task tasks event events meeting meetings one ones note notes reminder \
-        reminders calendar diary agenda email emails mail mails inbox contact contacts memory memories file files \
-        schedule schedules list lists account data history";
-    is_one_of(word, WORDS)
-}
-
-/// "two meetings" is more than one event; "2 call Bob" isn't two of anything.
-fn count(text: &str, is_event: bool) -> Option<String> {
-    let words = words(text);
-    let is_number = number(word(&words, 0)).is_some_and(|count| count > 1);
-    let is_strange = is_event == word(&words, 1).ends_with('s');
-    (is_number && is_strange)
-        .then(|| format!("{} {}", word(&words, 0), word(&words, 1)).trim_end().to_owned())
-}
-
-/// Words that ask for something else, or of us: "... and delete it", "tell you something".
-fn another_wish(text: &str) -> Option<String> {
-    const ALL: &str = "\
-        all every everything it them that this";
-    let text = text.replace('&', " and ");
-    let words = words(&text);
-    let is_order = |at: usize| {
-        let [here, next, third] = [0, 1, 2].map(|ahead| word(&words, at + ahead));
-        match here {
-            "remind" => next == "me",
-            "and" | "then" => match next {
-                verb if verb.len() > 5 && distance(verb, "schedule") <= 2 => !third.is_empty(),
-                _ if third.contains('@') => true,
-                "add" => is_one_of(third, "a an task event reminder"),
-                "task" | "event" => true,
-                "a" | "an" => matches!(third, "task" | "event" | "reminder"),
-                "put" => is_one_of(third, "it that them"),
-                verb => {
-                    is_one_of(verb, "delete remove cancel clear drop undo complete") && is_one_of(third, ALL)
-                }
-            },
-            _ => false,
-        }
-    };
-    let order = (1..words.len()).find(|at| is_order(*at)).and_then(|at| words.get(at));
-    let is_to_us = word(&words, 1) == "you" && word(&words, 0) != "thank";
-    order
-        .and_then(|order| text.get(order.range.start..).map(str::to_owned))
-        .or_else(|| is_to_us.then(|| format!("{} you", word(&words, 0))))
+fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// "At 8" in one place and "dinner" in another: not eight in the morning.
@@ -358,13 +307,17 @@ pub(in crate::model::builtin) fn evening(
     conversions: &[&str],
     now: &Now,
 ) -> Option<String> {
-    let is_evening = |text: &str| words(text).iter().any(|word| is_one_of(&word.text, EVENING));
+    let has_one = |text: &str, list: &str| words(text).iter().any(|word| is_one_of(&word.text, list));
     let is_time = conversions.iter().any(|conversion| matches!(*conversion, "time" | "start" | "moved"));
-    if !is_time || !is_evening(text) || is_evening(capture) {
+    let elsewhere = |list: &str| has_one(text, list) && !has_one(capture, list);
+    let (is_late, is_early) = (elsewhere(EVENING) || elsewhere(LATE), elsewhere(EARLY));
+    if !is_time || !(is_late || is_early) {
         return None;
     }
-    let found = when::find(capture, now, false).filter(|found| found.when.is_bare_before_noon())?;
-    Some(found.said(capture))
+    let found = when::find(capture, now, false)?;
+    let is_doubtful =
+        (is_late && found.when.is_bare_before_noon()) || (is_early && found.when.is_bare_after_noon());
+    is_doubtful.then(|| found.said(capture))
 }
 
 /// A text that goes on with what came before it: "and at 5, ...", "until Friday, ...".

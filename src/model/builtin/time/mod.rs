@@ -4,9 +4,11 @@ mod calendar;
 mod hours;
 pub(super) mod leftover;
 mod now;
+mod numbers;
 mod odd;
 mod period;
 mod phrase;
+pub(super) mod titles;
 pub(super) mod when;
 mod words;
 

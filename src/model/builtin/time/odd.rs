@@ -2,8 +2,8 @@
 
 use super::hours::two_digits;
 use super::leftover::{is_lead, is_unit, word};
-use super::period::Period;
-use super::phrase::number;
+use super::numbers::number;
+use super::period::{EARLY, LATE, Period};
 use super::words::{Word, is_one_of, words};
 
 /// What of the rest of a text says more about the time that was found in it: "9 to 5" beside a day, "evening" beside "at 7".
@@ -40,7 +40,10 @@ fn changes(words: &[Word], at: usize, when: &Period) -> Option<usize> {
         "twice" | "thrice" => Some(1),
         // "At five to": to what?
         "to" | "past" if next.is_empty() => Some(1),
-        "evening" | "night" | "afternoon" | "sunset" | "dusk" if when.is_bare_before_noon() => Some(1),
+        _ if when.is_bare_before_noon() && is_one_of(here, LATE) => Some(1),
+        _ if when.is_bare_after_noon() && is_one_of(here, EARLY) => Some(1),
+        "get" | "be" | "getting" if next == "up" && when.is_bare_after_noon() => Some(2),
+        "red" if next == "eye" && when.is_bare_after_noon() => Some(2),
         _ if is_hour(here) && matches!(next, "to" | "-" | "till" | "until") && is_hour(third) => Some(3),
         _ if is_dotted(here) && !when.names_a_time() => Some(1),
         _ if is_ordinal(here) && (next.is_empty() || matches!(next, "of" | "at" | "monthly")) => Some(1),
@@ -62,6 +65,14 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
     Some(match (here, next, third) {
         (count, "times", _) if number(count).is_some() || is_one_of(count, "few several many") => 2,
         ("couple", "of", "times") => 3,
+        ("at", "some", "point" | "stage" | "time") => 3,
+        ("1st", "thing", _) | ("even" | "odd" | "alternate" | "school" | "bank", "days", _) => 2,
+        ("blue", "moon", _) | ("term", "time", _) | ("right", "after", "") | ("by", "then", _) => 2,
+        ("the", "night" | "day" | "evening" | "week", "before" | "after") => 3,
+        ("day", "in", "day") => 4,
+        (minutes, "to", hour) if is_small(minutes, 30) && is_small(hour, 12) && fourth.is_empty() => 3,
+        ("with" | "at", "low" | "normal" | "high", "priority") => 3,
+        (short, _, _) if is_abbreviated(short) => 1,
         ("on", "the", place) if is_place(place) && matches!(fourth, "" | "of") => 3,
         (lead, "the", season) if is_lead(lead) && is_one_of(season, SEASONS) => 3,
         (lead, season, _) if is_lead(lead) && is_one_of(season, SEASONS) => 2,
@@ -89,6 +100,23 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
     })
 }
 
+/// A number in words or digits, up to this one.
+fn is_small(word: &str, most: u32) -> bool {
+    !matches!(word, "a" | "an") && number(word).is_some_and(|count| (1..=most).contains(&count))
+}
+
+/// "noonish", "friday10am", "fri@10", "@6", "m-f", "in 30s", "p1".
+fn is_abbreviated(word: &str) -> bool {
+    let named = word.find(|c: char| !c.is_ascii_alphabetic()).and_then(|at| word.split_at_checked(at));
+    let is_day = named.is_some_and(|(day, rest)| {
+        rest.contains(|c: char| c.is_ascii_digit()) && super::calendar::weekday(day, true).is_some()
+    });
+    is_day
+        || word.strip_prefix('@').and_then(two_digits).is_some()
+        || word.strip_suffix("ish").is_some_and(|word| matches!(word, "noon" | "midday" | "midnight"))
+        || is_one_of(word, "m-f mon-fri workdays schooldays arvo overmorrow someday p1 p2 p3 toady")
+}
+
 fn is_part_of_day(word: &str) -> bool {
     matches!(word, "morning" | "noon" | "afternoon" | "evening" | "night")
 }
@@ -112,7 +140,9 @@ fn is_dotted(word: &str) -> bool {
 fn is_short_length(word: &str) -> bool {
     let digits = word.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     two_digits(digits).is_some()
-        && word.get(digits.len()..).is_some_and(|unit| is_one_of(unit, "d w wk wks mo y yr yrs"))
+        && word
+            .get(digits.len()..)
+            .is_some_and(|unit| is_one_of(unit, "s sec secs d w wk wks mo mth mths y yr yrs"))
 }
 
 /// "mid-december", "month-end".

@@ -2,6 +2,7 @@
 
 use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 
+use super::calendar;
 use super::now::Now;
 use super::phrase::{Bound, DayPart, TimeWords};
 use super::words::{Word, is_one_of};
@@ -11,6 +12,14 @@ use crate::clock::when::When;
 /// What takes place in the evening.
 pub(super) const EVENING: &str = "\
     dinner supper drinks party concert movie cinema theatre theater quiz tasting gig";
+/// What hardly takes place in the morning: an hour said with it alone may be of either half of the day.
+pub(super) const LATE: &str = "\
+    evening night afternoon sunset dusk bed bedtime sleep sleeping asleep goodnight nightcap pint pints pub pubs beer \
+    beers wine cocktail cocktails bbq barbecue curry pizza takeaway takeout opera ballet choir bingo disco clubbing \
+    karaoke poker fireworks bonfire treating football telly show babysitter bath bathe tea table lock";
+/// What hardly takes place in the afternoon.
+pub(super) const EARLY: &str = "\
+    early wake waking sunrise dawn breakfast alarm night feed clubbing stargaze stargazing red-eye";
 
 /// What a time phrase means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +92,9 @@ impl Period {
             (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
             (When::Time(time), old) if self.words.moment.is_none() => {
                 let day = if self.words.span.is_none() { old.local().date() } else { time.date() };
+                // Midnight ends the day that a thing is on.
+                let is_end = self.words.span.is_none() && self.words.next_day;
+                let day = if is_end { day.succ_opt()? } else { day };
                 When::Time(day.and_time(self.in_the_same_half(time.time(), old)))
             }
             (new, _) => new,
@@ -106,11 +118,11 @@ impl Period {
         let is_one_day = self.words.span.is_none_or(|span| span.first_day() == span.last_day());
         let lasts = self.words.minutes.or(self.words.days).is_some() || self.words.until.is_some();
         let ends = has(&["end", "last"]);
-        let is_asked = has(&["from"]) && ends;
+        let is_asked = has(&["from", "ahead"]) && ends;
         // "Every day for 2 weeks" is no length of what happens each day.
         // "Monday to Wednesday, 9 to 5" is neither one time nor a series.
         let is_odd = (self.words.days.is_some() && (self.rule.is_some() || !self.in_days()))
-            || (self.words.is_range && self.words.until.is_some())
+            || (self.words.is_range && (self.words.until.is_some() || self.rule.is_some() || !self.in_days()))
             // "For an hour on Friday": at what time?
             || (self.words.minutes.is_some()
                 && self.words.time.is_none()
@@ -149,9 +161,16 @@ impl Period {
 
     /// Whether its hour was said without the half of the day, and taken for one before noon.
     pub(in crate::model::builtin) fn is_bare_before_noon(&self) -> bool {
-        self.words.time.is_some_and(|(_, bare)| bare)
-            && self.words.part.is_none()
-            && self.start.local().hour() < 12
+        self.is_bare() && self.start.local().hour() < 12
+    }
+
+    /// Whether its hour was said without the half of the day, and taken for one after noon.
+    pub(in crate::model::builtin) fn is_bare_after_noon(&self) -> bool {
+        self.is_bare() && self.start.local().hour() >= 12
+    }
+
+    fn is_bare(&self) -> bool {
+        self.words.time.is_some_and(|(_, bare)| bare) && self.words.part.is_none()
     }
 
     /// Whether it is about days, not about times in them.
@@ -183,11 +202,28 @@ pub(super) fn resolve(parts: &TimeWords, now: &Now, words: &[Word]) -> Option<Pe
     {
         time = Some(evening(said));
     }
+    if is_contradiction(&parts, time, words) {
+        return None;
+    }
     let (start, last) = first_and_last(&parts, time, now)?;
     let said_end = said_end(&parts, start, last);
+    if parts.until.is_some() && said_end.is_none() {
+        return None;
+    }
     let asked = asked(&parts, start, last, said_end)?;
     let rule = parts.rule.clone();
     Some(Period { words: parts, start, asked, said_end, rule })
+}
+
+/// "In the morning at 15:00", "every month on the last Friday", "every Monday at midnight": no one time fits all of it.
+fn is_contradiction(parts: &TimeWords, time: Option<NaiveTime>, words: &[Word]) -> bool {
+    let is_elsewhere = |part: DayPart| time.is_some_and(|time| !part.can_mean(time.hour()));
+    let is_monthly =
+        parts.rule.as_ref().is_some_and(|rule| rule.contains("MONTHLY") || rule.contains("YEARLY"));
+    let names_weekday = || words.iter().any(|word| calendar::weekday(&word.text, false).is_some());
+    parts.part.is_some_and(is_elsewhere)
+        || (is_monthly && names_weekday())
+        || (parts.next_day && !parts.weekdays.is_empty())
 }
 
 /// When it begins, and its last day.
@@ -217,8 +253,12 @@ fn said_end(parts: &TimeWords, start: When, last: NaiveDate) -> Option<NaiveDate
     if let Some((until, bare)) = parts.until {
         let steps = if bare { [0, 12, 24] } else { [0, 24, 24] };
         let end = start.date().and_time(until);
-        let ends = steps.iter().filter_map(|hours| end.checked_add_signed(Duration::hours(*hours)));
-        return ends.into_iter().find(|end| *end > start);
+        let mut ends = steps.iter().filter_map(|hours| end.checked_add_signed(Duration::hours(*hours)));
+        let end = ends.find(|end| *end > start)?;
+        // "5pm to 3pm" and "3 to 2" aren't said of a night.
+        let is_night = start.hour() >= 17 || (start.hour() >= 12 && !bare);
+        let is_short = (end - start).num_hours() <= 14;
+        return (end.date() == start.date() || (is_night && is_short)).then_some(end);
     }
     let length = parts.minutes.and_then(Duration::try_minutes).or_else(|| Duration::try_days(parts.days?));
     match length {
@@ -254,6 +294,7 @@ fn asked(parts: &TimeWords, start: When, last: NaiveDate, said_end: Option<Naive
         (Some(Bound::After | Bound::From), true) => (Some(start), Some(When::Day(first).ends())),
         (Some(Bound::After), false) => (Some(When::Day(last.succ_opt()?)), None),
         (Some(Bound::From), false) => (Some(start), None),
+        (Some(Bound::Between), _) => (Some(from), Some(to)),
         (Some(Bound::Until), _) => (None, None),
     })
 }

@@ -6,6 +6,7 @@ use chrono::{Datelike, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, We
 use super::calendar;
 use super::hours;
 use super::now::Now;
+use super::numbers::{minutes, number};
 use super::words::{Word, is_one_of};
 use crate::clock::span::Span;
 
@@ -33,6 +34,16 @@ impl DayPart {
         }
     }
 
+    /// Whether somebody can mean this hour by it: "in the morning at 15:00" is a slip.
+    pub(in crate::model::builtin) fn can_mean(self, hour: u32) -> bool {
+        match self {
+            Self::Morning => hour < 12,
+            Self::Afternoon => (12..=18).contains(&hour),
+            Self::Evening => hour >= 16 || hour == 0,
+            Self::Night => hour >= 17 || hour <= 4,
+        }
+    }
+
     /// From which hour to which it lasts.
     pub(in crate::model::builtin) fn hours(self) -> (u32, u32) {
         match self {
@@ -56,6 +67,8 @@ pub(in crate::model::builtin) enum Bound {
     From,
     /// "until Friday".
     Until,
+    /// "between Monday and Wednesday": some time in it.
+    Between,
 }
 
 impl Bound {
@@ -110,7 +123,7 @@ impl TimeWords {
         let later = match self.part {
             Some(Morning) => false,
             // "At 12 tonight" is midnight, and "at 1 tonight" is after it.
-            Some(_) if bare && time.hour() == 12 => true,
+            Some(part) if bare && time.hour() == 12 => part != DayPart::Afternoon,
             Some(Night) => (5..12).contains(&time.hour()),
             Some(_) => time.hour() < 12,
             None => (1..=5).contains(&time.hour()),
@@ -200,61 +213,6 @@ fn component(words: &[Word], at: usize, now: &Now, parts: &mut TimeWords) -> Opt
     Some(cursor.at + used)
 }
 
-/// A number in digits or words.
-pub(in crate::model::builtin) fn number(word: &str) -> Option<u32> {
-    const NAMES: [&str; 13] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve",
-    ];
-    let named = NAMES.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
-    let more = match word {
-        "a" | "an" => Some(1),
-        "fifteen" => Some(15),
-        "twenty" => Some(20),
-        "thirty" => Some(30),
-        _ => None,
-    };
-    let digits = || word.parse().ok().filter(|n| *n < 10_000);
-    named.or(more).or_else(digits)
-}
-
-/// Minutes in a unit of the clock.
-fn clock_unit(word: &str) -> Option<i64> {
-    match word {
-        "m" | "min" | "mins" | "minute" | "minutes" => Some(1),
-        "h" | "hr" | "hrs" | "hour" | "hours" => Some(60),
-        _ => None,
-    }
-}
-
-/// "30 minutes", "half an hour", "an hour and a half", "1.5 hours", "90m", "1h30": minutes, and the words used.
-fn minutes(cursor: Cursor) -> Option<(i64, usize)> {
-    if cursor.word(0) == "half" && matches!(cursor.word(1), "an" | "a") && cursor.word(2) == "hour" {
-        return Some((30, 3));
-    }
-    if let Some(split) = cursor.word(0).find(|c: char| c.is_ascii_alphabetic()).filter(|at| *at > 0) {
-        let (count, unit) = cursor.word(0).split_at(split);
-        if let Some((hours, rest)) = unit.strip_prefix('h').and_then(|rest| Some((scaled(count, 60)?, rest)))
-            && let Some(more) = hours::two_digits(rest.trim_end_matches('m'))
-        {
-            return Some((hours + i64::from(more), 1));
-        }
-        return Some((scaled(count, clock_unit(unit)?)?, 1));
-    }
-    let unit = clock_unit(cursor.word(1))?;
-    let count =
-        number(cursor.word(0)).map(|n| i64::from(n) * unit).or_else(|| scaled(cursor.word(0), unit))?;
-    let and_a_half = (cursor.word(2), cursor.word(3), cursor.word(4)) == ("and", "a", "half");
-    Some(if and_a_half { (count + unit / 2, 5) } else { (count, 2) })
-}
-
-fn scaled(count: &str, unit: i64) -> Option<i64> {
-    let (whole, part) = count.split_once('.').unwrap_or((count, "0"));
-    let whole: i64 = whole.parse().ok().filter(|n| (0..10_000).contains(n))?;
-    let tenths: i64 = part.get(..1)?.parse().ok()?;
-    Some(whole * unit + tenths * unit / 10)
-}
-
 fn length(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Option<usize> {
     if prep != "for" || parts.minutes.or(parts.days).is_some() {
         return None;
@@ -325,6 +283,9 @@ fn day(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Option<u
     }
     if let Some((span, used)) = calendar::range(cursor, prep, now) {
         (parts.span, parts.is_range) = (Some(span), true);
+        if prep == "between" {
+            parts.bound = Some(Bound::Between);
+        }
         return Some(used);
     }
     if prep == "between" {

@@ -62,8 +62,10 @@ const CHANGES: &str = "\
     not no or and than except but never unless if maybe first second third fourth last next other every each same \
     past half quarter around about until till within over during as almost nearly roughly circa \
     through coming following previous early late holiday any some a an 2x 3x exactly earliest latest least soonest week \
-    good black palm easter ash maundy fat cyber whit boxing mid of once beginning commencing starting w/c wc since from \
-    after only just hopefully ideally deadline";
+    good black palm easter ash maundy fat cyber whit boxing shrove pancake mothering bowl super giving holy memorial \
+    labor labour election fathers mothers father's mother's mid of once beginning commencing starting w/c wc since from \
+    after only just hopefully ideally deadline is are was were be starts start begins begin opens open closes close \
+    ends leaves left arrives ever even";
 
 /// Finds the time phrase of a text. `whole` is a text that should be nothing else.
 pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
@@ -99,9 +101,11 @@ pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Opt
     // "The day before Friday", "the night after the party".
     let is_bound_to_another = |range: &Range<usize>| {
         let first = words.get(range.start).map_or("", |word| word.text.as_str());
-        matches!(first, "before" | "after")
-            && before(range)
-                .is_some_and(|word| is_one_of(word, "day night evening morning afternoon weekend"))
+        // "Tell Ann that the party is at 8".
+        (first == "is" && range.start > 0)
+            || (matches!(first, "before" | "after")
+                && before(range)
+                    .is_some_and(|word| is_one_of(word, "day night evening morning afternoon weekend")))
     };
     let is_doubtful = found.iter().filter_map(before).any(|word| is_one_of(word, CHANGES))
         || found.iter().any(is_bound_to_another)

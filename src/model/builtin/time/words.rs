@@ -84,7 +84,7 @@ const NAMES: [&str; 17] = [
 ];
 
 /// How people in a hurry write some words.
-const SPELLINGS: [(&str, &str); 20] = [
+const SPELLINGS: [(&str, &str); 31] = [
     ("weds", "wednesday"),
     ("2morrow", "tomorrow"),
     ("noom", "noon"),
@@ -105,6 +105,17 @@ const SPELLINGS: [(&str, &str); 20] = [
     ("wkly", "weekly"),
     ("anually", "annually"),
     ("nex", "next"),
+    ("evrey", "every"),
+    ("eveyr", "every"),
+    ("thru", "through"),
+    ("til", "till"),
+    ("ths", "this"),
+    ("teh", "the"),
+    ("mintues", "minutes"),
+    ("minuets", "minutes"),
+    ("horus", "hours"),
+    ("fourty", "forty"),
+    ("wekk", "week"),
 ];
 
 /// The name that a word is with a typo or two; else the word. "Mondays" is no typo, it repeats.

@@ -21,7 +21,7 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
                 "mail" => mail(draft, terminal),
                 _ => account(draft, terminal, section),
             };
-            ask_part(draft, terminal, &Part::Office(section), &mut questions).await?;
+            ask_part(draft, terminal, &Part::Accounts(section), &mut questions).await?;
         } else if is_there {
             terminal
                 .say(&format!("  [{section}] stays in the file; delete it there if you don't need it."))?;

@@ -1,0 +1,133 @@
+//! What a title or the words of a search can't be: a choice among things, a number of them, nothing, another wish.
+
+use super::leftover::word;
+use super::numbers::number;
+use super::words::{is_one_of, words};
+use crate::suggest::distance;
+
+/// Words in a search that choose among things instead of naming one: "all", "the last two", "except".
+pub(super) fn selection(text: &str) -> Option<String> {
+    const LAST: &str = "\
+        with for to at on of from by about and or the a an";
+    const WORDS: &str = "\
+        all every each both everything everyone everybody anyone anybody someone any some anything something none no \
+        not never except but without unless if instead only or and other others another rest first second last next \
+        previous newest latest oldest few several from free old done finished completed contact date deadline \
+        priority";
+    let words = words(text);
+    // "Lunch with": with whom?
+    if let Some(last) = words.last().filter(|last| is_one_of(&last.text, LAST)) {
+        return Some(last.text.clone());
+    }
+    let found = words.iter().enumerate().find(|(at, word)| {
+        let is_article = *at == 0 && matches!(word.text.as_str(), "a" | "an" | "one");
+        is_article
+            || is_one_of(&word.text, WORDS)
+            || number(&word.text).is_some_and(|count| count > 1 && count < 1000 && word.text != "1")
+    });
+    // Without a word with two letters, nearly everything would match.
+    let vague = || !words.is_empty() && words.iter().all(|word| word.text.len() < 2 || is_vague(&word.text));
+    let vague = || vague().then(|| text.trim().to_owned());
+    found.map(|(_, word)| word.text.clone()).or_else(vague)
+}
+
+fn is_vague(word: &str) -> bool {
+    const WORDS: &str = "\
+        the my a an thing things stuff task tasks event events meeting meetings one ones note notes reminder \
+        reminders calendar diary agenda email emails mail mails inbox contact contacts memory memories file files \
+        schedule schedules list lists account data history";
+    is_one_of(word, WORDS)
+}
+
+/// "two meetings" is more than one event; "2 call Bob" isn't two of anything.
+pub(super) fn count(text: &str, is_event: bool) -> Option<String> {
+    let words = words(text);
+    let is_number = number(word(&words, 0)).is_some_and(|count| count > 1);
+    let is_strange = is_event == word(&words, 1).ends_with('s');
+    (is_number && is_strange)
+        .then(|| format!("{} {}", word(&words, 0), word(&words, 1)).trim_end().to_owned())
+}
+
+/// Words that ask for something else, or of us: "... and delete it", "tell you something".
+pub(in crate::model::builtin) fn another_wish(text: &str) -> Option<String> {
+    const ALL: &str = "\
+        all every everything it them that this him her";
+    let text = text.replace('&', " and ").replace("; ", " and ");
+    let words = words(&text);
+    let is_order = |at: usize| {
+        let [here, next, third] = [0, 1, 2].map(|ahead| word(&words, at + ahead));
+        match here {
+            "remind" => next == "me",
+            "and" | "then" => match next {
+                verb if verb.len() > 5 && distance(verb, "schedule") <= 2 => !third.is_empty(),
+                _ if third.contains('@') => true,
+                "add" => is_one_of(third, "a an task event reminder it that them this"),
+                "task" | "event" => true,
+                "a" | "an" => matches!(third, "task" | "event" | "reminder"),
+                "put" => is_one_of(third, "it that them"),
+                verb => {
+                    let verbs =
+                        "delete remove cancel clear drop undo complete add email send invite tell book move";
+                    is_one_of(verb, verbs) && is_one_of(third, ALL)
+                }
+            },
+            _ => false,
+        }
+    };
+    let order = (1..words.len()).find(|at| is_order(*at)).and_then(|at| words.get(at));
+    let is_to_us = word(&words, 1) == "you" && word(&words, 0) != "thank";
+    order
+        .and_then(|order| text.get(order.range.start..).map(str::to_owned))
+        .or_else(|| is_to_us.then(|| format!("{} you", word(&words, 0))))
+}
+
+/// What stands beside the name of a person or a company: "with email", ", and email him".
+pub(super) fn beside_a_name(text: &str) -> Option<String> {
+    const WORDS: &str = "\
+        with whose who which whom email e-mail mail address phone number mobile cell called named name not but my his \
+        her their he she they maybe perhaps and-or it works working lives born";
+    if let Some((_, more)) = text.split_once(',') {
+        return Some(more.trim().to_owned());
+    }
+    let words = words(text);
+    let strange = words.iter().find(|word| is_one_of(&word.text, WORDS));
+    strange.map(|word| word.text.clone()).or_else(|| another_wish(text))
+}
+
+/// A title that is more, or less, than the name of a thing: "nothing", "again to call Bob", "what I have to do", "lunch to
+/// Bob's calendar".
+pub(super) fn strange_title(text: &str, is_event: bool) -> Option<String> {
+    const FIRST: &str = "\
+        what what's who who's whom whose where when why how which also too never shortly immediately \
+        beforehand quick occasionally twice not don't and or for again";
+    const CALENDARS: &str = "\
+        calendar diary agenda planner";
+    let words = words(text);
+    let [first, second] = [0, 1].map(|at| word(&words, at));
+    let is_nothing =
+        words.len() == 1 && matches!(first, "nothing" | "none" | "nil" | "something" | "anything");
+    let is_passive = matches!((first, second), ("be", "reminded") | ("remind", "me"));
+    let is_command = is_one_of(first, "see show list delete cancel remove")
+        && words.iter().any(|word| is_one_of(&word.text, "task tasks reminder reminders schedule schedules"));
+    if is_nothing || is_passive || is_command || is_one_of(first, FIRST) {
+        return Some(format!("{first} {second}").trim_end().to_owned());
+    }
+    let but = (0..words.len()).find(|at| word(&words, *at) == "but" && word(&words, at + 1) == "i");
+    if let Some(at) = but {
+        return text.get(words.get(at)?.range.start..).map(str::to_owned);
+    }
+    if !is_event {
+        return None;
+    }
+    if matches!(first, "no" | "nothing" | "none") {
+        return Some(first.to_owned());
+    }
+    // "To my calendar", "to the family calendar", "to Bob's diary": whose isn't asked here.
+    let place = (1..words.len()).find(|at| {
+        let lead = (1..=3).find(|back| {
+            at.checked_sub(*back).is_some_and(|at| is_one_of(word(&words, at), "to in into on onto"))
+        });
+        is_one_of(word(&words, *at), CALENDARS) && lead.is_some()
+    })?;
+    text.get(words.get(place)?.range.clone()).map(str::to_owned)
+}
