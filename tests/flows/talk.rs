@@ -252,3 +252,47 @@ fn without_ids(text: &str) -> String {
     let id = regex::Regex::new(r"[\[(]([0-9a-z]{6})[\])]").unwrap();
     id.replace_all(text, "[ID]").into_owned()
 }
+
+#[tokio::test]
+async fn what_could_mean_two_things_is_left_alone() {
+    let app = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in [
+        "add a task to buy milk and bread",
+        "delete the bread",
+        "delete milk and bread?",
+        "put standup in my calendar every weekday at 9",
+        "move the standup meeting to 10am on thursday",
+        "move the standup to 10am on thursday",
+        "remind me to call the bank on friday at 3",
+        "postpone the call the bank task to thursday",
+        "postpone the call the bank task to next friday",
+        "move gym to thursday",
+        "never mind",
+        "what time is it?",
+    ] {
+        let heard = app.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    }
+    insta::assert_snapshot!(talk, @"");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_31st_of_every_month_is_the_last_day_of_a_shorter_one() {
+    let app = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in [
+        "remind me to pay the rent on the 31st of every month",
+        "mark pay the rent as done",
+        "mark pay the rent as done",
+        "mark pay the rent as done",
+        "put payday in my calendar on the 30th every month",
+        "what's on from 20 feb to 2 march",
+    ] {
+        let heard = app.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    }
+    insta::assert_snapshot!(talk, @"");
+    app.ends_well().await;
+}

@@ -1,7 +1,7 @@
 //! Events as arguments, as JSON and in words.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
-use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
+use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
@@ -94,6 +94,10 @@ pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<Cal
         new.reminders = minutes.collect();
     }
     set_times(&mut new, old, call)?;
+    if call.text("recurrence").is_some() {
+        let day = new.start.local().day();
+        new.rule = new.rule.map(|said| rule::in_short_months(&said, day));
+    }
     Ok(new)
 }
 

@@ -4,7 +4,7 @@ mod search;
 
 use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
-use chrono::NaiveTime;
+use chrono::{Datelike, NaiveTime};
 use serde_json::{Value, json};
 
 use search::{Filter, all_meant, counted, listed, of_kind, search};
@@ -170,6 +170,8 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
         if let Some(first) = next.filter(|_| task.due.is_none()) {
             set_due(task, first, call);
         }
+        let day = due_of(task, call).map(|due| due.local().day());
+        task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
     }
     Ok(())
 }
