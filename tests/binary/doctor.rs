@@ -107,7 +107,7 @@ fn the_services_for_voice_are_tried() {
     );
     speech.speaks(&note(1, "Ready."));
     let ended = home.run(&["doctor", "--json"]);
-    assert!(has(&ended, "voice.speak", "warning", "no answer is ever spoken"), "{ended:?}");
+    assert!(has(&ended, "voice.speak", "warning", "answers are never spoken"), "{ended:?}");
 }
 
 const SKILLS: &str = r#"

@@ -109,11 +109,7 @@ fn a_database_that_takes_no_files_is_told_and_the_file_is_read_all_the_same() {
     let telegram = &cluster.telegram;
     let (ada, eve) = (telegram.person("Ada"), telegram.person("Eve"));
     telegram.attach(ada, ada, ("note.txt", "text/plain"), b"The code is 1234", "read this");
-    sees(
-        telegram,
-        ada,
-        "I couldn't keep “note.txt” where all my machines find it, so I may ask you to send it again.",
-    );
+    sees(telegram, ada, "I couldn't put “note.txt” into shared storage, so I may ask you to send it again.");
     sees(telegram, ada, "Hello.");
     assert_eq!(cluster.texts("SELECT content FROM attachments"), ["The code is 1234"]);
     cluster.occupy();

@@ -203,7 +203,7 @@ fn an_event_and_a_contact_are_found_again_and_an_event_is_cancelled() {
     chat.say("m1", "put the review into my calendar on 2030-03-04 at 3pm");
     let gone = chat.say("m2", "cancel the review");
     // The search covers one year from now, so it doesn't find an event that far ahead.
-    assert!(gone["text"].as_str().unwrap().contains("I found nothing that matches"), "{gone}");
+    assert!(gone["text"].as_str().unwrap().contains("I found no event that matches"), "{gone}");
     let added = chat.say("m3", "add a contact Bob Baker, baker@acme.test, at Acme");
     assert_eq!(added["text"], "Added the contact Bob Baker (baker@acme.test, Acme)");
     let found = chat.say("m4", "who works at Acme?");

@@ -151,6 +151,6 @@ async fn it_is_what_the_last_turn_touched() {
         assert_eq!(app.says("ada", said).await.text, answer, "{said}");
     }
     let unknown = app.says("ada", "delete it").await.text;
-    assert_eq!(unknown, "I found nothing that matches “Lunch”, so I changed nothing.");
+    assert_eq!(unknown, "I found no event that matches “Lunch”, so I changed nothing.");
     app.ends_well().await;
 }

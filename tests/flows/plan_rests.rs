@@ -228,7 +228,7 @@ async fn without_a_yes_the_plan_ends_with_what_is_done() {
     let end = app.says("ada", "cancel").await;
     let report = report(&app, &end).await;
     assert_eq!((report.run.status, tasks(&app).await), (RunStatus::Failed, 0));
-    assert!(end.text.contains("you didn't want the changed rest"), "{}", end.text);
+    assert!(end.text.contains("you declined the changed steps"), "{}", end.text);
     assert!(end.text.contains("figures (researcher): done"), "{}", end.text);
     assert_eq!(report.run.changes.len(), 0);
     app.ends_well().await;
@@ -273,7 +273,7 @@ async fn the_rest_changes_twice_at_most() {
 #[tokio::test]
 async fn a_planner_that_sees_no_other_way_ends_the_plan() {
     for (answer, why) in [
-        (json!({"steps": []}).to_string(), "the planner sees no other way"),
+        (json!({"steps": []}).to_string(), "the planner found no other way"),
         ("I give up.".to_owned(), "holds no plan"),
     ] {
         let planner = move |request: &Request| match is_rest(request) {

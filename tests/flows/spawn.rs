@@ -69,7 +69,7 @@ async fn a_bad_spawn_says_what_to_send() {
     assert_eq!(told[0], told[1]);
     let (why, meant) = ("I can't start that: there is no role", "did you mean 'researcher'?");
     assert!(told[2].starts_with(why) && told[2].contains(meant), "{}", told[2]);
-    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("Nothing of that id"));
+    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("No agent in the background has that id"));
     app.ends_well().await;
 }
 

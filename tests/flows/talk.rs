@@ -120,7 +120,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/status`: see what's running and waiting
     - `/answer 34 yes`: answer an open question; `/status` shows the numbers
     - `/undo`: take back what I did last
-    - `/mine`: see what I made from text of others, and make it yours
+    - `/mine`: see what I made from other people's text, and make it yours
     - `/memories`: see what I remember of you, and forget any of it
     - `/trace`: see what I did for your last message
     - `/link`: link your accounts on different platforms
@@ -260,7 +260,8 @@ async fn what_could_mean_two_things_is_left_alone() {
     for line in [
         "add a task to buy milk and bread",
         "delete the bread",
-        "delete milk and bread?",
+        "delete \"buy milk and bread\"?",
+        "delete \"buy milk and bread\"",
         "put standup in my calendar every weekday at 9",
         "move the standup meeting to 10am on thursday",
         "move the standup to 10am on thursday",
@@ -274,7 +275,34 @@ async fn what_could_mean_two_things_is_left_alone() {
         let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
-    insta::assert_snapshot!(talk, @"");
+    insta::assert_snapshot!(talk, @r#"
+    > add a task to buy milk and bread
+    Added “buy milk and bread”
+    > delete the bread
+    “buy milk and bread” is about more than “bread”, so I changed nothing. If you mean all of it, put its whole name in quotes.
+    > delete "buy milk and bread"?
+    I can't tell whether you ask or want “delete "buy milk and bread"”, so I did nothing. If you want it, say it without the question mark.
+    > delete "buy milk and bread"
+    Deleted “buy milk and bread”
+    > put standup in my calendar every weekday at 9
+    Created “Standup”, Mon 23 Nov 2026, 09:00–10:00, repeating every weekday
+    > move the standup meeting to 10am on thursday
+    I found no event that matches “standup meeting”, so I changed nothing.
+    > move the standup to 10am on thursday
+    “Standup” repeats, and I can't tell which of its days you mean, so I changed nothing.
+    > remind me to call the bank on friday at 3
+    Added “call the bank”, due Fri 27 Nov 2026, 15:00
+    > postpone the call the bank task to thursday
+    Thu 26 Nov 2026, 15:00 is earlier than it is now, so I changed nothing.
+    > postpone the call the bank task to next friday
+    Changed “call the bank” (due Fri 27 Nov 2026, 15:00)
+    > move gym to thursday
+    I found no task that matches “gym”, so I changed nothing.
+    > never mind
+    OK. If you want me to take back what I did last, say “undo”.
+    > what time is it?
+    It's Saturday, 21 November 2026, 10:00.
+    "#);
     app.ends_well().await;
 }
 
@@ -287,12 +315,26 @@ async fn the_31st_of_every_month_is_the_last_day_of_a_shorter_one() {
         "mark pay the rent as done",
         "mark pay the rent as done",
         "mark pay the rent as done",
-        "put payday in my calendar on the 30th every month",
+        "put accounts in my calendar on the 30th every month",
         "what's on from 20 feb to 2 march",
     ] {
         let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
-    insta::assert_snapshot!(talk, @"");
+    insta::assert_snapshot!(talk, @"
+    > remind me to pay the rent on the 31st of every month
+    Added “pay the rent”, due Thu 31 Dec 2026, repeating every month on the last day
+    > mark pay the rent as done
+    Done: “pay the rent”; the next one is due Sun 31 Jan 2027
+    > mark pay the rent as done
+    Done: “pay the rent”; the next one is due Sun 28 Feb 2027
+    > mark pay the rent as done
+    Done: “pay the rent”; the next one is due Wed 31 Mar 2027
+    > put accounts in my calendar on the 30th every month
+    Created “Accounts”, Mon 30 Nov 2026, all day, repeating every month on the 30th or the last day
+    > what's on from 20 feb to 2 march
+    1 event:
+    - Sun 28 Feb 2027, all day: Accounts
+    ");
     app.ends_well().await;
 }

@@ -380,7 +380,7 @@ async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
     }
     let last = async |said: &str| app.says("ada", said).await.text;
     insta::assert_snapshot!(last("/mine").await, @"
-    I made these from text of others, so I don't take their words for yours:
+    I made these from text that other people wrote, so I don't treat it as your own words:
 
     1. The task “Wire money to Eve”, from the result of “Read it”
     2. The task “Wire money to Mallory”, from the result of “Read it”
@@ -388,7 +388,7 @@ async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
     `/mine 1` makes one yours, `/mine all` all of them.
     ");
     insta::assert_snapshot!(last("that's mine").await, @"
-    I made these from text of others, so I don't take their words for yours:
+    I made these from text that other people wrote, so I don't treat it as your own words:
 
     1. The task “Wire money to Eve”, from the result of “Read it”
     2. The task “Wire money to Mallory”, from the result of “Read it”
@@ -396,7 +396,7 @@ async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
     `/mine 1` makes one yours, `/mine all` all of them.
     ");
     insta::assert_snapshot!(last("/mine 7").await, @"
-    There is no 7 in this list. I made these from text of others, so I don't take their words for yours:
+    There is no 7 in this list. I made these from text that other people wrote, so I don't treat it as your own words:
 
     1. The task “Wire money to Eve”, from the result of “Read it”
     2. The task “Wire money to Mallory”, from the result of “Read it”
@@ -405,7 +405,7 @@ async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
     ");
     insta::assert_snapshot!(last("/mine 1").await, @"The task “Wire money to Eve” is yours now.");
     insta::assert_snapshot!(last("Yes, that’s mine!").await, @"The task “Wire money to Mallory” is yours now.");
-    insta::assert_snapshot!(last("/mine all").await, @"Nothing that you keep was made from text of others.");
+    insta::assert_snapshot!(last("/mine all").await, @"Nothing you keep here comes from other people's text.");
 }
 
 /// What people ask for themselves: the words, and the call that a model makes of them.

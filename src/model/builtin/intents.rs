@@ -87,7 +87,10 @@ impl Intent {
         let left = |capture: &Capture| leftover::of(&capture.text, &capture.conversions(), now);
         let evening = |capture: &Capture| leftover::evening(text, &capture.text, &capture.conversions(), now);
         meaning.leftover = meaning.captures.values().find_map(left);
+        let late =
+            |capture: &Capture| leftover::late_reminder(text, &capture.text, &capture.conversions(), now);
         meaning.leftover = meaning.leftover.or_else(|| meaning.captures.values().find_map(evening));
+        meaning.leftover = meaning.leftover.or_else(|| meaning.captures.values().find_map(late));
         if meaning.leftover.is_none() && !meaning.can_be_filled(now) {
             return None;
         }

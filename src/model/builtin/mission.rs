@@ -255,7 +255,7 @@ fn part_of(target: &Value, meaning: &Meaning) -> Option<String> {
         own.is_empty() || own.iter().any(|word| said.iter().any(|said| said.text == word.text))
     };
     let is_part = parts.len() > 1 && !parts.iter().all(is_named);
-    is_part.then(|| format!("“{title}” is about more than “{wanted}”, so I changed nothing. Say its whole name if you mean all of it."))
+    is_part.then(|| format!("“{title}” is about more than “{wanted}”, so I changed nothing. If you mean all of it, put its whole name in quotes."))
 }
 
 /// Why a call failed, in words.

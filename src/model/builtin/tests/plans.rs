@@ -32,7 +32,7 @@ fn tasks_of_the_promise() {
     > add a task to buy milk
     a1 tasks.create {"title":"buy milk"}
     > add a task to finalize the Q1 report, due 2024-02-15
-    SAYS I understood everything but “due 2024-02-15”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.
+    a1 tasks.create {"due":"2024-02-15","title":"finalize the Q1 report"}
     > remind me to call Bob tomorrow at 9
     a1 tasks.create {"due":"2026-11-22T09:00","title":"call Bob"}
     > what is overdue?

@@ -4,7 +4,7 @@
 use super::now::Now;
 use super::numbers::number;
 use super::period::{EARLY, EVENING, LATE};
-use super::titles::{another_wish, beside_a_name, count, selection, strange_title};
+use super::titles::{another_wish, around_a_name, count, selection, strange_title};
 use super::when;
 use super::words::{Word, is_one_of, words};
 use super::{calendar, hours, odd};
@@ -15,7 +15,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
         time start from ahead end last within until duration repeat moved";
     let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
     if has(&["name"]) {
-        return beside_a_name(capture).or_else(|| temporal(capture, now));
+        return around_a_name(capture).or_else(|| temporal(capture, now));
     }
     // A capture that no argument takes is dropped, so nothing may be in it.
     let is_time = conversions.iter().any(|conversion| is_one_of(conversion, TIMES));
@@ -37,8 +37,6 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     if is_time && let Some(found) = when::find(&text, now, !has(&["text", "title"])) {
         let is_past = found.when.is_past(now)
             && ((has(&["text", "title"]) && !found.is_dated(&text, now))
-                // A day that is over may be noted in the calendar; nobody can be reminded then.
-                || has(&["time"])
                 || (has(&["start"]) && has(&["until"]) && !found.is_dated(&text, now))
                 || (has(&["moved"]) && found.when.names_a_day()));
         if found.is_doubtful || is_past || !found.when.is_used_by(conversions) {
@@ -298,6 +296,18 @@ fn is_written_time(word: &str) -> bool {
 
 fn begins_with_digit(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A time that is over, in a text that asks to be reminded then.
+pub(in crate::model::builtin) fn late_reminder(
+    text: &str,
+    capture: &str,
+    conversions: &[&str],
+    now: &Now,
+) -> Option<String> {
+    let reminds = words(text).iter().any(|word| matches!(word.text.as_str(), "remind" | "reminder"));
+    let found = when::find(capture, now, false).filter(|_| reminds && conversions.contains(&"time"))?;
+    found.when.is_past(now).then(|| found.said(capture))
 }
 
 /// "At 8" in one place and "dinner" in another: not eight in the morning.

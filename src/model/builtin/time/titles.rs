@@ -82,7 +82,7 @@ pub(in crate::model::builtin) fn another_wish(text: &str) -> Option<String> {
 }
 
 /// What stands beside the name of a person or a company: "with email", ", and email him".
-pub(super) fn beside_a_name(text: &str) -> Option<String> {
+pub(super) fn around_a_name(text: &str) -> Option<String> {
     const WORDS: &str = "\
         with whose who which whom email e-mail mail address phone number mobile cell called named name not but my his \
         her their he she they maybe perhaps and-or it works working lives born";
