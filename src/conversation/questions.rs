@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::Conversations;
-use super::answers::{Typed, by_number, is_bare, is_emphatic, press, read};
+use super::answers::{Typed, agrees, by_number, is_bare, is_emphatic, press, read};
 pub use super::answers::{button, with_words};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -84,10 +84,13 @@ impl Conversations {
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
         let spoke =
             inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
-        // "Do you mean this?" was answered if a yes or a no comes next.
+        // After "no to 13", a yes may only confirm that.
+        let spoke = spoke || questions::answered_another(&self.store, &question.id, person, asked_at).await?;
+        // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
         let is_repeated = spoke && open.len() == 1 && {
             let last = inbox::last_text(&self.store, &conversation.id, person).await?;
-            last.and_then(|last| last.strip_prefix("/answer ").map(is_emphatic)).unwrap_or_default()
+            let last = last.as_deref().and_then(|last| last.strip_prefix("/answer "));
+            last.is_some_and(|last| is_emphatic(last) && (agrees(last) || !agrees(text)))
         };
         let names_them = asked.len() > 1 && !is_bare(text, &question.kind);
         Ok(match meaning {

@@ -288,7 +288,10 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});
     call(&app, "contacts.update", changed).await;
     let done = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(done.text, "rejected: what it would do has changed since the person was asked. Ask again");
+    assert_eq!(
+        done.text,
+        "params: what it would do has changed since the question was asked, so it wasn't done. Ask again"
+    );
     call(&app, "contacts.create", json!({"name": "Bob Carter", "emails": ["carter@acme.test"]})).await;
     let (said, _) = call(&app, "email.send", mail.clone()).await;
     assert_eq!(

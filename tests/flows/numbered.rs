@@ -120,3 +120,37 @@ async fn an_unknown_number_is_said() {
     app.says("ada", "no to 13").await;
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn a_yes_after_a_no_is_no_yes() {
+    let app = careful().await;
+    app.says("ada", "bread").await;
+    app.says("ada", "hello").await;
+    let asked = app.says("ada", "no").await.text;
+    assert!(asked.starts_with("Do you mean this?"), "{asked}");
+    assert_eq!(app.says("ada", "yes").await.text, asked, "that may mean the no");
+    app.rests().await;
+    assert!(titles(&app).await.is_empty());
+    app.says("ada", "no").await;
+    app.rests().await;
+    assert!(titles(&app).await.is_empty());
+    let open = app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();
+    assert_eq!(open, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_yes_after_another_answer_is_asked_back() {
+    let app = careful().await;
+    app.says("ada", "bread").await;
+    app.says("ada", "milk").await;
+    app.says("ada", "no to 13").await;
+    let asked = app.says("ada", "yes").await.text;
+    assert!(asked.starts_with("Do you mean this?"), "{asked}");
+    app.rests().await;
+    assert!(titles(&app).await.is_empty());
+    app.says("ada", "yes").await;
+    app.rests().await;
+    assert_eq!(titles(&app).await, ["milk"]);
+    app.ends_well().await;
+}

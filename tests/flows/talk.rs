@@ -338,3 +338,102 @@ async fn the_31st_of_every_month_is_the_last_day_of_a_shorter_one() {
     ");
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_question() {
+    let app = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in [
+        "put lunch with Ann into my calendar on Friday at noon and move it to saturday",
+        "undo",
+        "what's on this week",
+        "add milk to my to-do list",
+        "delete all my tasks",
+        "show my tasks",
+        "undo",
+        "/undo",
+        "add bread to my to-do list",
+        "yes to 13",
+        "show my tasks",
+    ] {
+        let heard = app.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    }
+    insta::assert_snapshot!(talk, @"
+    > put lunch with Ann into my calendar on Friday at noon and move it to saturday
+    - Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
+    - Changed “Lunch with Ann”, Sat 28 Nov 2026, 12:00–13:00. It was Fri 27 Nov 2026, 12:00–13:00
+    > undo
+    Taken back: Changed “Lunch with Ann”, Sat 28 Nov 2026, 12:00–13:00. It was Fri 27 Nov 2026, 12:00–13:00
+    Taken back: Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
+    > what's on this week
+    No events in that period (Sat 21 Nov 2026 to Sun 22 Nov 2026)
+    > add milk to my to-do list
+    Added “milk”
+    > delete all my tasks
+    You asked: “delete all my tasks”. I need your approval for this:
+
+    Delete 1 task:
+    - milk
+    > show my tasks
+    1 open task:
+    - milk
+    > undo
+    “undo” didn't work: a question is still open: Delete 1 task. Answer it first, then say undo again
+    > /undo
+    a question is still open: Delete 1 task. Answer it first, then say undo again
+    > add bread to my to-do list
+    Added “bread”
+    > yes to 13
+    “delete all my tasks” didn't work: what it would do has changed since the question was asked, so it wasn't done. Ask again
+    > show my tasks
+    2 open tasks:
+    - milk
+    - bread
+    ");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_event_isnt_taken_for_a_task_of_that_word() {
+    let app = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in [
+        "put yoga in my calendar on friday at 6pm",
+        "add a task to buy a yoga mat",
+        "delete yoga",
+        "move yoga to sunday",
+        "delete the yoga task",
+        "move yoga to sunday",
+        "move the event yoga to sunday",
+        "cancel that",
+        "undo",
+        "cancel yoga",
+    ] {
+        let heard = app.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    }
+    insta::assert_snapshot!(talk, @"
+    > put yoga in my calendar on friday at 6pm
+    Created “Yoga”, Fri 27 Nov 2026, 18:00–19:00
+    > add a task to buy a yoga mat
+    Added “buy a yoga mat”
+    > delete yoga
+    “yoga” may be the task “buy a yoga mat” or the event “Yoga”, so I changed nothing. For the event, say “cancel Yoga” or “move the event Yoga to …”; for the task, say “task” with it.
+    > move yoga to sunday
+    “yoga” may be the task “buy a yoga mat” or the event “Yoga”, so I changed nothing. For the event, say “cancel Yoga” or “move the event Yoga to …”; for the task, say “task” with it.
+    > delete the yoga task
+    Deleted “buy a yoga mat”
+    > move yoga to sunday
+    I found no task that matches “yoga”, so I changed nothing. For the event, say “cancel Yoga” or “move the event Yoga to …”.
+    > move the event yoga to sunday
+    Changed “Yoga”, Sun 22 Nov 2026, 18:00–19:00. It was Fri 27 Nov 2026, 18:00–19:00
+    > cancel that
+    I can't tell whether you mean the change or all of “Yoga”, so I did nothing. Say “undo” to take the change back, or “cancel the event Yoga”.
+    > undo
+    Taken back: Changed “Yoga”, Sun 22 Nov 2026, 18:00–19:00. It was Fri 27 Nov 2026, 18:00–19:00
+    > cancel yoga
+    Deleted “Yoga”
+    ");
+    app.ends_well().await;
+}

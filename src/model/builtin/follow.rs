@@ -20,6 +20,17 @@ pub(super) struct Touched {
     pub(super) domain: String,
     /// Its title.
     pub(super) title: String,
+    /// Whether it was there before that turn.
+    pub(super) is_changed: bool,
+}
+
+/// "Cancel that" after a change: of the change, or of all of it?
+pub(super) fn cancels(said: &str) -> bool {
+    let said = split::tidy(said).to_lowercase();
+    let said = said.trim_start_matches("no ").trim_start_matches("wait ");
+    let (verb, what) = said.split_once(' ').unwrap_or((said, "that"));
+    matches!(verb, "cancel" | "scrap" | "drop" | "delete" | "remove" | "forget")
+        && matches!(what, "that" | "this" | "it")
 }
 
 /// The thing that the last turn before a message touched. None if there was none, or more than one.
@@ -43,9 +54,10 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     let plan = plan::plan(&said, intents, now, known.as_ref());
     let [step] = plan.steps.as_slice() else { return None };
     let domain = plan::domain(&step.skill).to_owned();
+    let is_changed = ["update", "update_event", "complete"].iter().any(|verb| step.skill.ends_with(verb));
     let title =
         quoted(&answer.text).or_else(|| only_task(past, &answer.text).filter(|_| domain == "tasks"))?;
-    Some(Touched { domain, title: title.to_owned() })
+    Some(Touched { domain, title: title.to_owned(), is_changed })
 }
 
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.

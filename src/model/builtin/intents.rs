@@ -143,6 +143,11 @@ impl Intents {
         Ok(Self { entries })
     }
 
+    /// Whether one of them is for this skill.
+    pub(super) fn knows(&self, skill: &str) -> bool {
+        self.entries.iter().any(|entry| entry.source.skill == skill)
+    }
+
     /// The examples, in order, with their skills.
     pub(super) fn examples(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries

@@ -27,6 +27,10 @@ pub(super) const WHICH: &str = "Which one do you mean?";
 
 /// The id of the search call.
 const SEARCH: &str = "search";
+/// The id of the search for an event, where a task or an event may be meant.
+const OTHER_SEARCH: &str = "search-events";
+/// The skill that it calls.
+pub(super) const EVENTS: &str = "calendar.search";
 
 /// How the parts of a brief begin after its mission.
 const PARTS: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
@@ -81,14 +85,21 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
     if let Some(leftover) = meaning.leftover {
         return Reply::Say(replies::refusal(&Reason::Leftover(leftover)));
     }
-    match targets(&request.messages, &brief, &meaning, now) {
+    let searches_events = granted.contains(&EVENTS) && meaning.entry.source.skill.starts_with("tasks.");
+    match targets(&request.messages, &brief, &meaning, searches_events, now) {
         Ok(targets) => act(&request.messages, &brief, &meaning, &targets, now),
         Err(next) => next,
     }
 }
 
 /// The items to call the skill for; a single null if it needs none.
-fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) -> Result<Vec<Value>, Reply> {
+fn targets(
+    messages: &[Message],
+    brief: &Brief,
+    meaning: &Meaning,
+    searches_events: bool,
+    now: &Now,
+) -> Result<Vec<Value>, Reply> {
     let Some(lookup) = &meaning.entry.source.lookup else { return Ok(vec![Value::Null]) };
     if let Some(pronoun) = &meaning.pronoun {
         let plural = is_plural(pronoun);
@@ -105,7 +116,10 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
         _ => Map::new(),
     };
     let Some(answer) = answer_to(messages, SEARCH) else {
-        return Err(Reply::Call(vec![call(SEARCH, &lookup.skill, &arguments)]));
+        let mut calls = vec![call(SEARCH, &lookup.skill, &arguments)];
+        let query = Map::from_iter(arguments.get("query").map(|query| ("query".to_owned(), query.clone())));
+        calls.extend(searches_events.then(|| call(OTHER_SEARCH, EVENTS, &query)));
+        return Err(Reply::Call(calls));
     };
     let answer = input::results(answer).into_iter().next().unwrap_or(Value::Null);
     if answer.get("status").and_then(Value::as_str) != Some("completed") {
@@ -119,6 +133,10 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     let is_loose = !["tasks", "calendar", "contacts"].contains(&plan::domain(&lookup.skill));
     let named: Vec<Value> =
         hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).cloned().collect();
+    let events = events(messages, wanted);
+    if let (Some(event), [] | [_]) = (events.first(), named.as_slice()) {
+        return Err(Reply::Say(or_an_event(wanted, named.first(), event)));
+    }
     match (exact.as_slice(), named.as_slice()) {
         ([one], _) => Ok(vec![(*one).clone()]),
         (_, [one]) => Ok(vec![one.clone()]),
@@ -131,6 +149,26 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
             none_of(&lookup.skill)
         ))),
         (_, several) => Err(Reply::Say(ask_which(wanted, several))),
+    }
+}
+
+/// The events that the search for them found by whole words.
+fn events(messages: &[Message], wanted: &str) -> Vec<Value> {
+    let answer =
+        answer_to(messages, OTHER_SEARCH).and_then(|answer| input::results(answer).into_iter().next());
+    let data = answer.map(|answer| input::data(answer.get("data"))).unwrap_or_default();
+    items::of(&data).into_iter().filter(|hit| items::has_words(hit, wanted)).collect()
+}
+
+/// Why nothing is done where an event may be meant instead of a task.
+fn or_an_event(wanted: &str, task: Option<&Value>, event: &Value) -> String {
+    let event = items::name(event).unwrap_or_default();
+    let say = format!("For the event, say “cancel {event}” or “move the event {event} to …”");
+    match task.and_then(items::name) {
+        Some(task) => format!(
+            "“{wanted}” may be the task “{task}” or the event “{event}”, so I changed nothing. {say}; for the task, say “task” with it."
+        ),
+        None => format!("I found no task that matches “{wanted}”, so I changed nothing. {say}."),
     }
 }
 

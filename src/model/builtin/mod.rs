@@ -166,6 +166,9 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
         let reason = Reason::Waiting(said.to_owned());
         return Ok(Reply::Say(replies::refusal(&reason)));
     }
+    if let Some(changed) = touched.as_ref().filter(|touched| touched.is_changed && follow::cancels(text)) {
+        return Ok(Reply::Say(replies::refusal(&Reason::Change(changed.clone()))));
+    }
     // The mark ends what was said last: "add a task to buy milk and what is overdue?" asks for both.
     if let Some(asked) = plan.steps.pop_if(|step| is_question && step.changes()) {
         return Ok(Reply::Say(replies::refusal(&Reason::Question(asked.mission))));
@@ -193,7 +196,9 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
 fn is_question(text: &str) -> bool {
     const POLITE: &str = "\
         can could would will please pls";
+    // What follows a colon is somebody's text.
     text.trim_end().ends_with('?')
+        && !text.contains(": ")
         && !time::words(text).iter().any(|word| time::is_one_of(&word.text, POLITE))
 }
 

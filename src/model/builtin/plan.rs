@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::fill::FillContext;
 use super::follow::Touched;
-use super::intents::{Intent, Intents, Meaning, is_plural};
+use super::intents::{Intent, IntentSource, Intents, Meaning, is_plural};
+use super::mission;
 use super::split::{self, Position, Segment};
 use super::time::Now;
 use super::time::when;
@@ -37,7 +38,8 @@ impl Step {
         const VERBS: &str = "\
             create update delete complete save forget pause undo send draft post";
         let verb = self.skill.split(['.', '_']).nth(1).unwrap_or_default();
-        is_one_of(verb, VERBS)
+        // A schedule may be for a question.
+        is_one_of(verb, VERBS) && self.skill != SCHEDULE
     }
 }
 
@@ -89,6 +91,8 @@ pub(super) enum Reason {
     Pronoun(String),
     /// This is to be done later, and wouldn't be understood then.
     Later(String),
+    /// It may mean the last change of this thing, or all of it.
+    Change(Touched),
     /// It ends with a question mark: it may ask whether to do this.
     Question(String),
     /// It may be about what this message asked for, which waits for the person's yes.
@@ -126,7 +130,7 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         match segment.meaning {
             Some(Understood { meaning, reads }) => {
                 let reads = reads.as_deref().unwrap_or(segment.text);
-                let step = step(&plan.steps, reads, segment.then, &meaning, now);
+                let step = step(&plan.steps, reads, segment.then, &meaning, (intents, now));
                 plan.steps.push(step);
             }
             None => plan.missed.push(segment.text.to_owned()),
@@ -157,7 +161,7 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
 pub(super) fn again(text: &str, skill: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let is_it = |entry: &Intent, pronoun: Option<&str>| pronoun.is_none() && entry.source.skill == skill;
     let meaning = intents.meaning(text, now, &is_it).filter(|meaning| meaning.leftover.is_none())?;
-    Some(Plan { steps: vec![step(&[], text, false, &meaning, now)], ..Plan::default() })
+    Some(Plan { steps: vec![step(&[], text, false, &meaning, (intents, now))], ..Plan::default() })
 }
 
 /// "Every Monday at 9 remind me to do payroll" is a task that repeats: a scheduled job would only add one without a time.
@@ -271,7 +275,13 @@ fn usable(entry: &Intent, pronoun: Option<&str>, later: bool) -> bool {
     (!results || later) && (pronoun.is_none() || (later && (results || entry.source.lookup.is_some())))
 }
 
-fn step(earlier: &[Step], text: &str, then: bool, meaning: &Meaning, now: &Now) -> Step {
+fn step(
+    earlier: &[Step],
+    text: &str,
+    then: bool,
+    meaning: &Meaning,
+    (intents, now): (&Intents, &Now),
+) -> Step {
     let source = &meaning.entry.source;
     let context = FillContext { now, results: None, found: None };
     let direct = meaning.is_direct();
@@ -279,6 +289,7 @@ fn step(earlier: &[Step], text: &str, then: bool, meaning: &Meaning, now: &Now) 
     if let Some(lookup) = source.lookup.as_ref().filter(|_| !direct) {
         skills.push(lookup.skill.clone());
     }
+    skills.extend(searches_events(text, &meaning.entry.source, intents).then(|| mission::EVENTS.to_owned()));
     skills.sort();
     skills.dedup();
     let needs = meaning.entry.needs_results() || meaning.pronoun.is_some() || refers(text);
@@ -291,6 +302,16 @@ fn step(earlier: &[Step], text: &str, then: bool, meaning: &Meaning, now: &Now) 
         depends_on: dependencies(earlier, &source.skill, then, needs),
         then,
     }
+}
+
+/// "Delete yoga" and "move yoga to Friday" may mean an event as well.
+fn searches_events(text: &str, source: &IntentSource, intents: &Intents) -> bool {
+    const TASKS: &str = "\
+        task tasks to-do todo to-dos todos reminder reminders list due deadline";
+    let is_either =
+        ["tasks.delete", "tasks.update"].contains(&source.skill.as_str()) && source.lookup.is_some();
+    let names_tasks = words(text).iter().any(|word| is_one_of(&word.text, TASKS));
+    is_either && !names_tasks && intents.knows(mission::EVENTS)
 }
 
 /// The domain of a skill.

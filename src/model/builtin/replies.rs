@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::follow::Touched;
 use super::input::Report;
 use super::intents::Intents;
 use super::plan::{Plan, Reason, Step};
@@ -13,13 +14,14 @@ use crate::domain::ExecutionStatus;
 const EXAMPLES: usize = 15;
 
 /// How answers begin of turns that did nothing, because they weren't understood.
-const REFUSALS: [&str; 6] = [
+const REFUSALS: [&str; 7] = [
     "I understood everything but “",
     "I wouldn't understand “",
     "I don't know what “",
     "I didn't understand “",
     "I'm still waiting for your yes or no to “",
     "I can't tell whether you ask or want “",
+    "I can't tell whether you mean the change or all of “",
 ];
 
 /// Whether an answer says that nothing was done, because the message wasn't understood.
@@ -99,6 +101,10 @@ fn outcome(mission: &str, report: Option<&Report>) -> String {
     match report.status {
         Some(Completed) if report.result.is_empty() => format!("“{mission}”: done."),
         Some(Completed) => report.result.clone(),
+        // The search before it is no part of what was wanted.
+        Some(Partial) if report.is_rejected && !report.result.contains('\n') => {
+            format!("OK, I didn't do this: “{mission}”")
+        }
         Some(Partial) => format!("“{mission}” is only partly done{because}"),
         Some(Unknown) => {
             format!("I can't tell whether “{mission}” worked, so I didn't repeat it. Please check{because}")
@@ -179,7 +185,7 @@ fn is_about_now(said: &str) -> bool {
 
 /// Why a request is not carried out, and what to do.
 pub(super) fn refusal(reason: &Reason) -> String {
-    let [but, later, unclear, _, waiting, asked] = REFUSALS;
+    let [but, later, unclear, _, waiting, asked, change] = REFUSALS;
     match reason {
         Reason::Leftover(words) => format!(
             "{but}{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
@@ -188,6 +194,12 @@ pub(super) fn refusal(reason: &Reason) -> String {
             "{later}{}” when its time comes, so I scheduled nothing. Please say it another way, or set up a language model in `[model]`.",
             clipped(text, 120)
         ),
+        Reason::Change(Touched { title, domain, .. }) => {
+            let delete = if domain == "calendar" { "cancel the event" } else { "delete the task" };
+            format!(
+                "{change}{title}”, so I did nothing. Say “undo” to take the change back, or “{delete} {title}”."
+            )
+        }
         Reason::Question(said) => format!(
             "{asked}{}”, so I did nothing. If you want it, say it without the question mark.",
             clipped(said, 120)

@@ -80,7 +80,9 @@ impl Attempt<'_> {
         }
         let now = self.preview(skill).await?;
         if now.text.is_some_and(|now| now != preview) {
-            return Err(rejected("what it would do has changed since the person was asked. Ask again"));
+            let changed =
+                "what it would do has changed since the question was asked, so it wasn't done. Ask again";
+            return Err(SkillError::params(changed).into());
         }
         self.run_unless_open(skill, &approved).await
     }

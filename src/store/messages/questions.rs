@@ -249,6 +249,25 @@ pub async fn open_and_read(
     Ok((read, newest))
 }
 
+/// Whether the last thing that a person said since a time answered another question here.
+pub async fn answered_another(
+    store: &Store,
+    question: &QuestionId,
+    person: &PersonId,
+    since: i64,
+) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $2 \
+             AND conversation_id = (SELECT conversation_id FROM questions WHERE id = $1) \
+             AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             WHERE received_at >= $3 AND kind = 'answer' AND coalesce(question_id, $1) <> $1",
+            &[question.into(), person.into(), since.into()],
+        )
+        .await?;
+    Ok(count > 0)
+}
+
 /// The questions of one message, oldest first.
 pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>, StoreError> {
     store

@@ -82,7 +82,13 @@ fn carried_out(planner: &Planner, dispatch: &Value, now: &str) -> String {
         _ => json!({ "id": "found", "name": title, "emails": ["found@example.test"] }),
     };
     let result = json!({ "status": "completed", "summary": "found", "data": { "items": [found] } });
-    reply(&mut request, &first, &[result]);
+    let none = json!({ "status": "completed", "summary": "none", "data": { "items": [] } });
+    let results: Vec<Value> = first
+        .tool_calls
+        .iter()
+        .map(|call| if call.id == "search" { result.clone() } else { none.clone() })
+        .collect();
+    reply(&mut request, &first, &results);
     let second = ask(planner, &request);
     let Some(call) = called(&second) else { return format!("SAYS {}", second.text) };
     written(call["skill"].as_str().unwrap(), Some(&search["arguments"]), &call["arguments"])

@@ -4,7 +4,7 @@
 use super::now::Now;
 use super::numbers::number;
 use super::period::{EARLY, EVENING, LATE};
-use super::titles::{another_wish, around_a_name, count, selection, strange_title};
+use super::titles::{another_wish, around_a_name, count, inner_clause, selection, strange_title};
 use super::when;
 use super::words::{Word, is_one_of, words};
 use super::{calendar, hours, odd};
@@ -43,7 +43,11 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
             return Some(found.said(&text));
         }
         rest = found.rest(&text);
-        if let Some(odd) = odd::qualifier(&rest, &found.when) {
+        if odd::is_of_either_half(&rest, &found.when) {
+            return Some(either_half(&found, &text));
+        }
+        let inner = || has(&["text", "title"]).then(|| inner_clause(&rest)).flatten();
+        if let Some(odd) = odd::qualifier(&rest, &found.when).or_else(inner) {
             return Some(odd);
         }
     }
@@ -185,7 +189,7 @@ fn follows_lead(words: &[Word], at: usize) -> bool {
     let here = word(words, at);
     let before = at.checked_sub(1).map_or("", |at| word(words, at));
     let is_hour = hours::two_digits(here).is_some()
-        || (number(here).is_some_and(|count| count <= 12) && !matches!(here, "a" | "an"));
+        || (number(here).is_some_and(|count| count <= 24) && !matches!(here, "a" | "an"));
     match before {
         "@" | "around" | "about" | "from" if is_hour => true,
         "at" | "by" | "until" | "till" | "before" | "after" | "since" => {
@@ -255,7 +259,7 @@ fn condition(words: &[Word], at: usize) -> Option<usize> {
 
 pub(super) fn is_unit(word: &str) -> bool {
     const UNITS: &str = "\
-        sec minute min hour hr day week wk weekend fortnight month mth quarter year yr decade weekday workday";
+        second sec minute min hour hr day week wk weekend fortnight month mth quarter year yr decade weekday workday";
     let word = word.trim_end_matches("'s");
     is_one_of(word, UNITS) || word.strip_suffix('s').is_some_and(|word| is_one_of(word, UNITS))
 }
@@ -327,7 +331,11 @@ pub(in crate::model::builtin) fn evening(
     let found = when::find(capture, now, false)?;
     let is_doubtful =
         (is_late && found.when.is_bare_before_noon()) || (is_early && found.when.is_bare_after_noon());
-    is_doubtful.then(|| found.said(capture))
+    is_doubtful.then(|| either_half(&found, capture))
+}
+
+fn either_half(found: &when::Found, text: &str) -> String {
+    format!("{}: am or pm?", found.said(text))
 }
 
 /// A text that goes on with what came before it: "and at 5, ...", "until Friday, ...".

@@ -14,6 +14,19 @@ pub(super) fn qualifier(rest: &str, when: &Period) -> Option<String> {
     rest.get(words.get(from)?.range.start..last.range.end).map(str::to_owned)
 }
 
+/// Whether what is said beside an hour is no matter of the half of the day that it was taken for: "go to bed at 11", "get
+/// up at 5".
+pub(super) fn is_of_either_half(rest: &str, when: &Period) -> bool {
+    let words = words(rest);
+    (0..words.len()).any(|at| match (word(&words, at), word(&words, at + 1)) {
+        ("get" | "be" | "getting", "up") | ("red", "eye") => when.is_bare_after_noon(),
+        (here, _) => {
+            (when.is_bare_before_noon() && is_one_of(here, LATE))
+                || (when.is_bare_after_noon() && is_one_of(here, EARLY))
+        }
+    })
+}
+
 /// How many words from here change a time beside them.
 fn changes(words: &[Word], at: usize, when: &Period) -> Option<usize> {
     let [here, next, third] = [0, 1, 2].map(|ahead| word(words, at + ahead));
@@ -40,10 +53,6 @@ fn changes(words: &[Word], at: usize, when: &Period) -> Option<usize> {
         "twice" | "thrice" => Some(1),
         // "At five to": to what?
         "to" | "past" if next.is_empty() => Some(1),
-        _ if when.is_bare_before_noon() && is_one_of(here, LATE) => Some(1),
-        _ if when.is_bare_after_noon() && is_one_of(here, EARLY) => Some(1),
-        "get" | "be" | "getting" if next == "up" && when.is_bare_after_noon() => Some(2),
-        "red" if next == "eye" && when.is_bare_after_noon() => Some(2),
         _ if is_hour(here) && matches!(next, "to" | "-" | "till" | "until") && is_hour(third) => Some(3),
         _ if is_dotted(here) && !when.names_a_time() => Some(1),
         _ if is_ordinal(here) && (next.is_empty() || matches!(next, "of" | "at" | "monthly")) => Some(1),
@@ -67,13 +76,15 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
         ("couple", "of", "times") => 3,
         ("at", "some", "point" | "stage" | "time") => 3,
         ("1st", "thing", _) | ("even" | "odd" | "alternate" | "school" | "bank", "days", _) => 2,
+        ("at", "night", _) | ("now", "", _) if at > 0 || here == "at" => 2,
         ("blue", "moon", _) | ("term", "time", _) | ("right", "after", "") | ("by", "then", _) => 2,
         ("the", "night" | "day" | "evening" | "week", "before" | "after") => 3,
         ("day", "in", "day") => 4,
         (minutes, "to", hour) if is_small(minutes, 30) && is_small(hour, 12) && fourth.is_empty() => 3,
         ("with" | "at", "low" | "normal" | "high", "priority") => 3,
         (short, _, _) if is_abbreviated(short) => 1,
-        ("on", "the", place) if is_place(place) && matches!(fourth, "" | "of") => 3,
+        ("on" | "by", "the", place) if is_place(place) && matches!(fourth, "" | "of" | "to" | "at") => 3,
+        ("on" | "by", "the", day) if is_ordinal(day) => 3,
         (lead, "the", season) if is_lead(lead) && is_one_of(season, SEASONS) => 3,
         (lead, season, _) if is_lead(lead) && is_one_of(season, SEASONS) => 2,
         (_, "the", "new") if is_lead(here) && fourth.starts_with("year") => 4,
@@ -123,6 +134,12 @@ fn is_part_of_day(word: &str) -> bool {
 
 /// "24th".
 fn is_ordinal(word: &str) -> bool {
+    const WORDS: &str = "\
+        fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth \
+        eighteenth nineteenth twentieth thirtieth";
+    if is_one_of(word, WORDS) || word.starts_with("twenty-") || word.starts_with("thirty-") {
+        return true;
+    }
     let day = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
     day.and_then(two_digits).is_some_and(|day| (1..=31).contains(&day))
 }

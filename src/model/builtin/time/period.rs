@@ -187,6 +187,8 @@ pub(super) fn resolve(parts: &TimeWords, now: &Now, words: &[Word]) -> Option<Pe
     let mut parts = parts.clone();
     let bare_hour = parts.time.is_some_and(|(_, bare)| bare) && parts.part.is_none();
     if bare_hour && words.iter().any(|word| is_one_of(&word.text, EVENING)) {
+        // "Dinner at 12" and "a party at 11" may be either.
+        parts.time.filter(|(time, _)| !(11..=12).contains(&time.hour()))?;
         parts.part = Some(DayPart::Evening);
     }
     let mut time = parts.clock();

@@ -81,11 +81,28 @@ pub(in crate::model::builtin) fn another_wish(text: &str) -> Option<String> {
         .or_else(|| is_to_us.then(|| format!("{} you", word(&words, 0))))
 }
 
+/// "Ask Tom if he is free", "tell Ann that I arrive": the time after it may be of the one or of the other.
+pub(super) fn inner_clause(text: &str) -> Option<String> {
+    const TELLS: &str = "\
+        ask tell check see email text message remind find let inform say";
+    const LINKS: &str = "\
+        if whether that";
+    const SUBJECTS: &str = "\
+        i he she we they";
+    let words = words(text);
+    let is_told = words.iter().take(2).any(|word| is_one_of(&word.text, TELLS));
+    let clause = (2..words.len()).find(|at| {
+        is_one_of(word(&words, *at), SUBJECTS)
+            || (is_one_of(word(&words, *at), LINKS) && word(&words, at + 2).len() > 1)
+    })?;
+    text.get(words.get(clause)?.range.start..).filter(|_| is_told).map(str::to_owned)
+}
+
 /// What stands beside the name of a person or a company: "with email", ", and email him".
 pub(super) fn around_a_name(text: &str) -> Option<String> {
     const WORDS: &str = "\
         with whose who which whom email e-mail mail address phone number mobile cell called named name not but my his \
-        her their he she they maybe perhaps and-or it works working lives born";
+        her their he she they maybe perhaps it at from work works working lives born";
     if let Some((_, more)) = text.split_once(',') {
         return Some(more.trim().to_owned());
     }

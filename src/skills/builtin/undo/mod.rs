@@ -15,10 +15,11 @@ use serde_json::json;
 pub(super) use steps::{Outcome, Step, left};
 
 use super::{CallContext, Effect, Services};
-use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED};
-use crate::skills::{Failure, Handler, Output, Registry};
+use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED, TurnId};
+use crate::skills::{Failure, Handler, Output, Registry, SkillError};
 use crate::store::executions::{self, UndoRow};
-use crate::store::{Batch, turns};
+use crate::store::{Batch, questions, turns};
+use crate::wording;
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
@@ -65,15 +66,15 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
             json!({"undone": 0}),
         ));
     }
+    let changes = joined(&effects);
+    let mut outcomes: Vec<Outcome> = effects.iter().map(outcome_without_steps).collect();
+    for (step, rows) in changes.iter().rev() {
+        let outcome = step.take_back(call, writes).await?;
+        rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
+    }
     let (mut lines, mut undone) = (Vec::new(), 0);
-    for row in effects.iter().rev() {
+    for (row, outcome) in effects.iter().zip(outcomes).rev() {
         let what = what(call.registry, row);
-        let steps: Vec<Step> =
-            row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
-        let mut outcome = if steps.is_empty() { Outcome::Impossible } else { Outcome::Done };
-        for step in steps.iter().rev() {
-            outcome = outcome.and(step.take_back(call, writes).await?);
-        }
         lines.push(match outcome {
             Outcome::Done => {
                 executions::mark_undone(writes, &row.id, call.execution);
@@ -85,6 +86,46 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         });
     }
     Ok(Output::new(lines.join("\n"), json!({"undone": undone, "of": effects.len()})))
+}
+
+/// The changes of these calls and who made each, oldest first. What changed twice is put back as one.
+fn joined(effects: &[UndoRow]) -> Vec<(Step, Vec<usize>)> {
+    let mut changes: Vec<(Step, Vec<usize>)> = Vec::new();
+    for (at, row) in effects.iter().enumerate() {
+        for step in steps_of(row) {
+            match changes.iter_mut().rev().find_map(|(known, rows)| known.take_in(&step).then_some(rows)) {
+                Some(rows) => rows.push(at),
+                None => changes.push((step, vec![at])),
+            }
+        }
+    }
+    changes
+}
+
+fn steps_of(row: &UndoRow) -> Vec<Step> {
+    row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+}
+
+fn outcome_without_steps(row: &UndoRow) -> Outcome {
+    if steps_of(row).is_empty() { Outcome::Impossible } else { Outcome::Done }
+}
+
+/// Refuses while a later turn than this one waits for an answer: the person may mean that.
+async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<(), Failure> {
+    let (store, scope) = (call.store(), call.scope);
+    let (open, _) = questions::open_and_read(store, &scope.conversation.id).await?;
+    let seq = turns::by_id(store, turn).await?.map(|turn| turn.seq);
+    for question in open.iter().filter(|question| question.person_id == scope.person.id) {
+        let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != scope.turn);
+        if asking.map(|turn| turn.seq) > seq {
+            return Err(SkillError::params(format!(
+                "a question is still open: {}. Answer it first, then say undo again",
+                wording::questions::subject(question)
+            ))
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// The effects of the last turn of this person here that had any.
@@ -102,6 +143,7 @@ async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
             is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
         });
         if !rows.is_empty() {
+            check_nothing_waits(call, &turn).await?;
             return Ok(rows);
         }
     }

@@ -81,6 +81,38 @@ impl Outcome {
 }
 
 impl Step {
+    /// Takes in a later change of the same thing, if that began where this one ended: both are then put back as one.
+    pub(super) fn take_in(&mut self, later: &Self) -> bool {
+        fn joined<T: Clone>(mine: (&Option<T>, &mut Option<T>), later: &Option<T>, is_next: bool) -> bool {
+            // What was made and deleted again isn't there to be put back.
+            let is_joined = is_next && (mine.0.is_some() || later.is_some());
+            if is_joined {
+                mine.1.clone_from(later);
+            }
+            is_joined
+        }
+        match (self, later) {
+            (Self::Task { before, after }, Self::Task { before: next, after: last }) => {
+                let is_next = after.is_some()
+                    && after.as_ref().map(without_reminder) == next.as_ref().map(without_reminder);
+                joined((before, after), last, is_next)
+            }
+            (Self::Schedule { before, after }, Self::Schedule { before: next, after: last }) => {
+                let is_next = after.is_some() && after == next;
+                joined((before, after), last, is_next)
+            }
+            (Self::Event { uid, before, after }, Self::Event { uid: same, before: next, after: last })
+            | (
+                Self::Contact { uid, before, after },
+                Self::Contact { uid: same, before: next, after: last },
+            ) => {
+                let is_next = uid == same && after.is_some() && after == next;
+                joined((before, after), last, is_next)
+            }
+            _ => false,
+        }
+    }
+
     /// Puts it back, if it is as the call left it.
     pub(super) async fn take_back(
         &self,
@@ -108,6 +140,11 @@ impl Step {
     }
 }
 
+/// That a reminder went out is no change.
+fn without_reminder(task: &TaskRow) -> TaskRow {
+    TaskRow { remind_at: None, ..task.clone() }
+}
+
 async fn task(
     call: &CallContext<'_>,
     before: Option<&TaskRow>,
@@ -116,9 +153,7 @@ async fn task(
 ) -> Result<Outcome, StoreError> {
     let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
     let now = tasks::by_id(call.store(), &call.scope.person.id, &one.id).await?;
-    // That a reminder went out is no change.
-    let content = |task: &TaskRow| TaskRow { remind_at: None, ..task.clone() };
-    if now.as_ref().map(content) != after.map(content) {
+    if now.as_ref().map(without_reminder) != after.map(without_reminder) {
         return Ok(Outcome::Changed);
     }
     if now.is_some() {
