@@ -72,7 +72,7 @@ fn is_yes(word: &str) -> Option<bool> {
         "do it please",
     ];
     const NO: [&str; 3] = ["no", "nope", "nah"];
-    const LEAVE: [&str; 13] = [
+    const LEAVE: [&str; 16] = [
         "",
         "thanks",
         "thank you",
@@ -86,6 +86,9 @@ fn is_yes(word: &str) -> Option<bool> {
         "never mind",
         "nevermind",
         "leave it",
+        "forget it",
+        "drop it",
+        "scrap it",
     ];
     let after = |leads: &[&str]| {
         let rest = leads.iter().find_map(|lead| {

@@ -85,7 +85,7 @@ impl Conversations {
         let spoke =
             inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // After "no to 13", a yes may only confirm that.
-        let spoke = spoke || questions::answered_another(&self.store, &question.id, person, asked_at).await?;
+        let spoke = spoke || questions::answered_another(&self.store, question, person, asked_at).await?;
         // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
         let is_repeated = spoke && open.len() == 1 && {
             let last = inbox::last_text(&self.store, &conversation.id, person).await?;

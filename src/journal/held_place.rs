@@ -56,8 +56,8 @@ impl UnderWay {
         OnItsWay { all: self.clone(), conversation: conversation.clone() }
     }
 
-    /// Whether a message of this conversation is on its way. The caller is told of its end by [`OnItsWay::end`].
-    pub fn is_waited_for(&self, conversation: &ConversationId) -> bool {
+    /// Whether a message of this conversation is on its way; if so, the caller is told of its end by [`OnItsWay::end`].
+    pub fn register_waiter(&self, conversation: &ConversationId) -> bool {
         self.conversations().get_mut(conversation).map(|waited_for| *waited_for = true).is_some()
     }
 }
@@ -90,13 +90,13 @@ mod tests {
     fn who_waits_for_a_message_is_told_of_its_end() {
         let (all, here, there) = (UnderWay::default(), "here".into(), "there".into());
         let first = all.begin(&here);
-        assert!(!all.is_waited_for(&there));
+        assert!(!all.register_waiter(&there));
         assert!(!first.end(), "nobody has asked");
-        assert!(!all.is_waited_for(&here), "it has ended");
+        assert!(!all.register_waiter(&here), "it has ended");
         let second = all.begin(&here);
-        assert!(all.is_waited_for(&here));
+        assert!(all.register_waiter(&here));
         assert!(second.end());
         drop(all.begin(&here));
-        assert!(!all.is_waited_for(&here), "it was never sent");
+        assert!(!all.register_waiter(&here), "it was never sent");
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn delivering(
     Arc::new(Delivering {
         store: store.clone(),
         instance: instance.id.clone(),
-        pulse: instance.pulse.clone(),
+        heartbeat: instance.heartbeat.clone(),
         sharing: sharing.clone(),
         ports,
         governor,

@@ -221,7 +221,7 @@ impl Attempt<'_> {
         let is_retry = self.row.status == ExecutionStatus::Running;
         self.journal_start().await?;
         fail_point("skill-running");
-        if !scope.lease.pulse.is_sure() {
+        if !scope.lease.heartbeat.is_fresh() {
             // Another process may take this turn at any moment, and would find the call running.
             return Err(StoreError::Stale(Stale::LeaseLost).into());
         }

@@ -146,7 +146,12 @@ async fn it_is_what_the_last_turn_touched() {
             "move it to 28/12/2026",
             "Changed “Lunch”, Mon 28 Dec 2026, 12:00–13:00. It was Thu 24 Dec 2026, 12:00–13:00",
         ),
-        ("cancel it", "Deleted “Lunch”"),
+        (
+            "cancel it",
+            "I can't tell whether you mean the change or all of “Lunch”, so I did nothing. Say “undo” to take the change \
+             back, or “cancel the event Lunch”.",
+        ),
+        ("cancel the event lunch", "Deleted “Lunch”"),
     ] {
         assert_eq!(app.says("ada", said).await.text, answer, "{said}");
     }

@@ -135,10 +135,10 @@ async fn the_assistant_tells_what_it_did_and_what_that_cost() {
     );
     assert_eq!((&data["count"], &data["items"][0]["at"]), (&json!(2), &json!("2026-11-21T11:00")));
     let (said, _) = call(&app, "assistant.history", json!({"until": "2026-11-20"})).await;
-    assert_eq!(said, "Nothing was asked in that period");
+    assert_eq!(said, "I did nothing for you in that period");
     // In a room, only what happened there.
     let heard = app.room("team").says("ada", "assistant.history {}").await;
-    assert_eq!(heard.text, "Nothing was asked in that period");
+    assert_eq!(heard.text, "I did nothing for you in that period");
     let (said, data) = call(&app, "assistant.usage", json!({})).await;
     assert!(said.contains("model calls") && data["calls"].as_i64().unwrap() >= 9, "{said} {data}");
     app.ends_well().await;

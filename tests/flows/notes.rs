@@ -159,7 +159,7 @@ async fn what_changed_since_it_was_shown_or_read_is_left_alone() {
     let asked = app.says("ada", "update the contract").await;
     desk.write("Acme.md", "# Acme\n\n## Contract\n\nSomebody else's.\n");
     let done = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(app.ends(&done).await[1], "notes.replace_section failed rejected");
+    assert_eq!(app.ends(&done).await[1], "notes.replace_section failed params");
     assert!(desk.read("Acme.md").contains("Somebody else's."));
     app.ends_well().await;
     let stale = json!({"path": "Acme", "text": "- more", "version": "00000000"});

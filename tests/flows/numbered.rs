@@ -134,7 +134,8 @@ async fn a_yes_after_a_no_is_no_yes() {
     app.says("ada", "no").await;
     app.rests().await;
     assert!(titles(&app).await.is_empty());
-    let open = app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();
+    let open =
+        app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();
     assert_eq!(open, 0);
     app.ends_well().await;
 }

@@ -97,7 +97,7 @@ impl Delivering {
             // It has no message, but may be about to show one.
             self.progress.end(turn).await;
         }
-        if !self.pulse.is_sure() {
+        if !self.heartbeat.is_fresh() {
             return Err(StoreError::Stale(Stale::LeaseLost));
         }
         let _sending = self.sending.read().await;

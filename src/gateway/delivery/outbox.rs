@@ -28,7 +28,7 @@ use crate::gateway::{SharedWakers, Worker, turn_span};
 use crate::journal::{UnderWay, fail_point};
 use crate::metrics;
 use crate::store::Stale;
-use crate::store::leases::Pulse;
+use crate::store::leases::Heartbeat;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError};
 
@@ -53,7 +53,7 @@ pub struct Delivering {
     /// This process.
     pub instance: InstanceId,
     /// Whether other processes still consider this one alive.
-    pub pulse: Pulse,
+    pub heartbeat: Heartbeat,
     /// Which channels this process sends to.
     pub sharing: Arc<Sharing>,
     /// The connected channels by name.
@@ -148,13 +148,13 @@ impl Delivering {
 
     async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
         // What is on its way goes first. Looked at again after the rows are read, which may be later.
-        if self.under_way.is_waited_for(conversation) {
+        if self.under_way.register_waiter(conversation) {
             return Ok(Step::Nothing);
         }
         // One row more than needed tells whether another query is worthwhile.
         let limit = if self.filters.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
-        if self.under_way.is_waited_for(conversation) {
+        if self.under_way.register_waiter(conversation) {
             return Ok(Step::Nothing);
         }
         let last = rows.len() == 1;
@@ -236,7 +236,7 @@ impl Delivering {
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
-        if !self.pulse.is_sure() {
+        if !self.heartbeat.is_fresh() {
             return Err(StoreError::Stale(Stale::LeaseLost));
         }
         let _sending = self.sending.read().await;

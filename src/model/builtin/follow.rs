@@ -6,7 +6,7 @@ use super::mission;
 use super::plan::{self, Plan};
 use super::replies;
 use super::split;
-use super::time::{Now, when};
+use super::time::{Now, is_one_of, when, words};
 use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
 
@@ -48,7 +48,7 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     let known = earlier.and_then(|at| touched_in(past, at, turns - 1, intents, now));
     // What wasn't understood touched nothing.
     if replies::is_refusal(&answer.text) {
-        return known;
+        return known.filter(|_| is_about_it(&said.text));
     }
     let said = retimed(&said.text, now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
@@ -58,6 +58,13 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     let title =
         quoted(&answer.text).or_else(|| only_task(past, &answer.text).filter(|_| domain == "tasks"))?;
     Some(Touched { domain, title: title.to_owned(), is_changed })
+}
+
+/// Whether a text is about what was touched before it, understood or not: "make it half past", "no, 4".
+fn is_about_it(said: &str) -> bool {
+    const WORDS: &str = "\
+        it make change";
+    after_no(said).is_some() || words(said).iter().any(|word| is_one_of(&word.text, WORDS))
 }
 
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.

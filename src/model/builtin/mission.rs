@@ -133,6 +133,15 @@ fn targets(
     let is_loose = !["tasks", "calendar", "contacts"].contains(&plan::domain(&lookup.skill));
     let named: Vec<Value> =
         hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).cloned().collect();
+    if let [one] = named.as_slice()
+        && let Some(first) = began_before(one, &arguments)
+    {
+        let title = items::name(one).unwrap_or_default();
+        return Err(Reply::Say(format!(
+            "“{title}” begins on {first}, so I changed nothing. Say “cancel {}” if you mean all of it.",
+            replies::quoted(title)
+        )));
+    }
     let events = events(messages, wanted);
     if let (Some(event), [] | [_]) = (events.first(), named.as_slice()) {
         return Err(Reply::Say(or_an_event(wanted, named.first(), event)));
@@ -152,6 +161,13 @@ fn targets(
     }
 }
 
+/// When an event begins that was looked for on a later day: that day isn't all of it.
+fn began_before(event: &Value, arguments: &Map<String, Value>) -> Option<String> {
+    let day = |value: Option<&Value>| When::parse(value?.as_str()?, chrono_tz::Tz::UTC).ok();
+    let (asked, start) = (day(arguments.get("start"))?, day(event.get("start"))?);
+    (start.local().date() < asked.local().date()).then(|| start.spoken())
+}
+
 /// The events that the search for them found by whole words.
 fn events(messages: &[Message], wanted: &str) -> Vec<Value> {
     let answer =
@@ -163,7 +179,8 @@ fn events(messages: &[Message], wanted: &str) -> Vec<Value> {
 /// Why nothing is done where an event may be meant instead of a task.
 fn or_an_event(wanted: &str, task: Option<&Value>, event: &Value) -> String {
     let event = items::name(event).unwrap_or_default();
-    let say = format!("For the event, say “cancel {event}” or “move the event {event} to …”");
+    let said = replies::quoted(event);
+    let say = format!("For the event, say “cancel {said}” or “move the event {said} to …”");
     match task.and_then(items::name) {
         Some(task) => format!(
             "“{wanted}” may be the task “{task}” or the event “{event}”, so I changed nothing. {say}; for the task, say “task” with it."

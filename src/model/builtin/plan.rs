@@ -144,6 +144,10 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
             *step = reminder;
         }
     }
+    // Undo is for a message of its own: it would take back what was done before this one.
+    if plan.steps.len() > 1 && plan.steps.iter().any(|step| step.skill == UNDO) {
+        return Plan { reason: Some(Reason::Leftover("undo".into())), ..Plan::default() };
+    }
     if let Some(later) = plan.steps.iter().find_map(|step| not_understood_later(step, intents, now)) {
         return Plan { reason: Some(Reason::Later(later)), ..Plan::default() };
     }

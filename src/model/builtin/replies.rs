@@ -183,6 +183,11 @@ fn is_about_now(said: &str) -> bool {
     )
 }
 
+/// A name as it can be said in a request: one with several things in it needs its quotes.
+pub(super) fn quoted(name: &str) -> String {
+    if name.contains(" and ") || name.contains(',') { format!("\"{name}\"") } else { name.to_owned() }
+}
+
 /// Why a request is not carried out, and what to do.
 pub(super) fn refusal(reason: &Reason) -> String {
     let [but, later, unclear, _, waiting, asked, change] = REFUSALS;
@@ -196,8 +201,9 @@ pub(super) fn refusal(reason: &Reason) -> String {
         ),
         Reason::Change(Touched { title, domain, .. }) => {
             let delete = if domain == "calendar" { "cancel the event" } else { "delete the task" };
+            let name = quoted(title);
             format!(
-                "{change}{title}”, so I did nothing. Say “undo” to take the change back, or “{delete} {title}”."
+                "{change}{title}”, so I did nothing. Say “undo” to take the change back, or “{delete} {name}”."
             )
         }
         Reason::Question(said) => format!(

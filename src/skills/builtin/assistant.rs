@@ -1,5 +1,7 @@
 //! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks.
 
+use std::fmt::Write;
+
 use async_trait::async_trait;
 use chrono::NaiveTime;
 use serde_json::{Value, json};
@@ -91,7 +93,17 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
         lines.push(format!("- {date}: “{}”{ended}{did}", clip(&turn.text)));
         items.push(item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done));
     }
-    let summary = listing(&lines, lines.len(), ("message", "messages"), "Nothing was asked in that period");
+    let nothing = "I did nothing for you in that period";
+    let mut summary = listing(&lines, lines.len(), ("message", "messages"), nothing);
+    let (open, _) = questions::open_and_read(call.store(), &call.scope.conversation.id).await?;
+    let waiting = open.iter().filter(|question| question.person_id == call.scope.person.id).count();
+    match waiting {
+        0 => {}
+        1 => summary.push_str("\nOne question waits for your answer: `/status` shows it"),
+        several => {
+            let _ = write!(summary, "\n{several} questions wait for your answers: `/status` shows them");
+        }
+    }
     Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
 }
 

@@ -342,7 +342,7 @@ pub async fn said(
     Ok(rows.into_iter().map(|(text,)| text).collect())
 }
 
-/// The turns of a person here before another, newest first.
+/// The latest turns of a person here before another, the one that ended last first.
 pub async fn before(
     store: &Store,
     conversation: &ConversationId,
@@ -352,8 +352,8 @@ pub async fn before(
 ) -> Result<Vec<TurnId>, StoreError> {
     let rows: Vec<(TurnId,)> = store
         .all(
-            "SELECT id FROM turns WHERE conversation_id = $1 AND person_id = $2 AND id <> $3 \
-             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $4 + 0",
+            "SELECT id FROM (SELECT id, ended_at, seq FROM turns WHERE conversation_id = $1 AND person_id = $2 AND id <> $3 \
+             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC",
             &[conversation.into(), person.into(), turn.into(), limit.into()],
         )
         .await?;

@@ -381,7 +381,7 @@ pub async fn spoke_since(
     let count = store
         .count(
             "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
-             AND person_id = $2 AND kind = 'said' AND voice IS NULL AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             AND person_id = $2 AND (kind = 'said' OR text LIKE '/new%') AND voice IS NULL AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
              WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
             &[conversation.into(), person.into(), since.into(), turn.into()],
         )

@@ -249,20 +249,20 @@ pub async fn open_and_read(
     Ok((read, newest))
 }
 
-/// Whether the last thing that a person said since a time answered another question here.
+/// Whether the last thing that a person said since a time answered a question of another turn here.
 pub async fn answered_another(
     store: &Store,
-    question: &QuestionId,
+    question: &QuestionRow,
     person: &PersonId,
     since: i64,
 ) -> Result<bool, StoreError> {
     let count = store
         .count(
-            "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $2 \
-             AND conversation_id = (SELECT conversation_id FROM questions WHERE id = $1) \
-             AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
-             WHERE received_at >= $3 AND kind = 'answer' AND coalesce(question_id, $1) <> $1",
-            &[question.into(), person.into(), since.into()],
+            "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $1 \
+             AND conversation_id = $2 AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             JOIN questions answered ON answered.id = last.question_id \
+             WHERE last.kind = 'answer' AND last.received_at >= $3 AND answered.turn_id <> $4",
+            &[person.into(), (&question.conversation_id).into(), since.into(), (&question.turn_id).into()],
         )
         .await?;
     Ok(count > 0)

@@ -8,7 +8,7 @@
 //! begins with [`Lease::fence`], so it happens under that epoch or not at all. On a server, an instance whose
 //! heartbeat is older than [`DEAD_AFTER`] by the database's clock is dead as well, because its session may hang on a
 //! broken connection. So no action outside the store starts with less than [`MARGIN`] of that time left: see
-//! [`Pulse`].
+//! [`Heartbeat`].
 //!
 //! Accepted delay: a dead instance's work waits for the next check of the instances, up to a second.
 
@@ -39,7 +39,7 @@ pub struct Instance {
     /// Its id.
     pub id: InstanceId,
     /// When it last sent a heartbeat.
-    pub pulse: Pulse,
+    pub heartbeat: Heartbeat,
     /// The channels whose turns it runs with other instances; none if what it journals is its own.
     shares: Vec<String>,
     /// The instance of the rows that it journals: itself, or nobody if any instance may work on them.
@@ -55,12 +55,12 @@ pub struct Instance {
 
 /// The time of an instance's last heartbeat, by its own monotonic clock.
 #[derive(Debug, Clone, Default)]
-pub struct Pulse {
+pub struct Heartbeat {
     /// None with a file lock, which goes only with its process, so no heartbeat can be late.
     last_beat: Option<Arc<Mutex<Instant>>>,
 }
 
-impl Pulse {
+impl Heartbeat {
     fn at(instant: Instant) -> Self {
         Self { last_beat: Some(Arc::new(Mutex::new(instant))) }
     }
@@ -72,7 +72,7 @@ impl Pulse {
     }
 
     /// Whether no other instance can consider this one dead for a while.
-    pub fn is_sure(&self) -> bool {
+    pub fn is_fresh(&self) -> bool {
         let since = self.last_beat.as_ref().map(|last_beat| {
             let last_beat = last_beat.lock().unwrap_or_else(PoisonError::into_inner);
             last_beat.elapsed()
@@ -96,7 +96,7 @@ pub struct Lease {
     /// Increases each time the lease is taken.
     pub epoch: i64,
     /// The heartbeat of its holder.
-    pub pulse: Pulse,
+    pub heartbeat: Heartbeat,
     /// The instance of the messages that its turns send: see [`Instance::owner`].
     pub owner: InstanceId,
 }
@@ -127,7 +127,7 @@ impl Instance {
     /// Registers this process as one of those that run the turns of these channels. An embedded store is for one.
     pub async fn register_sharing(store: &Store, mut shares: Vec<String>) -> Result<Self, StoreError> {
         let id = store.new_id();
-        let mut pulse = Pulse::default();
+        let mut heartbeat = Heartbeat::default();
         let lock = match store.backend() {
             Backend::Embedded { file } => {
                 shares.clear();
@@ -141,13 +141,13 @@ impl Instance {
             Backend::Server { url } => {
                 let options: AnyConnectOptions = url.parse()?;
                 let connection = lock_session(&options, &id).await?;
-                pulse = Pulse::at(Instant::now());
+                heartbeat = Heartbeat::at(Instant::now());
                 Lock::Session { options, held: Box::new(tokio::sync::Mutex::new(connection)) }
             }
         };
         let owner = if shares.is_empty() { id.clone() } else { InstanceId::default() };
         let (others, load, about) = (AtomicUsize::new(0), AtomicI64::new(0), OnceLock::new());
-        let instance = Self { id, pulse, shares, owner, others, load, about, lock };
+        let instance = Self { id, heartbeat, shares, owner, others, load, about, lock };
         store.write(instance.beat(store)).await?;
         Ok(instance)
     }
@@ -212,7 +212,7 @@ impl Instance {
             drop(connection);
             let now = Instant::now();
             store.write(self.beat(store)).await?;
-            self.pulse.beat(now);
+            self.heartbeat.beat(now);
         }
         let (others, dead_ones) = self.others(store).await?;
         self.others.store(others, Ordering::Relaxed);
@@ -319,8 +319,8 @@ impl Instance {
     /// The lease of a batch that began with [`Self::take`], from the values that the batch returned.
     pub fn taken(&self, name: String, returned: &[Value]) -> Lease {
         let epoch = returned.first().and_then(Value::as_int).unwrap_or_default();
-        let (pulse, owner) = (self.pulse.clone(), self.owner.clone());
-        Lease { name, instance: self.id.clone(), epoch, pulse, owner }
+        let (heartbeat, owner) = (self.heartbeat.clone(), self.owner.clone());
+        Lease { name, instance: self.id.clone(), epoch, heartbeat, owner }
     }
 }
 
@@ -388,15 +388,15 @@ mod tests {
 
     #[test]
     fn nothing_begins_when_little_time_is_left() {
-        assert!(Pulse::default().is_sure(), "a file lock does not run out");
+        assert!(Heartbeat::default().is_fresh(), "a file lock does not run out");
         let now = Instant::now();
-        let pulse = Pulse::at(now);
-        assert!(pulse.clone().is_sure());
+        let heartbeat = Heartbeat::at(now);
+        assert!(heartbeat.clone().is_fresh());
         if let Some(long_ago) = now.checked_sub(DEAD_AFTER.saturating_sub(MARGIN)) {
-            pulse.beat(long_ago);
-            assert!(!pulse.is_sure());
+            heartbeat.beat(long_ago);
+            assert!(!heartbeat.is_fresh());
         }
-        pulse.beat(Instant::now());
-        assert!(pulse.is_sure());
+        heartbeat.beat(Instant::now());
+        assert!(heartbeat.is_fresh());
     }
 }

@@ -309,8 +309,10 @@ pub(in crate::model::builtin) fn late_reminder(
     conversions: &[&str],
     now: &Now,
 ) -> Option<String> {
-    let reminds = words(text).iter().any(|word| matches!(word.text.as_str(), "remind" | "reminder"));
-    let found = when::find(capture, now, false).filter(|_| reminds && conversions.contains(&"time"))?;
+    // A long text costs nothing if it asks for something else.
+    let reminds = conversions.contains(&"time")
+        && words(text).iter().any(|word| matches!(word.text.as_str(), "remind" | "reminder"));
+    let found = if reminds { when::find(capture, now, false)? } else { return None };
     found.when.is_past(now).then(|| found.said(capture))
 }
 
@@ -321,11 +323,14 @@ pub(in crate::model::builtin) fn evening(
     conversions: &[&str],
     now: &Now,
 ) -> Option<String> {
-    let has_one = |text: &str, list: &str| words(text).iter().any(|word| is_one_of(&word.text, list));
     let is_time = conversions.iter().any(|conversion| matches!(*conversion, "time" | "start" | "moved"));
+    if !is_time {
+        return None;
+    }
+    let has_one = |text: &str, list: &str| words(text).iter().any(|word| is_one_of(&word.text, list));
     let elsewhere = |list: &str| has_one(text, list) && !has_one(capture, list);
     let (is_late, is_early) = (elsewhere(EVENING) || elsewhere(LATE), elsewhere(EARLY));
-    if !is_time || !(is_late || is_early) {
+    if !is_late && !is_early {
         return None;
     }
     let found = when::find(capture, now, false)?;

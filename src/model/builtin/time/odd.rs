@@ -80,6 +80,8 @@ pub(super) fn phrase(words: &[Word], at: usize) -> Option<usize> {
         ("blue", "moon", _) | ("term", "time", _) | ("right", "after", "") | ("by", "then", _) => 2,
         ("the", "night" | "day" | "evening" | "week", "before" | "after") => 3,
         ("day", "in", "day") => 4,
+        ("hour", "and", "a") => 4,
+        ("all-day", _, _) => 1,
         (minutes, "to", hour) if is_small(minutes, 30) && is_small(hour, 12) && fourth.is_empty() => 3,
         ("with" | "at", "low" | "normal" | "high", "priority") => 3,
         (short, _, _) if is_abbreviated(short) => 1,
@@ -123,6 +125,9 @@ fn is_abbreviated(word: &str) -> bool {
         rest.contains(|c: char| c.is_ascii_digit()) && super::calendar::weekday(day, true).is_some()
     });
     is_day
+        || ["h", "hr", "hrs"]
+            .iter()
+            .any(|unit| word.strip_suffix(unit).is_some_and(|count| count.parse::<f32>().is_ok()))
         || word.strip_prefix('@').and_then(two_digits).is_some()
         || word.strip_suffix("ish").is_some_and(|word| matches!(word, "noon" | "midday" | "midnight"))
         || is_one_of(word, "m-f mon-fri workdays schooldays arvo overmorrow someday p1 p2 p3 toady")

@@ -16,7 +16,8 @@ pub(super) const EVENING: &str = "\
 pub(super) const LATE: &str = "\
     evening night afternoon sunset dusk bed bedtime sleep sleeping asleep goodnight nightcap pint pints pub pubs beer \
     beers wine cocktail cocktails bbq barbecue curry pizza takeaway takeout opera ballet choir bingo disco clubbing \
-    karaoke poker fireworks bonfire treating football telly show babysitter bath bathe tea table lock";
+    karaoke poker fireworks bonfire treating football telly show babysitter bath bathe tea table lock nightclub crawl \
+    sleepover play club";
 /// What hardly takes place in the afternoon.
 pub(super) const EARLY: &str = "\
     early wake waking sunrise dawn breakfast alarm night feed clubbing stargaze stargazing red-eye";
@@ -223,7 +224,10 @@ fn is_contradiction(parts: &TimeWords, time: Option<NaiveTime>, words: &[Word]) 
     let is_monthly =
         parts.rule.as_ref().is_some_and(|rule| rule.contains("MONTHLY") || rule.contains("YEARLY"));
     let names_weekday = || words.iter().any(|word| calendar::weekday(&word.text, false).is_some());
-    parts.part.is_some_and(is_elsewhere)
+    // "Every Friday the 13th".
+    let is_day_of_month = !parts.weekdays.is_empty() && parts.bound.is_none() && parts.span.is_some();
+    is_day_of_month
+        || parts.part.is_some_and(is_elsewhere)
         || (is_monthly && names_weekday())
         || (parts.next_day && !parts.weekdays.is_empty())
 }
@@ -293,7 +297,10 @@ fn asked(parts: &TimeWords, start: When, last: NaiveDate, said_end: Option<Naive
         (Some(Bound::By | Bound::Before), true) => (Some(midnight(first)), Some(start.local())),
         (Some(Bound::By), false) => (None, Some(to)),
         (Some(Bound::Before), false) => (None, Some(start.local())),
-        (Some(Bound::After | Bound::From), true) => (Some(start), Some(When::Day(first).ends())),
+        // "From 2pm for 30 minutes" has its end.
+        (Some(Bound::After | Bound::From), true) => {
+            (Some(start), Some(said_end.unwrap_or_else(|| When::Day(first).ends())))
+        }
         (Some(Bound::After), false) => (Some(When::Day(last.succ_opt()?)), None),
         (Some(Bound::From), false) => (Some(start), None),
         (Some(Bound::Between), _) => (Some(from), Some(to)),

@@ -90,12 +90,12 @@ pub(super) fn inner_clause(text: &str) -> Option<String> {
     const SUBJECTS: &str = "\
         i he she we they";
     let words = words(text);
-    let is_told = words.iter().take(2).any(|word| is_one_of(&word.text, TELLS));
+    let asks_or_says = words.iter().take(2).any(|word| is_one_of(&word.text, TELLS));
     let clause = (2..words.len()).find(|at| {
         is_one_of(word(&words, *at), SUBJECTS)
             || (is_one_of(word(&words, *at), LINKS) && word(&words, at + 2).len() > 1)
     })?;
-    text.get(words.get(clause)?.range.start..).filter(|_| is_told).map(str::to_owned)
+    text.get(words.get(clause)?.range.start..).filter(|_| asks_or_says).map(str::to_owned)
 }
 
 /// What stands beside the name of a person or a company: "with email", ", and email him".

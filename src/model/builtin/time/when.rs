@@ -36,6 +36,8 @@ impl Found {
     pub(in crate::model::builtin) fn is_dated(&self, text: &str, now: &Now) -> bool {
         self.when.start.local().date() != now.local.date()
             && self.said(text).contains(|c: char| c.is_ascii_digit())
+            // "12/4/2026" may be meant the other way round.
+            && !self.said(text).contains('/')
     }
 
     /// The text without the phrase.
@@ -65,7 +67,11 @@ const CHANGES: &str = "\
     good black palm easter ash maundy fat cyber whit boxing shrove pancake mothering bowl super giving holy memorial \
     labor labour election fathers mothers father's mother's mid of once beginning commencing starting w/c wc since from \
     after only just hopefully ideally deadline is are was were be starts start begins begin opens open closes close \
-    ends leaves left arrives ever even";
+    ends leaves left arrives ever even expires expiring back dated arriving airs airing ending comes landing lands \
+    page pages platform verse";
+/// What is ordered or booked for a time is to be done before it.
+const BOOKED: &str = "\
+    book order reserve get invite tickets table cab taxi hotel flight flights cake";
 
 /// Finds the time phrase of a text. `whole` is a text that should be nothing else.
 pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
@@ -107,7 +113,15 @@ pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Opt
                 && before(range)
                     .is_some_and(|word| is_one_of(word, "day night evening morning afternoon weekend")))
     };
+    let is_booked_for = |range: &Range<usize>| {
+        let for_it = words.get(range.start).is_some_and(|word| word.text == "for") && range.start > 0;
+        for_it && words.iter().take(range.start).any(|word| is_one_of(&word.text, BOOKED))
+    };
+    // "Talk to Bob (back Monday)".
+    let is_in_brackets = text.contains('(') && text.contains(')');
     let is_doubtful = found.iter().filter_map(before).any(|word| is_one_of(word, CHANGES))
+        || found.iter().any(is_booked_for)
+        || is_in_brackets
         || found.iter().any(is_bound_to_another)
         || found
             .iter()

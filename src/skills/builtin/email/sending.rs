@@ -183,7 +183,7 @@ impl Sending<'_> {
             let committed = self.set(Phase::HandedOver).await;
             fail_point("mail-handed-over");
             match committed {
-                Ok(()) if self.call.scope.lease.pulse.is_sure() => Ok(()),
+                Ok(()) if self.call.scope.lease.heartbeat.is_fresh() => Ok(()),
                 Ok(()) => Err("another process may take this over".to_owned()),
                 Err(_) => Err("the journal couldn't be written".to_owned()),
             }
