@@ -147,7 +147,9 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         [contact] => spoken(contact),
         _ => {
             let lines: Vec<String> = shown.iter().map(|contact| format!("- {}", spoken(contact))).collect();
-            listing(&lines, found.len(), ("contact", "contacts"), "I found no such contact")
+            let none =
+                if entries.is_empty() { "There are no contacts yet" } else { "I found no such contact" };
+            listing(&lines, found.len(), ("contact", "contacts"), none)
         }
     };
     let items: Vec<Value> = shown.iter().map(|contact| item(contact)).collect();
