@@ -443,7 +443,7 @@ Connect a mail account? y/n [n]:
 Connect a calendar account? y/n [n]:
 Connect a contacts account? y/n [n]:
 
-Facts about people can be taken from what they write, by one short call of the model for ten messages.
+The assistant can learn facts from what people write, with one short model call for every ten messages.
 Remember such facts? y/n [n]: y
 
 Memories are found by their words. Ollama on this machine can compare them by meaning, too, with a small model:
