@@ -214,7 +214,7 @@ fn shares(count: usize) {
     }
     assert_eq!(ran.len(), count, "each ran some: {ran:?}");
     // How evenly is measured in `benches/instances.rs`: here, other suites use the processors at the same time.
-    assert!(ran.values().all(|turns| *turns <= 3 * 16 / 4), "none ran nearly all of them: {ran:?}");
+    assert!(count < 4 || ran.values().all(|turns| *turns <= 12), "none ran nearly all of them: {ran:?}");
     let senders: BTreeSet<String> = cluster.texts("SELECT instance FROM outbox").into_iter().collect();
     assert_eq!(senders, BTreeSet::from([cluster.receiver().unwrap()]), "the receiver sends");
     cluster.ends_well(0..16, &people);
