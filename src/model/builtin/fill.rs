@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::items;
 use super::replies::clipped;
 use super::time::Now;
 use super::time::Period;
@@ -162,8 +163,7 @@ fn moved(capture: &Capture, context: &FillContext) -> Result<Option<Value>, Fill
     let period = capture.time(context.now).filter(|period| period.moment().is_some());
     let period = period.ok_or(FillError::Mismatch)?;
     let found = context.found.ok_or(FillError::Missing)?;
-    let old = ["start", "due"].iter().find_map(|field| found.get(field)?.as_str());
-    let old = old.and_then(|old| When::parse(old, context.now.zone).ok());
+    let old = items::time(found, context.now.zone);
     let new = old.map_or_else(|| period.moment(), |old| period.moved(old));
     Ok(new.map(|new| Value::from(new.iso())))
 }

@@ -85,12 +85,13 @@ impl Intent {
             return None;
         }
         let left = |capture: &Capture| leftover::of(&capture.text, &capture.conversions(), now);
-        let evening = |capture: &Capture| leftover::evening(text, &capture.text, &capture.conversions(), now);
-        meaning.leftover = meaning.captures.values().find_map(left);
-        let late =
-            |capture: &Capture| leftover::late_reminder(text, &capture.text, &capture.conversions(), now);
-        meaning.leftover = meaning.leftover.or_else(|| meaning.captures.values().find_map(evening));
-        meaning.leftover = meaning.leftover.or_else(|| meaning.captures.values().find_map(late));
+        let left_by_the_rest = |capture: &Capture| {
+            let (said, conversions) = (&capture.text, capture.conversions());
+            leftover::evening(text, said, &conversions, now)
+                .or_else(|| leftover::late_reminder(text, said, &conversions, now))
+        };
+        let captures = || meaning.captures.values();
+        meaning.leftover = captures().find_map(left).or_else(|| captures().find_map(left_by_the_rest));
         if meaning.leftover.is_none() && !meaning.can_be_filled(now) {
             return None;
         }

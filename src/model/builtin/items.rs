@@ -22,6 +22,16 @@ pub(super) fn name(item: &Value) -> Option<&str> {
     ["title", "text", "name", "subject"].iter().find_map(|field| item.get(field)?.as_str())
 }
 
+/// When an item is: an event's start or a task's due date.
+pub(super) fn time(item: &Value, zone: Tz) -> Option<When> {
+    ["start", "due"].iter().find_map(|field| time_in(item, field, zone))
+}
+
+/// The time in a field of an item.
+pub(super) fn time_in(item: &Value, field: &str, zone: Tz) -> Option<When> {
+    When::parse(item.get(field)?.as_str()?, zone).ok()
+}
+
 /// Whether each of the words stands in an item, as a whole word.
 pub(super) fn has_words(item: &Value, wanted: &str) -> bool {
     const SMALL: [&str; 14] =

@@ -134,7 +134,7 @@ fn targets(
     let named: Vec<Value> =
         hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).cloned().collect();
     if let [one] = named.as_slice()
-        && let Some(first) = began_before(one, &arguments)
+        && let Some(first) = began_before(one, &arguments, now)
     {
         let title = items::name(one).unwrap_or_default();
         return Err(Reply::Say(format!(
@@ -162,9 +162,9 @@ fn targets(
 }
 
 /// When an event begins that was looked for on a later day: that day isn't all of it.
-fn began_before(event: &Value, arguments: &Map<String, Value>) -> Option<String> {
-    let day = |value: Option<&Value>| When::parse(value?.as_str()?, chrono_tz::Tz::UTC).ok();
-    let (asked, start) = (day(arguments.get("start"))?, day(event.get("start"))?);
+fn began_before(event: &Value, arguments: &Map<String, Value>, now: &Now) -> Option<String> {
+    let asked = When::parse(arguments.get("start")?.as_str()?, now.zone).ok()?;
+    let start = items::time_in(event, "start", now.zone)?;
     (start.local().date() < asked.local().date()).then(|| start.spoken())
 }
 
@@ -231,16 +231,16 @@ fn calls<'a>(
         let Ok(arguments) = meaning.arguments(&context) else {
             return Err("What I found lacks the details I need for this, so I did nothing.".to_owned());
         };
-        let moved = moved_to(meaning, &arguments);
+        let moved = moved_to(meaning, &arguments, now);
         if let Some(over) = moved.iter().find(|time| time.ends() <= now.local) {
             return Err(format!("{} is over already, so I changed nothing.", over.spoken()));
         }
         if let Some(earlier) =
-            moved.iter().find(|time| is_put_off(brief.mission) && is_earlier(**time, target))
+            moved.iter().find(|time| is_put_off(brief.mission) && is_earlier(**time, target, now))
         {
             return Err(format!("{} is earlier than it is now, so I changed nothing.", earlier.spoken()));
         }
-        if moved.iter().any(|time| is_another_day(*time, target)) {
+        if moved.iter().any(|time| is_another_day(*time, target, now)) {
             let title = items::name(target).unwrap_or_default();
             return Err(format!(
                 "“{title}” repeats, and I can't tell which of its days you mean, so I changed nothing."
@@ -255,16 +255,14 @@ fn calls<'a>(
 }
 
 /// The times that a thing is to be moved to.
-fn moved_to(meaning: &Meaning, arguments: &Map<String, Value>) -> Vec<When> {
+fn moved_to(meaning: &Meaning, arguments: &Map<String, Value>, now: &Now) -> Vec<When> {
     let moved = meaning
         .entry
         .source
         .arguments
         .iter()
         .filter(|(_, value)| value.as_str().is_some_and(|value| value.contains("|moved")));
-    moved
-        .filter_map(|(name, _)| When::parse(arguments.get(name)?.as_str()?, chrono_tz::Tz::UTC).ok())
-        .collect()
+    moved.filter_map(|(name, _)| When::parse(arguments.get(name)?.as_str()?, now.zone).ok()).collect()
 }
 
 /// "Postpone it until Tuesday": not to a Tuesday before it.
@@ -275,20 +273,16 @@ fn is_put_off(mission: &str) -> bool {
     is_one_of(&first, VERBS)
 }
 
-fn is_earlier(time: When, target: &Value) -> bool {
-    let old = ["start", "due"].iter().find_map(|field| target.get(field)?.as_str());
-    let old = old.and_then(|old| When::parse(old, chrono_tz::Tz::UTC).ok());
-    old.is_some_and(|old| match time {
+fn is_earlier(time: When, target: &Value, now: &Now) -> bool {
+    items::time(target, now.zone).is_some_and(|old| match time {
         When::Day(day) => day < old.local().date(),
         When::Time(time) => time < old.local(),
     })
 }
 
 /// Whether one of a series is to go to another day: there may be one already.
-fn is_another_day(time: When, target: &Value) -> bool {
-    let one = target.get("instance").and_then(Value::as_str).filter(|one| !one.is_empty());
-    let one = one.and_then(|one| When::parse(one, chrono_tz::Tz::UTC).ok());
-    one.is_some_and(|one| one.local().date() != time.local().date())
+fn is_another_day(time: When, target: &Value, now: &Now) -> bool {
+    items::time_in(target, "instance", now.zone).is_some_and(|one| one.local().date() != time.local().date())
 }
 
 /// Why nothing is done to a thing of several: “milk” of “buy milk and bread” isn't all of it.

@@ -14,6 +14,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     const TIMES: &str = "\
         time start from ahead end last within until duration repeat moved";
     let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
+    let names = has(&["text", "title"]);
     if has(&["name"]) {
         return around_a_name(capture).or_else(|| temporal(capture, now));
     }
@@ -34,11 +35,10 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
         return text.get(at + 1..).map(str::to_owned);
     }
     let mut rest = text.clone();
-    if is_time && let Some(found) = when::find(&text, now, !has(&["text", "title"])) {
+    if is_time && let Some(found) = when::find(&text, now, !names) {
+        let makes = names || (has(&["start"]) && has(&["until"]));
         let is_past = found.when.is_past(now)
-            && ((has(&["text", "title"]) && !found.is_dated(&text, now))
-                || (has(&["start"]) && has(&["until"]) && !found.is_dated(&text, now))
-                || (has(&["moved"]) && found.when.names_a_day()));
+            && ((makes && !found.is_dated(&text, now)) || (has(&["moved"]) && found.when.names_a_day()));
         if found.is_doubtful || is_past || !found.when.is_used_by(conversions) {
             return Some(found.said(&text));
         }
@@ -46,7 +46,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
         if odd::is_of_either_half(&rest, &found.when) {
             return Some(either_half(&found, &text));
         }
-        let inner = || has(&["text", "title"]).then(|| inner_clause(&rest)).flatten();
+        let inner = || names.then(|| inner_clause(&rest)).flatten();
         if let Some(odd) = odd::qualifier(&rest, &found.when).or_else(inner) {
             return Some(odd);
         }
@@ -54,7 +54,6 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     if has(&["said"]) {
         return introduction(&rest, now);
     }
-    let names = has(&["text", "title"]);
     temporal(&rest, now)
         .or_else(|| names.then(|| another_wish(&rest)).flatten())
         .or_else(|| names.then(|| strange_title(&rest, has(&["title"]))).flatten())
