@@ -137,10 +137,11 @@ impl Traces {
         loop {
             let error = match self.collector.send(spans).await {
                 Ok(None) => {
+                    self.count("sent", self.pending);
                     if !std::mem::replace(&mut self.is_well, true) {
                         tracing::info!("the collector of traces accepts traces again");
                     }
-                    return self.count("sent", self.pending);
+                    return;
                 }
                 Ok(Some((refused, why))) => {
                     self.warn(&format!("it rejected {refused} of {} spans: {why}", spans.len()));

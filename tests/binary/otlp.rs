@@ -52,12 +52,11 @@ fn model() -> FakeModel {
     })
 }
 
-/// The number of a metric.
+/// Waits until the gateway has counted this many traces: a collector hears of one before it is counted.
 #[track_caller]
-fn number(gateway: &mut Gateway, name: &str) -> String {
-    let (_, text) = gateway.get("/metrics");
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {name} in:\n{text}")).to_owned()
+fn counts(gateway: &mut Gateway, result: &str, number: u64) {
+    let line = format!("adjutant_traces_total{{result=\"{result}\"}} {number}");
+    wait_until(&line, || gateway.get("/metrics").1.lines().any(|told| told == line));
 }
 
 /// Each span's path from the root, status, duration, tokens and errors.
@@ -170,7 +169,7 @@ fn the_spans_are_those_of_the_trace_and_tell_no_text() {
     assert_eq!(attribute(&resource.attributes, "service.version"), env!("CARGO_PKG_VERSION"));
     assert_eq!(attribute(&resource.attributes, "service.instance.id").len(), 22);
     assert_eq!(collector.received()[0].headers["x-team"], KEY);
-    assert_eq!(number(&mut gateway, "adjutant_traces_total{result=\"sent\"}"), "1");
+    counts(&mut gateway, "sent", 1);
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     assert!(!log.contains(KEY), "the key is in the log");
@@ -230,8 +229,8 @@ fn nobody_waits_for_a_collector_that_is_busy_or_silent() {
     telegram.say(ada, ada, "say five");
     gateway.logs_times(GOES_ON, 2);
     assert_eq!(collector.received().len(), tried + 2);
-    assert_eq!(number(&mut gateway, "adjutant_traces_total{result=\"sent\"}"), "4");
-    assert_eq!(number(&mut gateway, "adjutant_traces_total{result=\"dropped\"}"), "1");
+    counts(&mut gateway, "sent", 4);
+    counts(&mut gateway, "dropped", 1);
     let (status, log) = gateway.stop();
     assert_eq!((status, log.matches(STOPS).count()), (Some(0), 2), "{log}");
 }
