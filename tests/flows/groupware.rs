@@ -171,7 +171,10 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     let id = &made["id"];
     let one = json!({"id": id, "instance": "2026-06-08T10:00", "start": "2026-06-09T11:00"});
     let (said, _) = call(&app, "calendar.update_event", one).await;
-    assert_eq!(said, "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30. It was Mon 8 Jun 2026, 10:00–10:30");
+    assert_eq!(
+        said,
+        "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30 (only this time). It was Mon 8 Jun 2026, 10:00–10:30"
+    );
     let gone = json!({"id": id, "instance": "2026-06-15T10:00"});
     let (said, _) = call(&app, "calendar.delete_event", gone).await;
     assert_eq!(said, "Deleted “Jour fixe” on Mon 15 Jun 2026, 10:00");

@@ -43,6 +43,7 @@ mod plan_rests;
 mod plans;
 mod platform;
 mod prompts;
+mod repeated;
 mod resilience;
 mod roles;
 mod rooms;

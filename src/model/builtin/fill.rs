@@ -8,10 +8,8 @@ use serde_json::{Map, Value};
 
 use super::items;
 use super::replies::clipped;
-use super::time::Now;
-use super::time::Period;
 use super::time::when::{self, MARKS};
-use super::time::words;
+use super::time::{self, Now, Period, words};
 use crate::clock::when::When;
 
 /// What placeholders are filled from, besides the captures.
@@ -153,6 +151,7 @@ fn placeholder(
     let Some(capture) = captures.get(name) else { return Ok(None) };
     let value = match conversion {
         "moved" => moved(capture, context)?,
+        "later" | "earlier" => shifted(capture, conversion == "later", context)?,
         _ => convert(capture, conversion, context.now),
     };
     if value.is_none() && !optional { Err(FillError::Mismatch) } else { Ok(value) }
@@ -162,9 +161,20 @@ fn placeholder(
 fn moved(capture: &Capture, context: &FillContext) -> Result<Option<Value>, FillError> {
     let period = capture.time(context.now).filter(|period| period.moment().is_some());
     let period = period.ok_or(FillError::Mismatch)?;
+    if period.is_only_a_rule() {
+        return Ok(None);
+    }
     let found = context.found.ok_or(FillError::Missing)?;
     let old = items::time(found, context.now.zone);
     let new = old.map_or_else(|| period.moment(), |old| period.moved(old));
+    Ok(new.map(|new| Value::from(new.iso())))
+}
+
+/// The time of what was found, this much later or earlier.
+fn shifted(capture: &Capture, is_later: bool, context: &FillContext) -> Result<Option<Value>, FillError> {
+    let by = time::length(&capture.text).ok_or(FillError::Mismatch)?;
+    let found = context.found.ok_or(FillError::Missing)?;
+    let new = items::time(found, context.now.zone).and_then(|old| by.moves(old, is_later));
     Ok(new.map(|new| Value::from(new.iso())))
 }
 

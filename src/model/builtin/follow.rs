@@ -6,7 +6,7 @@ use super::mission;
 use super::plan::{self, Plan};
 use super::replies;
 use super::split;
-use super::time::{Now, is_one_of, when, words};
+use super::time::{Now, is_one_of, length, when, words};
 use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
 
@@ -108,10 +108,19 @@ pub(super) fn restated(before: &[Message], said: &str, intents: &Intents, now: &
 
 /// "No, 4pm" and "actually Tuesday", as "make it 4pm".
 pub(super) fn retimed(said: &str, now: &Now) -> Option<String> {
-    let mut rest = after_no(said)?;
+    let mut rest = split::tidy(said);
     while let Some(more) = after_no(rest) {
         rest = more;
     }
+    // "No, make it 4pm".
+    if rest.to_lowercase().starts_with("make it ") {
+        return Some(rest.to_owned());
+    }
+    // "An hour later".
+    if ["later", "earlier", "sooner"].iter().any(|end| rest.strip_suffix(end).and_then(length).is_some()) {
+        return Some(format!("make it {rest}"));
+    }
+    after_no(said)?;
     let found = when::find(rest, now, true)?;
     (!found.is_doubtful && found.rest(rest).is_empty()).then(|| format!("make it {rest}"))
 }
@@ -133,19 +142,25 @@ fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
     let (request, answers) = before.get(at..)?.split_first()?;
     let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
     let (_, list) = answer.text.split_once(mission::WHICH)?;
-    let titles = list.lines().filter_map(|line| line.strip_prefix("- ")).map(title_of).collect();
-    Some((split::tidy(&request.text), titles))
+    let lines: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    // Of two things with one title, the time tells them apart.
+    let is_one = |line: &str| lines.iter().filter(|other| title_of(other) == title_of(line)).count() == 1;
+    let titles = lines.iter().map(|line| if is_one(line) { title_of(line) } else { line }).collect();
+    Some((&request.text, titles))
 }
 
 /// A request in its own words, about the thing of this title.
 fn about(request: &str, title: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let searches = |entry: &Intent, pronoun: Option<&str>| pronoun.is_none() && entry.source.lookup.is_some();
-    let meaning = intents.meaning(request, now, &searches)?;
-    plan::again(&meaning.about(request, title)?, &meaning.entry.source.skill, intents, now)
+    let text = split::tidy(request);
+    let mut meaning = intents.meaning(text, now, &searches)?;
+    let mut named = meaning.about(text, title)?;
+    named.push_str(meaning.take_end(text, split::end_after(text, request)).unwrap_or_default());
+    plan::again(&named, &meaning.entry.source.skill, intents, now)
 }
 
 /// A line's title, without the time behind it.
-fn title_of(line: &str) -> &str {
+pub(super) fn title_of(line: &str) -> &str {
     line.strip_suffix(')').and_then(|line| line.rsplit_once(" (")).map_or(line, |(title, _)| title)
 }
 
@@ -163,7 +178,10 @@ fn pick<'a>(titles: &[&'a str], said: &str) -> Option<&'a str> {
     if let Some(place) = place {
         return titles.get(place.checked_sub(1)?).copied();
     }
-    let mut fitting = titles.iter().filter(|title| title.to_lowercase().contains(said));
+    let mut fitting = titles.iter().filter(|title| {
+        let title = title.to_lowercase();
+        title.contains(said) || (bare != said && title.contains(bare))
+    });
     let title = fitting.next()?;
     fitting.next().is_none().then_some(*title)
 }

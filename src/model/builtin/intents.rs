@@ -203,6 +203,19 @@ impl Meaning<'_> {
         searched?.replaced(text, title)
     }
 
+    /// Gives what ends a message back to a text that is kept as typed: "email Bob: are you coming? Thanks!" Returns it.
+    pub(super) fn take_end<'t>(&mut self, text: &str, end: &'t str) -> Option<&'t str> {
+        let last = self.captures.values_mut().max_by_key(|capture| capture.range.end)?;
+        let is_kept = last.conversions.iter().any(String::is_empty)
+            && last.range.end == text.len()
+            && text.contains(": ");
+        is_kept.then(|| {
+            last.text.push_str(end);
+            last.range.end += end.len();
+            end
+        })
+    }
+
     /// What follows an "and" in a text that is kept as typed, though nothing marks where that text ends.
     pub(super) fn tail<'t>(&self, text: &'t str) -> Option<&'t str> {
         let last = self.captures.values().max_by_key(|capture| capture.range.end)?;

@@ -83,11 +83,19 @@ pub(super) fn described(said: &str, data: &Value) -> String {
     [said.trim(), &unsaid].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n")
 }
 
-fn line(item: &Value) -> String {
+/// Whether two items differ in nothing but their ids.
+pub(super) fn is_alike(one: &Value, other: &Value) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
+    one.len() == other.len() && one.iter().all(|(name, value)| name == "id" || other.get(name) == Some(value))
+}
+
+/// An item with what tells it from others of its name.
+pub(super) fn line(item: &Value) -> String {
     let time = |field: &str| item.get(field).and_then(Value::as_str).map(readable);
-    let when =
-        time("due").map(|due| format!(" (due {due})")).or_else(|| Some(format!(" ({})", time("start")?)));
-    format!("- {}{}", name(item).unwrap_or("(no name)"), when.unwrap_or_default())
+    let email = || item.get("emails")?.get(0)?.as_str().map(str::to_owned);
+    let more = time("due").map(|due| format!("due {due}")).or_else(|| time("start")).or_else(email);
+    let more = more.map(|more| format!(" ({more})"));
+    format!("- {}{}", name(item).unwrap_or("(no name)"), more.unwrap_or_default())
 }
 
 /// `2026-11-27T17:00` as people write it; anything else, such as a time with an offset, stays as it is.

@@ -3,13 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::fill::FillContext;
+use super::follow;
 use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
+use super::moves;
 use super::plan::{self, Reason};
 use super::replies::{self, clipped};
 use super::split;
-use super::time::{Now, is_one_of, words};
+use super::time::{Now, words};
 use crate::clock::when::When;
 use crate::model::{Message, Request, Role, ToolCall};
 
@@ -75,7 +77,8 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
             && lookup.is_none_or(|lookup| pronoun.is_some() || granted.contains(&lookup.skill.as_str()))
             && (pronoun.is_none() || lookup.is_some() || entry.needs_results())
     };
-    let Some(meaning) = intents.meaning(split::tidy(brief.mission), now, &usable) else {
+    let mission = split::tidy(brief.mission);
+    let Some(mut meaning) = intents.meaning(mission, now, &usable) else {
         return Reply::Say(format!(
             "I'm the built-in planner, and I don't know how to do “{}” with {}.",
             clipped(brief.mission, 200),
@@ -85,6 +88,7 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
     if let Some(leftover) = meaning.leftover {
         return Reply::Say(replies::refusal(&Reason::Leftover(leftover)));
     }
+    meaning.take_end(mission, split::end_after(mission, brief.mission));
     let searches_events = granted.contains(&EVENTS) && meaning.entry.source.skill.starts_with("tasks.");
     match targets(&request.messages, &brief, &meaning, searches_events, now) {
         Ok(targets) => act(&request.messages, &brief, &meaning, &targets, now),
@@ -107,14 +111,20 @@ fn targets(
         return match (meant, plural) {
             ([], _) => Err(Reply::Say(format!("I don't know what “{pronoun}” refers to, so I did nothing."))),
             ([_], _) | (_, true) => Ok(meant.to_vec()),
-            (several, false) => Err(Reply::Say(ask_which(pronoun, several))),
+            (several, false) => Err(Reply::Say(ask_which(pronoun, several.iter()))),
         };
     }
     let context = FillContext { now, results: Some(&brief.results), found: None };
-    let arguments = match meaning.lookup(&context) {
+    let mut arguments = match meaning.lookup(&context) {
         Some(Ok(arguments)) => arguments,
         _ => Map::new(),
     };
+    let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission).to_owned();
+    // A line chosen from a list has the thing's time behind its title.
+    let title = follow::title_of(&wanted);
+    if title != wanted {
+        arguments.insert("query".into(), title.into());
+    }
     let Some(answer) = answer_to(messages, SEARCH) else {
         let mut calls = vec![call(SEARCH, &lookup.skill, &arguments)];
         let query = Map::from_iter(arguments.get("query").map(|query| ("query".to_owned(), query.clone())));
@@ -125,39 +135,54 @@ fn targets(
     if answer.get("status").and_then(Value::as_str) != Some("completed") {
         return Err(Reply::Say(format!("The search failed: {}", failure(&answer))));
     }
-    let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission);
-    let hits = items::of(&input::data(answer.get("data")));
+    let mut hits: Vec<Value> = Vec::new();
+    for hit in items::of(&input::data(answer.get("data"))) {
+        // Nobody can tell two alike apart, so either will do.
+        if !hits.iter().any(|known| items::is_alike(known, &hit)) {
+            hits.push(hit);
+        }
+    }
+    let line = format!("- {wanted}");
+    if let Some(chosen) = hits.iter().find(|hit| title != wanted && items::line(hit) == line) {
+        return Ok(vec![chosen.clone()]);
+    }
+    let chosen = chosen(&hits, &wanted, &arguments, (&lookup.skill, &events(messages, &wanted)), now);
+    chosen.map(|one| vec![one.clone()]).map_err(Reply::Say)
+}
+
+/// The one hit that the words mean, or why it isn't certain.
+fn chosen<'h>(
+    hits: &'h [Value],
+    wanted: &str,
+    arguments: &Map<String, Value>,
+    (skill, events): (&str, &[Value]),
+    now: &Now,
+) -> Result<&'h Value, String> {
     let exact: Vec<&Value> =
         hits.iter().filter(|hit| items::name(hit).is_some_and(|name| same(name, wanted))).collect();
     // A search also finds “car” in “scarf”, which is good for a list, and no reason to delete it.
-    let is_loose = !["tasks", "calendar", "contacts"].contains(&plan::domain(&lookup.skill));
-    let named: Vec<Value> =
-        hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).cloned().collect();
+    let is_loose = !["tasks", "calendar", "contacts"].contains(&plan::domain(skill));
+    let named: Vec<&Value> = hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).collect();
     if let [one] = named.as_slice()
-        && let Some(first) = began_before(one, &arguments, now)
+        && let Some(first) = began_before(one, arguments, now)
     {
         let title = items::name(one).unwrap_or_default();
-        return Err(Reply::Say(format!(
+        return Err(format!(
             "“{title}” begins on {first}, so I changed nothing. Say “cancel {}” if you mean all of it.",
             replies::quoted(title)
-        )));
+        ));
     }
-    let events = events(messages, wanted);
     if let (Some(event), [] | [_]) = (events.first(), named.as_slice()) {
-        return Err(Reply::Say(or_an_event(wanted, named.first(), event)));
+        return Err(or_an_event(wanted, named.first().copied(), event));
     }
     match (exact.as_slice(), named.as_slice()) {
-        ([one], _) => Ok(vec![(*one).clone()]),
-        (_, [one]) => Ok(vec![one.clone()]),
-        (_, []) if let Some(near) = hits.first().and_then(items::name) => Err(Reply::Say(format!(
+        ([one], _) | (_, [one]) => Ok(one),
+        (_, []) if let Some(near) = hits.first().and_then(items::name) => Err(format!(
             "I found {} called “{wanted}”, so I changed nothing. The closest is “{near}”.",
-            none_of(&lookup.skill)
-        ))),
-        (_, []) => Err(Reply::Say(format!(
-            "I found {} that matches “{wanted}”, so I changed nothing.",
-            none_of(&lookup.skill)
-        ))),
-        (_, several) => Err(Reply::Say(ask_which(wanted, several))),
+            none_of(skill)
+        )),
+        (_, []) => Err(format!("I found {} that matches “{wanted}”, so I changed nothing.", none_of(skill))),
+        (_, several) => Err(ask_which(wanted, several.iter().copied())),
     }
 }
 
@@ -229,22 +254,10 @@ fn calls<'a>(
     for (target, id) in targets {
         let context = FillContext { now, results: Some(&brief.results), found: Some(target) };
         let Ok(arguments) = meaning.arguments(&context) else {
-            return Err("What I found lacks the details I need for this, so I did nothing.".to_owned());
+            return Err(moves::lacking(meaning, target, now));
         };
-        let moved = moved_to(meaning, &arguments, now);
-        if let Some(over) = moved.iter().find(|time| time.ends() <= now.local) {
-            return Err(format!("{} is over already, so I changed nothing.", over.spoken()));
-        }
-        if let Some(earlier) =
-            moved.iter().find(|time| is_put_off(brief.mission) && is_earlier(**time, target, now))
-        {
-            return Err(format!("{} is earlier than it is now, so I changed nothing.", earlier.spoken()));
-        }
-        if moved.iter().any(|time| is_another_day(*time, target, now)) {
-            let title = items::name(target).unwrap_or_default();
-            return Err(format!(
-                "“{title}” repeats, and I can't tell which of its days you mean, so I changed nothing."
-            ));
+        if let Some(why) = moves::refused(meaning, &arguments, target, (brief.mission, now)) {
+            return Err(why);
         }
         if let Some(why) = part_of(target, meaning) {
             return Err(why);
@@ -252,37 +265,6 @@ fn calls<'a>(
         calls.push(call(id, &meaning.entry.source.skill, &arguments));
     }
     Ok(calls)
-}
-
-/// The times that a thing is to be moved to.
-fn moved_to(meaning: &Meaning, arguments: &Map<String, Value>, now: &Now) -> Vec<When> {
-    let moved = meaning
-        .entry
-        .source
-        .arguments
-        .iter()
-        .filter(|(_, value)| value.as_str().is_some_and(|value| value.contains("|moved")));
-    moved.filter_map(|(name, _)| When::parse(arguments.get(name)?.as_str()?, now.zone).ok()).collect()
-}
-
-/// "Postpone it until Tuesday": not to a Tuesday before it.
-fn is_put_off(mission: &str) -> bool {
-    const VERBS: &str = "\
-        postpone snooze delay defer put";
-    let first = mission.split_whitespace().next().unwrap_or_default().to_lowercase();
-    is_one_of(&first, VERBS)
-}
-
-fn is_earlier(time: When, target: &Value, now: &Now) -> bool {
-    items::time(target, now.zone).is_some_and(|old| match time {
-        When::Day(day) => day < old.local().date(),
-        When::Time(time) => time < old.local(),
-    })
-}
-
-/// Whether one of a series is to go to another day: there may be one already.
-fn is_another_day(time: When, target: &Value, now: &Now) -> bool {
-    items::time_in(target, "instance", now.zone).is_some_and(|one| one.local().date() != time.local().date())
 }
 
 /// Why nothing is done to a thing of several: “milk” of “buy milk and bread” isn't all of it.
@@ -330,8 +312,8 @@ fn granted(request: &Request) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-fn ask_which(wanted: &str, several: &[Value]) -> String {
-    let list = items::list(several.iter());
+fn ask_which<'a>(wanted: &str, several: impl Iterator<Item = &'a Value>) -> String {
+    let list = items::list(several);
     format!("Several things match “{wanted}”, so I changed nothing. {WHICH}\n{list}")
 }
 

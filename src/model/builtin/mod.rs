@@ -25,6 +25,7 @@
 //! | `time` | the date or time phrase in it, "by Friday" included: `2026-11-27T17:00`, or `2024-02-15` without a time |
 //! | `start` | the same as the start of an event, which "by Friday" is not |
 //! | `moved` | the same, and what it leaves out is taken from `{found.start}` or `{found.due}`: "3pm" stays on its day |
+//! | `later`, `earlier` | that time moved by a length: "an hour", "2 days" |
 //! | `from` | the beginning of the period that a question is about: "tomorrow", "this week", "2pm to 4pm" |
 //! | `ahead` | the same, if it is still to come: what is overdue belongs to "today" |
 //! | `end` | its end, exclusive: for days the day after the last one |
@@ -66,6 +67,7 @@ mod input;
 mod intents;
 mod items;
 mod mission;
+mod moves;
 mod plan;
 mod replies;
 mod split;

@@ -126,11 +126,17 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         split::split(text, &understand)
     };
     let mut plan = Plan::default();
-    for segment in segments {
+    let last = segments.len();
+    for (at, segment) in (1..).zip(segments) {
         match segment.meaning {
-            Some(Understood { meaning, reads }) => {
-                let reads = reads.as_deref().unwrap_or(segment.text);
-                let step = step(&plan.steps, reads, segment.then, &meaning, (intents, now));
+            Some(Understood { mut meaning, reads }) => {
+                let mut reads = reads.unwrap_or_else(|| segment.text.to_owned());
+                if at == last
+                    && let Some(end) = meaning.take_end(&reads, split::end_after(segment.text, text))
+                {
+                    reads.push_str(end);
+                }
+                let step = step(&plan.steps, &reads, segment.then, &meaning, (intents, now));
                 plan.steps.push(step);
             }
             None => plan.missed.push(segment.text.to_owned()),

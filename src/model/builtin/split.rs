@@ -244,6 +244,11 @@ fn link_words(text: &str) -> (usize, Option<bool>) {
     }
 }
 
+/// What a text has after its last part: politeness and punctuation.
+pub(super) fn end_after<'t>(part: &str, text: &'t str) -> &'t str {
+    text.trim_end().rsplit_once(part).map_or("", |(_, end)| end)
+}
+
 /// Without politeness around it and punctuation at its end.
 pub(super) fn tidy(text: &str) -> &str {
     const LEADS: &str = "i need to know|i want to know|i want to see|i would like to know|please|pls|hey|hi|hello|ok|okay|\

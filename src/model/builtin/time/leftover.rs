@@ -4,7 +4,9 @@
 use super::now::Now;
 use super::numbers::number;
 use super::period::{EARLY, EVENING, LATE};
-use super::titles::{another_wish, around_a_name, count, inner_clause, selection, strange_title};
+use super::titles::{
+    another_wish, around_a_name, clause_of_the_past, count, inner_clause, selection, strange_title,
+};
 use super::when;
 use super::words::{Word, is_one_of, words};
 use super::{calendar, hours, odd};
@@ -46,7 +48,11 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
         if odd::is_of_either_half(&rest, &found.when) {
             return Some(either_half(&found, &text));
         }
-        let inner = || names.then(|| inner_clause(&rest)).flatten();
+        let inner = || {
+            let ends = names && found.is_last(&text);
+            let clause = || ends.then(|| clause_of_the_past(&rest)).flatten();
+            names.then(|| inner_clause(&rest)).flatten().or_else(clause)
+        };
         if let Some(odd) = odd::qualifier(&rest, &found.when).or_else(inner) {
             return Some(odd);
         }
@@ -281,6 +287,10 @@ fn is_holiday(word: &str) -> bool {
 
 /// "8:30", "5pm", "12/25", "14h", "5ish", "25:00", "2026-12-1".
 fn is_written_time(word: &str) -> bool {
+    // A meeting of two.
+    if word == "1:1" {
+        return false;
+    }
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let Some((count, rest)) = word.split_at_checked(digits).filter(|(count, _)| !count.is_empty()) else {
         return false;

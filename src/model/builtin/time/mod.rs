@@ -13,5 +13,6 @@ pub(super) mod when;
 mod words;
 
 pub(super) use now::Now;
+pub(super) use numbers::length;
 pub(super) use period::Period;
 pub(super) use words::{is_one_of, words};

@@ -1,7 +1,11 @@
 //! Numbers in digits and words, and lengths in minutes.
 
+use chrono::{Days, Duration, Months, NaiveDate};
+
 use super::hours;
 use super::phrase::Cursor;
+use super::words::words;
+use crate::clock::when::When;
 
 /// A number in digits or words, "twenty-five" included.
 pub(in crate::model::builtin) fn number(word: &str) -> Option<u32> {
@@ -39,6 +43,53 @@ pub(in crate::model::builtin) fn number(word: &str) -> Option<u32> {
     let one = matches!(word, "a" | "an").then_some(1);
     let digits = || word.parse().ok().filter(|n| *n < 10_000);
     one.or_else(|| place(&NAMES, word)).or_else(|| tens(word)).or_else(both).or_else(digits)
+}
+
+/// A length of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::model::builtin) enum Length {
+    Minutes(i64),
+    Days(u32),
+    Months(u32),
+}
+
+impl Length {
+    /// A time moved by it. None for minutes of what has no time of day.
+    pub(in crate::model::builtin) fn moves(self, old: When, is_later: bool) -> Option<When> {
+        let day = |day: NaiveDate| match self {
+            Self::Minutes(_) => None,
+            Self::Days(count) if is_later => day.checked_add_days(Days::new(count.into())),
+            Self::Days(count) => day.checked_sub_days(Days::new(count.into())),
+            Self::Months(count) if is_later => day.checked_add_months(Months::new(count)),
+            Self::Months(count) => day.checked_sub_months(Months::new(count)),
+        };
+        match (old, self) {
+            (When::Day(old), _) => day(old).map(When::Day),
+            (When::Time(old), Self::Minutes(count)) => {
+                let by = Duration::try_minutes(if is_later { count } else { -count })?;
+                old.checked_add_signed(by).map(When::Time)
+            }
+            (When::Time(old), _) => day(old.date()).map(|day| When::Time(day.and_time(old.time()))),
+        }
+    }
+}
+
+/// The length that a text is: "an hour", "30 minutes", "2 days". None if it says anything else.
+pub(in crate::model::builtin) fn length(text: &str) -> Option<Length> {
+    let words = words(text);
+    let cursor = Cursor::at_start(&words);
+    if let Some((count, used)) = minutes(cursor) {
+        return (used == words.len() && count > 0).then_some(Length::Minutes(count));
+    }
+    let count = number(cursor.word(0)).filter(|count| *count > 0 && words.len() == 2)?;
+    Some(match cursor.word(1) {
+        "day" | "days" => Length::Days(count),
+        "week" | "weeks" => Length::Days(7 * count),
+        "fortnight" => Length::Days(14 * count),
+        "month" | "months" => Length::Months(count),
+        "year" | "years" => Length::Months(12 * count),
+        _ => return None,
+    })
 }
 
 /// Minutes in a unit of the clock.

@@ -90,9 +90,13 @@ impl Period {
     /// it keeps its time.
     pub(in crate::model::builtin) fn moved(&self, old: When) -> Option<When> {
         Some(match (self.moment()?, old) {
-            (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
+            (When::Day(day), When::Time(time)) => {
+                When::Time(self.day_of_rule(old).unwrap_or(day).and_time(time.time()))
+            }
+            (When::Day(day), When::Day(_)) => When::Day(self.day_of_rule(old).unwrap_or(day)),
             (When::Time(time), old) if self.words.moment.is_none() => {
                 let day = if self.words.span.is_none() { old.local().date() } else { time.date() };
+                let day = self.day_of_rule(old).unwrap_or(day);
                 // Midnight ends the day that a thing is on.
                 let is_end = self.words.span.is_none() && self.words.next_day;
                 let day = if is_end { day.succ_opt()? } else { day };
@@ -100,6 +104,18 @@ impl Period {
             }
             (new, _) => new,
         })
+    }
+
+    /// "Every Friday" of what is on a day: the first Friday from then on.
+    fn day_of_rule(&self, old: When) -> Option<NaiveDate> {
+        let days = &self.words.weekdays;
+        let from = self.start.local().date().max(old.local().date());
+        from.iter_days().take(7).find(|day| days.contains(&day.weekday()))
+    }
+
+    /// Whether it says how often alone, and neither on which days nor at what time.
+    pub(in crate::model::builtin) fn is_only_a_rule(&self) -> bool {
+        self.rule.is_some() && self.in_days() && self.words.weekdays.is_empty() && self.words.span.is_none()
     }
 
     /// "Friday at 6" of what is at five in the afternoon is at 18:00.

@@ -1,7 +1,7 @@
 //! The words of a time phrase, read one component after another: a day, a clock time, a length, a
 //! repetition, in any order, each at most once.
 
-use chrono::{Datelike, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
+use chrono::{Datelike, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 
 use super::calendar;
 use super::hours;
@@ -117,7 +117,6 @@ impl TimeWords {
     /// The clock time, adjusted to the part of the day.
     pub(in crate::model::builtin) fn clock(&self) -> Option<NaiveTime> {
         use DayPart::{Morning, Night};
-        use chrono::Timelike;
         let Some((time, bare)) = self.time else { return NaiveTime::from_hms_opt(self.part?.hour(), 0, 0) };
         // For nearly everybody "at 3" is in the afternoon, but "at 9" isn't.
         let later = match self.part {
@@ -133,7 +132,6 @@ impl TimeWords {
 
     /// Whether its clock time is one after the midnight that ends its day.
     pub(in crate::model::builtin) fn is_after_midnight(&self) -> bool {
-        use chrono::Timelike;
         let latest = match self.part {
             Some(DayPart::Night) => 4,
             Some(DayPart::Evening) => 0,
@@ -175,6 +173,11 @@ pub(in crate::model::builtin) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// The position of the first word.
+    pub(in crate::model::builtin) fn at_start(words: &'a [Word]) -> Self {
+        Self { words, at: 0 }
+    }
+
     /// The word this many ahead.
     pub(in crate::model::builtin) fn word(&self, ahead: usize) -> &'a str {
         self.words.get(self.at + ahead).map_or("", |word| word.text.as_str())
@@ -343,7 +346,9 @@ fn clock(cursor: Cursor, prep: &str, _: &Now, parts: &mut TimeWords) -> Option<u
         parts.until = Some((second.time, second.bare));
         return Some(first.used + 1 + second.used);
     }
-    if prep == "between" || (first.lone && !anchored) {
+    // "John 3:16" is no time, and "train 7:52" may be either.
+    let is_verse = prep.is_empty() && first.bare && !parts.says_when() && first.time.minute() % 5 != 0;
+    if prep == "between" || (first.lone && !anchored) || is_verse {
         return None;
     }
     parts.next_day = cursor.word(0) == "midnight";

@@ -98,6 +98,30 @@ pub(super) fn inner_clause(text: &str) -> Option<String> {
     text.get(words.get(clause)?.range.start..).filter(|_| asks_or_says).map(str::to_owned)
 }
 
+/// "The bug that Ana found", "the mail Tom sent me": a time after it may be of that clause or of the task.
+pub(super) fn clause_of_the_past(text: &str) -> Option<String> {
+    const DONE: &str = "\
+        found sent gave took told wrote said lent bought brought promised mentioned asked borrowed went came did had saw \
+        met got made read left lost won has needs wants gives takes makes that's who's is are was";
+    const INSIDE: &str = "\
+        sent gave told wrote lent brought borrowed bought promised mentioned who whom whose which";
+    const GETS: &str = "\
+        get gets getting got have having be being need needs want keep see make";
+    const NOUNS: &str = "\
+        bed shed sled red ted fred wed med sacred hundred infrared naked wicked united limited unlimited seabed \
+        flatbed waterbed mohammed ahmed muhammed hatred speed need feed seed weed";
+    let words = words(text);
+    let last = words.len().checked_sub(1).filter(|last| *last > 1)?;
+    let is_done = |word: &str| {
+        is_one_of(word, DONE) || (word.len() > 3 && word.ends_with("ed") && !word.ends_with("eed"))
+    };
+    // "Get the car fixed" has no clause.
+    let is_passive = words.iter().take(last).any(|word| is_one_of(&word.text, GETS));
+    let ends = !is_passive && !is_one_of(word(&words, last), NOUNS) && is_done(word(&words, last));
+    let from = if ends { Some(last - 1) } else { (2..last).find(|at| is_one_of(word(&words, *at), INSIDE)) }?;
+    text.get(words.get(from)?.range.start..).map(str::to_owned)
+}
+
 /// What stands beside the name of a person or a company: "with email", ", and email him".
 pub(super) fn around_a_name(text: &str) -> Option<String> {
     const WORDS: &str = "\

@@ -40,6 +40,12 @@ impl Found {
             && !self.said(text).contains('/')
     }
 
+    /// Whether it ends the text.
+    pub(in crate::model::builtin) fn is_last(&self, text: &str) -> bool {
+        let end = self.ranges.last().and_then(|range| text.get(range.end..));
+        end.is_some_and(|rest| !rest.contains(char::is_alphanumeric))
+    }
+
     /// The text without the phrase.
     pub(in crate::model::builtin) fn rest(&self, text: &str) -> String {
         let mut rest = String::new();

@@ -124,6 +124,9 @@ pub(super) async fn update(
     let mut changed = vec![Step::Event { uid, before, after: Some(series.text()) }];
     changed.extend(tail.map(|tail| Step::Event { uid: tail.uid(), before: None, after: Some(tail.text()) }));
     let mut output = finish_update(call, &stored, &new, notices, approved).await?;
+    if matches!(part, Part::One(_)) {
+        output.summary.push_str(" (only this time)");
+    }
     if (&old.start, &old.end) != (&new.start, &new.end) {
         output.summary.push_str(&format!(". It was {}", spoken(&old, call)));
     }
@@ -152,7 +155,9 @@ async fn finish_update(
     approved: &Approved,
 ) -> Result<Output, Failure> {
     let note = notify(call, notices, stored.calendar_name(), approved).await?;
-    let summary = format!("Changed “{}”, {}{note}", new.title, spoken(new, call));
+    let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
+    let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+    let summary = format!("Changed “{}”, {}{repeats}{note}", new.title, spoken(new, call));
     Ok(Output::new(summary, event::item(new, &stored.calendar, call.zone())))
 }
 

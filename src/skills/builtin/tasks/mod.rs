@@ -4,7 +4,7 @@ mod search;
 
 use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
-use chrono::{Datelike, NaiveTime};
+use chrono::{Datelike, NaiveDateTime, NaiveTime, TimeDelta};
 use serde_json::{Value, json};
 
 use search::{Filter, all_meant, counted, listed, of_kind, search};
@@ -117,7 +117,9 @@ fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
         let is_overdue =
             task.state == TaskState::Open && task.due_at.is_some_and(|at| at < call.store().now());
         let word = if is_overdue { "overdue since" } else { "due" };
-        line.push_str(&format!(" ({word} {})", due.spoken()));
+        let repeats = task.recurrence.as_ref().filter(|_| task.state == TaskState::Open);
+        let repeats = repeats.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+        line.push_str(&format!(" ({word} {}{repeats})", due.spoken()));
     }
     if task.priority == Priority::High {
         line.push_str(" · high priority");
@@ -126,6 +128,11 @@ fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
         line.push_str(&format!(" #{tag}"));
     }
     line
+}
+
+/// The same with the title in quotes.
+fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
+    spoken(task, call).replacen(&task.title, &format!("“{}”", task.title), 1)
 }
 
 /// Sets when a task is due, and its reminder: at that time, or on the morning of that day. There are no reminders
@@ -164,15 +171,31 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
     if let Some(tags) = call.tags() {
         task.tags = tags;
     }
-    if let Some(rule) = call.text("recurrence") {
-        task.recurrence = Some(rule.trim_start_matches("RRULE:").to_owned());
-        let next = next_due(task, call)?;
-        if let Some(first) = next.filter(|_| task.due.is_none()) {
-            set_due(task, first, call);
-        }
-        let day = due_of(task, call).map(|due| due.local().day());
-        task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
+    match call.text("recurrence") {
+        None => {}
+        Some("none") => task.recurrence = None,
+        Some(rule) => repeat(task, rule, call)?,
     }
+    Ok(())
+}
+
+/// Sets how a task repeats. It is due on the first day of its rule, unless the arguments say when.
+fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), SkillError> {
+    task.recurrence = Some(rule.trim_start_matches("RRULE:").to_owned());
+    let first = match due_of(task, call) {
+        None => next_due(task, call)?,
+        // A rule that names no day takes it from the due date.
+        Some(due) if rule.contains("BY") && call.text("due").is_none() => {
+            let day_before = due.local() - TimeDelta::days(1);
+            due_after(task, day_before, due.local() - TimeDelta::seconds(1), call)?
+        }
+        Some(_) => next_due(task, call).map(|_| None)?,
+    };
+    if let Some(first) = first {
+        set_due(task, first, call);
+    }
+    let day = due_of(task, call).map(|due| due.local().day());
+    task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
     Ok(())
 }
 
@@ -226,9 +249,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     apply(&mut task, call)?;
     tasks::update(writes, &task);
     let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
-    let details = spoken(&task, call);
-    let details = details.strip_prefix(&task.title).unwrap_or_default();
-    let summary = format!("Changed “{}”{details}", task.title);
+    let summary = format!("Changed {}", quoted(&task, call));
     Ok(Output::new(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
@@ -305,11 +326,24 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let task = by_id(call).await?;
     tasks::delete(writes, &task.id);
     let deleted = [Step::Task { before: Some(task.clone()), after: None }];
-    Ok(Output::new(format!("Deleted “{}”", task.title), item(&task)).undone_by(undo::left(&deleted)))
+    let summary = format!("Deleted {}", quoted(&task, call));
+    Ok(Output::new(summary, item(&task)).undone_by(undo::left(&deleted)))
 }
 
 /// When a recurring task is due after now and after its own due date.
 fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, SkillError> {
+    let now = call.now().with_timezone(&call.zone()).naive_local();
+    let start = due_of(task, call).map_or(now, When::local);
+    due_after(task, start, start.max(now), call)
+}
+
+/// When a recurring task is due after a time, if it began at `start`.
+fn due_after(
+    task: &TaskRow,
+    start: NaiveDateTime,
+    after: NaiveDateTime,
+    call: &CallContext<'_>,
+) -> Result<Option<When>, SkillError> {
     let Some(rule) = &task.recurrence else { return Ok(None) };
     let wrong = |error: adjutant_dav::DavError| {
         SkillError::params(format!(
@@ -317,11 +351,8 @@ fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, Skil
         ))
     };
     let parsed = RecurrenceRule::read(rule).map_err(wrong)?;
-    let now = call.now().with_timezone(&call.zone()).naive_local();
-    let due = due_of(task, call);
-    let start = due.map_or(now, When::local);
     // In local time, so that nine o'clock stays nine o'clock when the clocks change.
-    Ok(parsed.next_after(start, start.max(now)).map(|next| match due {
+    Ok(parsed.next_after(start, after).map(|next| match due_of(task, call) {
         Some(When::Time(_)) => When::Time(next),
         _ => When::Day(next.date()),
     }))

@@ -1,0 +1,130 @@
+//! How often a thing repeats, said after it was made; the same thing twice; and what is moved by an hour.
+
+use crate::app::configured;
+
+/// What the person says, and what the assistant answers.
+async fn talk(lines: &[&str]) -> String {
+    let app = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in lines {
+        let heard = app.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", heard.text));
+    }
+    app.ends_well().await;
+    talk
+}
+
+#[tokio::test]
+async fn how_often_a_task_repeats_is_changed_in_words_and_shown() {
+    let said = talk(&[
+        "add a task to water the plants every monday",
+        "no, every friday",
+        "show my tasks",
+        "make it every day at 8am",
+        "stop repeating it",
+        "mark water the plants as done",
+        "undo",
+        "repeat the plants task every 2 weeks",
+        "show my tasks",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task to water the plants every monday
+    Added “water the plants”, due Mon 23 Nov 2026, repeating every Monday
+    > no, every friday
+    Changed “water the plants” (due Fri 27 Nov 2026, repeating every Friday)
+    > show my tasks
+    1 open task:
+    - water the plants (due Fri 27 Nov 2026, repeating every Friday)
+    > make it every day at 8am
+    Changed “water the plants” (due Fri 27 Nov 2026, 08:00, repeating every day)
+    > stop repeating it
+    Changed “water the plants” (due Fri 27 Nov 2026, 08:00)
+    > mark water the plants as done
+    Done: “water the plants”
+    > undo
+    Taken back: Done: “water the plants”
+    > repeat the plants task every 2 weeks
+    Changed “water the plants” (due Fri 27 Nov 2026, 08:00, repeating every 2 weeks)
+    > show my tasks
+    1 open task:
+    - water the plants (due Fri 27 Nov 2026, 08:00, repeating every 2 weeks)
+    ");
+}
+
+#[tokio::test]
+async fn what_is_moved_by_an_hour_keeps_the_rest() {
+    let said = talk(&[
+        "remind me to call mum tomorrow at 5pm",
+        "an hour later",
+        "push it back by 2 days",
+        "schedule lunch on friday at noon for 90 minutes",
+        "make it half an hour earlier",
+        "make it weekly",
+        "make it every 2 weeks",
+        "add a task to buy stamps",
+        "an hour later",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > remind me to call mum tomorrow at 5pm
+    Added “call mum”, due Sun 22 Nov 2026, 17:00
+    > an hour later
+    Changed “call mum” (due Sun 22 Nov 2026, 18:00)
+    > push it back by 2 days
+    Changed “call mum” (due Tue 24 Nov 2026, 18:00)
+    > schedule lunch on friday at noon for 90 minutes
+    Created “Lunch”, Fri 27 Nov 2026, 12:00–13:30
+    > make it half an hour earlier
+    Changed “Lunch”, Fri 27 Nov 2026, 11:30–13:00. It was Fri 27 Nov 2026, 12:00–13:30
+    > make it weekly
+    Changed “Lunch”, Fri 27 Nov 2026, 11:30–13:00, repeating every week
+    > make it every 2 weeks
+    Changed “Lunch”, Fri 27 Nov 2026, 11:30–13:00, repeating every 2 weeks
+    > add a task to buy stamps
+    Added “buy stamps”
+    > an hour later
+    “buy stamps” has no time of day, so I changed nothing. Say at what time it should be.
+    ");
+}
+
+#[tokio::test]
+async fn of_two_with_one_title_either_is_done_and_a_time_tells_them_apart() {
+    let said = talk(&[
+        "add a task to buy milk",
+        "add a task to buy bread",
+        "add a task to buy milk",
+        "mark buy milk as done",
+        "add a task to call bob tomorrow",
+        "add a task to call bob on friday",
+        "delete call bob",
+        "the second one",
+        "show my tasks",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task to buy milk
+    Added “buy milk”
+    > add a task to buy bread
+    Added “buy bread”
+    > add a task to buy milk
+    Added “buy milk”
+    > mark buy milk as done
+    Done: “buy milk”
+    > add a task to call bob tomorrow
+    Added “call bob”, due Sun 22 Nov 2026
+    > add a task to call bob on friday
+    Added “call bob”, due Fri 27 Nov 2026
+    > delete call bob
+    Several things match “call bob”, so I changed nothing. Which one do you mean?
+    - call bob (due Sun 22 Nov 2026)
+    - call bob (due Fri 27 Nov 2026)
+    > the second one
+    Deleted “call bob” (due Fri 27 Nov 2026)
+    > show my tasks
+    3 open tasks:
+    - call bob (due Sun 22 Nov 2026)
+    - buy bread
+    - buy milk
+    ");
+}
