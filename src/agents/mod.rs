@@ -260,8 +260,8 @@ impl Agents {
             Some(role) => background::of(scope, role, job, &row.taint).await?,
             None => String::new(),
         };
-        let opening = prompt::opening(task, &scope.now_line(), most, &job.inputs, &background);
-        Dialogue::begin(&scope.store, row.id.clone(), prefix, opening).await
+        let messages = prompt::first_messages(task, &scope.now_line(), most, &job.inputs, &background);
+        Dialogue::begin(&scope.store, row.id.clone(), prefix, messages).await
     }
 
     /// The model of a job: its own, its role's, or the agents'.

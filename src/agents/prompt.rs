@@ -128,7 +128,7 @@ fn bare(schema: &Value) -> Value {
 }
 
 /// The first message: the mission with its context and inputs.
-pub(super) fn opening(
+pub(super) fn first_messages(
     task: &AgentTask,
     now_line: &str,
     most_calls: u32,

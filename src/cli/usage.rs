@@ -244,7 +244,7 @@ mod tests {
             execution_id: execution.into(),
             n,
             prefix: "p".into(),
-            opening: None,
+            first_messages: None,
             text: String::new(),
             model: model.into(),
             error: error.map(Into::into),

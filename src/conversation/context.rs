@@ -11,14 +11,14 @@ use chrono_tz::Tz;
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
 use crate::domain::{Taint, WAITING};
-use crate::journal::{Opening, Scope, untrusted};
+use crate::journal::{FirstMessages, Scope, untrusted};
 use crate::memory::vectors::Vectors;
 use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
 use crate::store::StoreError;
-use crate::store::beginnings::{self, ActiveSchedule, Beginning, OpenQuestion, OpenTask, Wanted};
+use crate::store::context::{self, ActiveSchedule, ContextData, ContextQuery, OpenQuestion, OpenTask};
+use crate::store::first_messages::EARLIER;
 use crate::store::memories::MemoryRow;
-use crate::store::openings::EARLIER;
 use crate::store::turns::TurnRow;
 
 use super::history::{self, Said};
@@ -32,10 +32,10 @@ const ARGUMENTS: usize = 600;
 /// How many schedules are shown.
 const SCHEDULES: usize = 5;
 
-/// The beginning of a turn for the orchestrator's model.
-pub struct FirstMessages {
+/// What a turn tells the orchestrator's model at its beginning.
+pub struct TurnContext {
     /// The first messages.
-    pub messages: Opening,
+    pub messages: FirstMessages,
     /// The outside sources of what they say.
     pub taint: Taint,
     /// Whether the history should be compacted afterwards.
@@ -53,22 +53,22 @@ fn remembered(memories: &[MemoryRow], zone: Tz) -> String {
 }
 
 /// The first messages of a turn.
-pub async fn opening(
+pub async fn of_turn(
     scope: &Scope,
     turn: &TurnRow,
     vectors: Option<&Vectors>,
     fade: Option<Duration>,
     sees: bool,
-) -> Result<FirstMessages, StoreError> {
+) -> Result<TurnContext, StoreError> {
     let said = turn.text.as_str();
     let asker =
         Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
-    let (mut text, beginning, found) = futures::try_join!(
+    let (mut text, data, found) = futures::try_join!(
         head(scope),
-        beginnings::read(&scope.store, wanted(scope, turn)),
+        context::read(&scope.store, query(scope, turn)),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
     )?;
-    let Beginning { mut tasks, mut schedules, outside, past, questions, summary: kept } = beginning;
+    let ContextData { mut tasks, mut schedules, outside, past, questions, summary: kept } = data;
     let past = history::window(&scope.store, &scope.conversation, &past, scope.zone).await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
@@ -98,7 +98,7 @@ pub async fn opening(
     if is_clean {
         let _ = write!(text, "{EARLIER}{summary}");
     }
-    let mut messages = Opening::from(vec![Message::new(Role::System, text)]);
+    let mut messages = FirstMessages::from(vec![Message::new(Role::System, text)]);
     if is_clean {
         messages.has_summary(summary, kept);
     }
@@ -114,11 +114,11 @@ pub async fn opening(
     messages.extend([Message::new(Role::User, said)]);
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
-    Ok(FirstMessages { messages, taint, needs_compacting: past.needs_compacting })
+    Ok(TurnContext { messages, taint, needs_compacting: past.needs_compacting })
 }
 
 /// Adds what was said, with the turns that wait for the person in their places.
-fn add_history(messages: &mut Opening, scope: &Scope, turns: Vec<Said>, questions: &[OpenQuestion]) {
+fn add_history(messages: &mut FirstMessages, scope: &Scope, turns: Vec<Said>, questions: &[OpenQuestion]) {
     let mut open = questions.chunk_by(|one, next| one.turn == next.turn).peekable();
     for turn in turns {
         let is_earlier = |asked: &&[OpenQuestion]| asked.iter().all(|one| one.turn < turn.seq);
@@ -130,10 +130,10 @@ fn add_history(messages: &mut Opening, scope: &Scope, turns: Vec<Said>, question
     open.for_each(|asked| messages.extend(waiting(asked)));
 }
 
-/// What of the store a turn begins with.
-fn wanted<'a>(scope: &'a Scope, turn: &'a TurnRow) -> Wanted<'a> {
+/// What of the store a turn's first messages are made of.
+fn query<'a>(scope: &'a Scope, turn: &'a TurnRow) -> ContextQuery<'a> {
     let (after, turns) = history::reach(&scope.conversation);
-    Wanted {
+    ContextQuery {
         person: &scope.person.id,
         conversation: &scope.conversation.id,
         turn: &turn.id,
@@ -144,7 +144,7 @@ fn wanted<'a>(scope: &'a Scope, turn: &'a TurnRow) -> Wanted<'a> {
 }
 
 /// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
-fn add(messages: &mut Opening, scope: &Scope, Said { seq, texts, taints, added }: Said) {
+fn add(messages: &mut FirstMessages, scope: &Scope, Said { seq, texts, taints, added }: Said) {
     let is_clean = taints.iter().all(Taint::is_clean);
     let [text, answer] = texts;
     let shown =

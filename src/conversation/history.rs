@@ -11,7 +11,7 @@ use crate::domain::{ConversationId, Taint, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
-use crate::store::openings::{self, Added};
+use crate::store::first_messages::{self, Added};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::{self, PastTurn};
 use crate::store::{Batch, Store, StoreError};
@@ -86,7 +86,7 @@ pub async fn window(
         .filter(|turn| turn.forgotten == 0)
         .map(|turn| {
             let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
-            let texts = openings::said(&turn.text, turn.answer.as_deref(), &added.more, CUT);
+            let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
             Said { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], added }
         })
         .collect();

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::context::{self, FirstMessages};
+use super::context::{self, TurnContext};
 use super::{Conversations, Handle};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -134,12 +134,12 @@ impl Conversations {
             }
             Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
             _ => {
-                let opening = async || {
-                    let opening = self.opening(&scope, &leased.turn).await?;
-                    needs_compacting.store(opening.needs_compacting, Ordering::Relaxed);
-                    Ok((opening.messages, opening.taint))
+                let first_messages = async || {
+                    let context = self.context(&scope, &leased.turn).await?;
+                    needs_compacting.store(context.needs_compacting, Ordering::Relaxed);
+                    Ok((context.messages, context.taint))
                 };
-                self.orchestrator.run(&scope, leased.begun(), &leased.turn.text, opening).await?
+                self.orchestrator.run(&scope, leased.begun(), &leased.turn.text, first_messages).await?
             }
         };
         fail_point("turn-before-end");
@@ -181,10 +181,10 @@ impl Conversations {
         Ok(true)
     }
 
-    async fn opening(&self, scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, StoreError> {
+    async fn context(&self, scope: &Scope, turn: &TurnRow) -> Result<TurnContext, StoreError> {
         let services = &self.orchestrator.agents.executor.services;
         let sees = self.orchestrator.model.takes_pictures();
-        context::opening(scope, turn, services.vectors.as_deref(), services.fade, sees).await
+        context::of_turn(scope, turn, services.vectors.as_deref(), services.fade, sees).await
     }
 
     async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {

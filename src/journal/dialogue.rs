@@ -12,11 +12,11 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
-use super::Opening;
+use super::FirstMessages;
 use crate::domain::ExecutionId;
 use crate::model::{Answer, Message, ModelError, Request, Role, Tool, ToolCall};
 use crate::store::calls::{self, CallRow, ToolCallRow};
-use crate::store::{Batch, Store, StoreError, openings};
+use crate::store::{Batch, Store, StoreError, first_messages};
 
 /// The stable beginning of a model's requests: the same bytes for every turn with the same skills.
 #[derive(Debug)]
@@ -71,8 +71,8 @@ pub struct Round {
 pub struct Dialogue {
     execution: ExecutionId,
     prefix: Arc<Prefix>,
-    opening: Opening,
-    /// Whether the opening is stored with all that earlier turns said.
+    first_messages: FirstMessages,
+    /// Whether they are stored with all that earlier turns said.
     is_whole: bool,
     rounds: Vec<Round>,
     /// How many model calls are recorded, including failed ones.
@@ -87,13 +87,13 @@ impl Dialogue {
         store: &Store,
         execution: ExecutionId,
         prefix: Arc<Prefix>,
-        opening: impl Into<Opening>,
+        first_messages: impl Into<FirstMessages>,
     ) -> Result<Self, StoreError> {
         prefix.keep(store).await?;
         Ok(Self {
             execution,
             prefix,
-            opening: opening.into(),
+            first_messages: first_messages.into(),
             is_whole: false,
             rounds: Vec::new(),
             recorded: 0,
@@ -110,8 +110,10 @@ impl Dialogue {
         let calls = calls::of_execution(store, execution).await?;
         let Some(first) = calls.first() else { return Ok(None) };
         prefix.keep(store).await?;
-        let opening: Vec<Message> = serde_json::from_str(first.opening.as_deref().unwrap_or("[]"))
-            .map_err(|error| StoreError::Corrupt(format!("the opening of {execution}: {error}")))?;
+        let first_messages: Vec<Message> =
+            serde_json::from_str(first.first_messages.as_deref().unwrap_or("[]")).map_err(|error| {
+                StoreError::Corrupt(format!("the first messages of {execution}: {error}"))
+            })?;
         let mut tools = calls::tools_of_execution(store, execution).await?;
         let recorded = calls.last().map_or(0, |call| call.n + 1);
         let mut rounds = Vec::new();
@@ -124,7 +126,7 @@ impl Dialogue {
         Ok(Some(Self {
             execution,
             prefix,
-            opening: opening.into(),
+            first_messages: first_messages.into(),
             is_whole: false,
             rounds,
             recorded,
@@ -134,9 +136,10 @@ impl Dialogue {
 
     /// The next request. Make it only if nothing is [`Self::unanswered`].
     pub fn request(&self) -> Request {
-        let mut messages = Vec::with_capacity(2 + self.opening.messages().len() + self.rounds.len() * 3);
+        let mut messages =
+            Vec::with_capacity(2 + self.first_messages.messages().len() + self.rounds.len() * 3);
         messages.push(Message::new(Role::System, self.prefix.system.clone()));
-        messages.extend(self.opening.messages().iter().cloned());
+        messages.extend(self.first_messages.messages().iter().cloned());
         for round in &self.rounds {
             let tool_calls = round
                 .calls
@@ -166,9 +169,9 @@ impl Dialogue {
         self.rounds.last().filter(|round| round.calls.is_empty()).map(|round| round.text.as_str())
     }
 
-    /// The messages it began with.
-    pub fn opening(&self) -> &[Message] {
-        self.opening.messages()
+    /// The messages that it began with.
+    pub fn first_messages(&self) -> &[Message] {
+        self.first_messages.messages()
     }
 
     /// The rounds so far.
@@ -258,11 +261,11 @@ impl Dialogue {
         if !std::mem::take(&mut self.is_whole) {
             return;
         }
-        if self.opening.can_be_short() {
-            openings::set(batch, &self.execution, self.opening.short());
+        if self.first_messages.can_be_short() {
+            first_messages::set(batch, &self.execution, self.first_messages.short());
         }
-        if self.opening.keeps_summary() {
-            openings::keep_summary(batch, &self.execution);
+        if self.first_messages.keeps_summary() {
+            first_messages::keep_summary(batch, &self.execution);
         }
     }
 
@@ -275,15 +278,15 @@ impl Dialogue {
         started: i64,
     ) {
         // A call that asks for nothing is recorded with the end of its turn; see `shorten`.
-        let is_last = answer.tool_calls.is_empty() && self.opening.can_be_short();
-        let opening = (self.recorded == 0).then(|| match is_last {
-            true => self.opening.short(),
-            false => self.opening.whole(),
+        let is_last = answer.tool_calls.is_empty() && self.first_messages.can_be_short();
+        let first_messages = (self.recorded == 0).then(|| match is_last {
+            true => self.first_messages.short(),
+            false => self.first_messages.whole(),
         });
-        if is_last && opening.is_some() && self.opening.keeps_summary() {
-            openings::keep_summary(batch, &self.execution);
+        if is_last && first_messages.is_some() && self.first_messages.keeps_summary() {
+            first_messages::keep_summary(batch, &self.execution);
         }
-        self.is_whole |= opening.is_some() && !is_last;
+        self.is_whole |= first_messages.is_some() && !is_last;
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         calls::insert(
             batch,
@@ -291,7 +294,7 @@ impl Dialogue {
                 execution_id: self.execution.clone(),
                 n: self.recorded,
                 prefix: self.prefix.hash.clone(),
-                opening,
+                first_messages,
                 text: answer.text.clone(),
                 model: answer.model.clone(),
                 error,

@@ -30,7 +30,7 @@ use crate::agents::{AgentEnd, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
 use crate::journal::{
-    Dialogue, Limit, LimitReached, Limits, Opening, Prefix, Scope, TurnEvent, fail_point, ledger,
+    Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, Scope, TurnEvent, fail_point, ledger,
 };
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::roles::RoleSet;
@@ -100,7 +100,7 @@ struct Run<'a> {
     root: ExecutionId,
     dialogue: Dialogue,
     /// The outside sources of the first messages.
-    opening_taint: Taint,
+    first_messages_taint: Taint,
     task_graph: TaskGraph,
     /// The person's message, if it runs a workflow.
     plan: Option<String>,
@@ -115,23 +115,23 @@ struct Run<'a> {
 type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
-    /// Runs or continues a turn until it ends or has to wait. `said` is the person's message, `opening` makes the first messages of a new dialogue. The returned batch records
+    /// Runs or continues a turn until it ends or has to wait. `said` is the person's message, `first_messages` makes the first messages of a new dialogue. The returned batch records
     /// the last answer and belongs into the commit that ends the turn.
     pub async fn run(
         &self,
         scope: &Scope,
         begun: Begun<'_>,
         said: &str,
-        opening: impl AsyncFnOnce() -> Result<(Opening, Taint), StoreError>,
+        first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         // Only a person's own words are a command.
         let plan = scope.said.as_ref().and_then(|_| command::plan(said, &self.runner.workflows.current()));
-        let opening = async || match &plan {
+        let first_messages = async || match &plan {
             // No model sees these messages.
             Some(_) => Ok((vec![Message::new(Role::User, said)].into(), Taint::default())),
-            None => opening().await,
+            None => first_messages().await,
         };
-        let mut run = self.start(scope, begun, opening).await?;
+        let mut run = self.start(scope, begun, first_messages).await?;
         // A turn continues as it began, even if the workflows have changed.
         run.plan = match run.dialogue.rounds().first() {
             Some(first) => (first.model == NO_MODEL).then(|| said.to_owned()),
@@ -156,7 +156,8 @@ impl Orchestrator {
 
     /// Ends a parked turn with a summary: one model call without tools.
     pub async fn summarise(&self, scope: &Scope, begun: Begun<'_>) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(scope, begun, async || Ok((Opening::default(), Taint::default()))).await?;
+        let mut run =
+            self.start(scope, begun, async || Ok((FirstMessages::default(), Taint::default()))).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
         turns::set_taint(&mut run.tail, &scope.turn, &taint);
@@ -180,7 +181,7 @@ impl Orchestrator {
         &'a self,
         scope: &'a Scope,
         Begun { root, rows, is_new }: Begun<'_>,
-        opening: impl AsyncFnOnce() -> Result<(Opening, Taint), StoreError>,
+        first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
         let listed = self.agents.executor.listed(scope, &registry).await?;
@@ -190,13 +191,13 @@ impl Orchestrator {
             true => None,
             false => Dialogue::load(&scope.store, root, prefix.clone()).await?,
         };
-        let (dialogue, opening_taint) = match before {
+        let (dialogue, first_messages_taint) = match before {
             Some(dialogue) => {
                 let row = rows.iter().find(|row| row.id == *root);
                 (dialogue, row.map(|row| row.taint.clone()).unwrap_or_default())
             }
             None => {
-                let (messages, taint) = opening().await?;
+                let (messages, taint) = first_messages().await?;
                 (Dialogue::begin(&scope.store, root.clone(), prefix, messages).await?, taint)
             }
         };
@@ -209,7 +210,7 @@ impl Orchestrator {
             roles,
             root: root.clone(),
             dialogue,
-            opening_taint,
+            first_messages_taint,
             task_graph: TaskGraph::load(rows),
             plan: None,
             wake_at: None,
@@ -259,13 +260,13 @@ impl Run<'_> {
     /// The outside sources of everything that the model has been given.
     fn taint(&self) -> Taint {
         let reports = self.task_graph.agents.iter().filter_map(|agent| agent.report.as_ref());
-        std::iter::once(&self.opening_taint).chain(reports.map(|report| &report.taint)).collect()
+        std::iter::once(&self.first_messages_taint).chain(reports.map(|report| &report.taint)).collect()
     }
 
     /// Saves where the first messages came from, together with them.
     fn save_taint(&self, batch: &mut Batch) {
-        if self.dialogue.recorded() == 0 && !self.opening_taint.is_clean() {
-            executions::set_taint(batch, &self.root, &self.opening_taint);
+        if self.dialogue.recorded() == 0 && !self.first_messages_taint.is_clean() {
+            executions::set_taint(batch, &self.root, &self.first_messages_taint);
         }
     }
 

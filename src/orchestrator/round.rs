@@ -299,7 +299,7 @@ impl Run<'_> {
     fn conversation(&self, task: &AgentTask) -> Arc<[Message]> {
         let mut known = task.role.iter().chain(task.delegates_to()).filter_map(|name| self.roles.get(name));
         match task.assigned.is_some() && known.any(|role| role.context == ContextMode::Full) {
-            true => self.dialogue.opening().into(),
+            true => self.dialogue.first_messages().into(),
             false => Arc::default(),
         }
     }

@@ -18,7 +18,7 @@ pub use database::backend::{Backend, Listener};
 pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
-pub use journal::{asked, beginnings, calls, changes, executions, openings, runs, timeline, turns};
+pub use journal::{asked, calls, changes, context, executions, first_messages, runs, timeline, turns};
 pub use messages::{dead, inbox, outbox, questions, queues};
 pub use processes::{control, instances, leases, sharing};
 pub use records::{

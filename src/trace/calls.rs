@@ -57,7 +57,8 @@ pub(super) async fn rebuild(
     rows: Vec<CallRow>,
 ) -> Result<Vec<ModelCall>, StoreError> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    let mut dialogue: Vec<Message> = read(first.opening.as_deref().unwrap_or("[]"), "opening", execution)?;
+    let mut dialogue: Vec<Message> =
+        read(first.first_messages.as_deref().unwrap_or("[]"), "first messages", execution)?;
     let mut tools_of: HashMap<i64, Vec<ToolCallRow>> = HashMap::new();
     for tool in calls::tools_of_execution(store, execution).await? {
         tools_of.entry(tool.n).or_default().push(tool);

@@ -177,12 +177,12 @@ fn calls(tools: &[(&str, Value)]) -> Answer {
     Answer { tool_calls: tools.iter().enumerate().map(call).collect(), ..says("") }
 }
 
-async fn dialogue(app: &TestApp, execution: &ExecutionId, system: &str, opening: &str) -> Dialogue {
+async fn dialogue(app: &TestApp, execution: &ExecutionId, system: &str, message: &str) -> Dialogue {
     let tools =
         vec![Tool { name: "use_skill".into(), description: "Uses a skill.".into(), parameters: json!({}) }];
-    let opening = vec![Message::new(Role::User, opening)];
+    let messages = vec![Message::new(Role::User, message)];
     let prefix = Prefix::new(system.into(), tools);
-    Dialogue::begin(&app.store, execution.clone(), prefix, opening).await.unwrap()
+    Dialogue::begin(&app.store, execution.clone(), prefix, messages).await.unwrap()
 }
 
 /// A turn in which two agents run side by side, a third depends on them and is skipped, and a fourth

@@ -52,10 +52,10 @@ async fn kept_in(app: &TestApp, word: &str) -> Vec<String> {
         .filter(|(_, rows)| rows.to_string().contains(word))
         .map(|(table, rows)| format!("{table}: {rows}"))
         .collect();
-    let shown = "SELECT coalesce(c.opening, '') FROM calls c JOIN executions e ON e.id = c.execution_id \
+    let shown = "SELECT coalesce(c.first_messages, '') FROM calls c JOIN executions e ON e.id = c.execution_id \
                  JOIN turns t ON t.id = e.turn_id WHERE t.forgotten_at IS NULL";
-    let openings: Vec<(String,)> = app.store().all(shown, &[]).await.unwrap();
-    kept.extend(openings.into_iter().map(|(opening,)| opening).filter(|opening| opening.contains(word)));
+    let stored: Vec<(String,)> = app.store().all(shown, &[]).await.unwrap();
+    kept.extend(stored.into_iter().map(|(messages,)| messages).filter(|messages| messages.contains(word)));
     kept
 }
 

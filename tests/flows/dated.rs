@@ -39,8 +39,8 @@ async fn what_was_said_on_another_day_has_its_day() {
     assert_eq!(seen(&app)[3..], ["[Sun 22 Nov 2026] four", "five"]);
     // It is kept as the model saw it.
     let kept = app.calls(&answer).await;
-    let opening: Vec<Message> = serde_json::from_str(kept[0].opening.as_deref().unwrap()).unwrap();
-    assert_eq!(opening, app.requests(Who::Orchestrator).pop().unwrap().messages[1..]);
+    let messages: Vec<Message> = serde_json::from_str(kept[0].first_messages.as_deref().unwrap()).unwrap();
+    assert_eq!(messages, app.requests(Who::Orchestrator).pop().unwrap().messages[1..]);
     app.ends_well().await;
 }
 

@@ -244,7 +244,7 @@ async fn a_picture_is_shown_to_models_that_look_at_pictures_and_others_say_so() 
     assert_eq!((shown.pictures.len(), picture.media_type.as_str()), (1, "image/png"));
     assert_eq!(picture.content.as_deref(), Some("iVBORw0KGgogYSBjYXQ="));
     assert!(shown.text.contains("(the file “cat.png” that ada sent)"), "{}", shown.text);
-    let kept = "SELECT count(*) FROM calls WHERE opening LIKE '%pictures%' AND opening NOT LIKE '%iVBOR%'";
+    let kept = "SELECT count(*) FROM calls WHERE first_messages LIKE '%pictures%' AND first_messages NOT LIKE '%iVBOR%'";
     assert_eq!(app.store().count(kept, &[]).await.unwrap(), 1, "the journal keeps its name alone");
     app.says("ada", "and now?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();

@@ -53,7 +53,7 @@ async fn rows_that_say_it(app: &TestApp) -> i64 {
         + (SELECT count(*) FROM inbox WHERE text LIKE '%Lyon%') \
         + (SELECT count(*) FROM outbox WHERE text LIKE '%Lyon%') \
         + (SELECT count(*) FROM questions WHERE subject LIKE '%Lyon%' OR body LIKE '%Lyon%' OR detail LIKE '%Lyon%') \
-        + (SELECT count(*) FROM calls WHERE opening LIKE '%Lyon%' OR text LIKE '%Lyon%') \
+        + (SELECT count(*) FROM calls WHERE first_messages LIKE '%Lyon%' OR text LIKE '%Lyon%') \
         + (SELECT count(*) FROM tool_calls WHERE arguments LIKE '%Lyon%' OR result LIKE '%Lyon%') \
         + (SELECT count(*) FROM executions WHERE result LIKE '%Lyon%' OR data LIKE '%Lyon%' OR undo LIKE '%Lyon%' \
            OR error LIKE '%Lyon%')";

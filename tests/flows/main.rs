@@ -21,6 +21,7 @@ mod delegation_limits;
 mod dependants;
 mod executor;
 mod files;
+mod first_messages;
 mod forgetting;
 #[path = "../store/former/mod.rs"]
 mod former;
@@ -36,7 +37,6 @@ mod memory;
 mod models;
 mod notes;
 mod numbered;
-mod openings;
 mod parallel;
 mod pause;
 mod plan_rests;

@@ -19,7 +19,7 @@ pub(crate) fn call(execution: &str, n: i64, started_at: i64) -> CallRow {
         execution_id: execution.into(),
         n,
         prefix: "abc".into(),
-        opening: (n == 0).then(|| "[]".into()),
+        first_messages: (n == 0).then(|| "[]".into()),
         text: "well".into(),
         model: "scripted".into(),
         error: None,

@@ -99,7 +99,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
             executions::insert(batch, &execution(id, &root, "orchestrator"), &conversation.id);
             executions::insert(batch, &agent, &conversation.id);
             let first = calls::CallRow {
-                opening: Some(r#"["xyzzy"]"#.into()),
+                first_messages: Some(r#"["xyzzy"]"#.into()),
                 text: "xyzzy".into(),
                 ..call(&root, 0, now)
             };
@@ -146,7 +146,7 @@ async fn holds(world: &World, turn: &str) -> (bool, bool) {
         "SELECT count(*) FROM executions WHERE turn_id = $1 AND (task LIKE '%xyzzy%' OR parameters LIKE '%xyzzy%' \
          OR result LIKE '%xyzzy%' OR data LIKE '%xyzzy%' OR error LIKE '%xyzzy%')",
         "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 \
-         AND c.n = 0 AND (c.opening LIKE '%xyzzy%' OR c.text LIKE '%xyzzy%')",
+         AND c.n = 0 AND (c.first_messages LIKE '%xyzzy%' OR c.text LIKE '%xyzzy%')",
         "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 \
          AND c.n = 1 AND c.error LIKE '%xyzzy%'",
         "SELECT count(*) FROM tool_calls c JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 \

@@ -162,7 +162,7 @@ const TRACES: Texts = Texts {
     ),
     errors: true,
     empty: &[
-        "UPDATE calls SET opening = NULL, text = '', error = CASE WHEN error IS NULL THEN NULL ELSE '' END \
+        "UPDATE calls SET first_messages = NULL, text = '', error = CASE WHEN error IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",

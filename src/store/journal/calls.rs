@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use super::openings;
+use super::first_messages;
 use crate::domain::{ExecutionId, TurnId};
 use crate::store::{Batch, Store, StoreError};
 
@@ -16,7 +16,7 @@ pub struct CallRow {
     /// The hash of its request's stable prefix.
     pub prefix: String,
     /// JSON: the messages between the prefix and the first answer; on call 0 only.
-    pub opening: Option<String>,
+    pub first_messages: Option<String>,
     /// The answer's text.
     pub text: String,
     /// The model that answered.
@@ -59,14 +59,14 @@ pub struct ToolCallRow {
 /// Adds a model call.
 pub fn insert(batch: &mut Batch, row: &CallRow) {
     batch.run(
-        "INSERT INTO calls (execution_id, n, prefix, opening, text, model, error, prompt_tokens, cached_tokens, \
+        "INSERT INTO calls (execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
          completion_tokens, cost_usd, started_at, duration_ms) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         [
             (&row.execution_id).into(),
             row.n.into(),
             (&row.prefix).into(),
-            row.opening.clone().into(),
+            row.first_messages.clone().into(),
             (&row.text).into(),
             (&row.model).into(),
             row.error.clone().into(),
@@ -122,12 +122,12 @@ pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)
 pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>, StoreError> {
     let mut rows = store
         .all(
-            "SELECT execution_id, n, prefix, opening, text, model, error, prompt_tokens, cached_tokens, \
+            "SELECT execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
              completion_tokens, cost_usd, started_at, duration_ms FROM calls WHERE execution_id = $1 ORDER BY n",
             &[execution.into()],
         )
         .await?;
-    openings::complete(store, &mut rows).await?;
+    first_messages::complete(store, &mut rows).await?;
     Ok(rows)
 }
 
@@ -149,7 +149,7 @@ pub async fn tools_of_execution(
 pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     store
         .all(
-            "SELECT c.execution_id, c.n, c.prefix, '' AS opening, '' AS text, c.model, c.error, c.prompt_tokens, \
+            "SELECT c.execution_id, c.n, c.prefix, '' AS first_messages, '' AS text, c.model, c.error, c.prompt_tokens, \
              c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
              JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
             &[turn.into()],
@@ -161,12 +161,12 @@ pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, Stor
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     let mut rows = store
         .all(
-            "SELECT c.execution_id, c.n, c.prefix, c.opening, c.text, c.model, c.error, c.prompt_tokens, \
+            "SELECT c.execution_id, c.n, c.prefix, c.first_messages, c.text, c.model, c.error, c.prompt_tokens, \
              c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
              JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
             &[turn.into()],
         )
         .await?;
-    openings::complete(store, &mut rows).await?;
+    first_messages::complete(store, &mut rows).await?;
     Ok(rows)
 }

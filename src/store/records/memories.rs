@@ -130,7 +130,7 @@ pub async fn turns_that_knew(
              FROM tool_calls a JOIN executions x ON x.id = a.execution_id WHERE x.turn_id = t.id), '') AS said \
              FROM turns t WHERE t.person_id = $1 \
              AND t.forgotten_at IS NULL AND EXISTS (SELECT 1 FROM executions e JOIN calls c ON c.execution_id = e.id \
-             WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.opening LIKE '%[' || $2 || ']%')",
+             WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.first_messages LIKE '%[' || $2 || ']%')",
             &[person.into(), memory.into()],
         )
         .await
@@ -139,7 +139,7 @@ pub async fn turns_that_knew(
 /// Empties the first messages of every ended turn that knew a memory.
 pub fn hide_from_traces(batch: &mut Batch, person: &PersonId, memory: &MemoryId) {
     batch.run(
-        "UPDATE calls SET opening = NULL WHERE opening LIKE '%[' || $1 || ']%' \
+        "UPDATE calls SET first_messages = NULL WHERE first_messages LIKE '%[' || $1 || ']%' \
          AND execution_id IN (SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
          WHERE t.person_id = $2 AND t.ended_at IS NOT NULL)",
         [memory.into(), person.into()],
@@ -171,7 +171,7 @@ pub fn forget_turn(batch: &mut Batch, here: Option<&Conversation>, turn: i64, no
         [turn.into(), (&room).into()],
     );
     batch.run(
-        "UPDATE calls SET opening = NULL WHERE opening IS NOT NULL AND execution_id IN (SELECT e.id FROM turns f \
+        "UPDATE calls SET first_messages = NULL WHERE first_messages IS NOT NULL AND execution_id IN (SELECT e.id FROM turns f \
          JOIN turns t ON t.conversation_id = f.conversation_id AND t.seq > f.seq JOIN executions e ON e.turn_id = t.id \
          WHERE f.seq = $1 AND t.ended_at IS NOT NULL AND ($2 = '' OR f.conversation_id = $2))",
         [turn.into(), (&room).into()],

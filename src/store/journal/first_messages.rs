@@ -29,7 +29,7 @@ pub const EARLIER: &str = "\nEarlier in this conversation: ";
 /// A turn of the past.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Named {
+enum NamedTurn {
     Turn(i64),
     WithMore(i64, String),
     WithDay(i64, String, String),
@@ -44,15 +44,15 @@ pub struct Added {
     pub more: String,
 }
 
-/// Turns of the past, as they are stored.
+/// Consecutive turns of the past, as they are stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
-    past: Vec<Named>,
+struct PastTurns {
+    past: Vec<NamedTurn>,
     cut: usize,
 }
 
-/// What a turn said: its message and its answer, as a later turn sees them.
-pub fn said(text: &str, answer: Option<&str>, more: &str, cut: usize) -> [String; 2] {
+/// The message and the answer of a turn, as a later turn sees them.
+pub fn texts_of(text: &str, answer: Option<&str>, more: &str, cut: usize) -> [String; 2] {
     let clip = |text: &str| text[..text.floor_char_boundary(cut)].to_owned();
     let answer = answer.filter(|answer| !answer.is_empty()).unwrap_or(NO_ANSWER);
     [clip(text), clip(answer) + more]
@@ -65,17 +65,17 @@ pub fn past(turns: &[(i64, &Added)], cut: usize) -> Value {
         let step = seq - before;
         before = *seq;
         match (day.as_str(), more.as_str()) {
-            ("", "") => Named::Turn(step),
-            ("", more) => Named::WithMore(step, more.to_owned()),
-            (day, more) => Named::WithDay(step, more.to_owned(), day.to_owned()),
+            ("", "") => NamedTurn::Turn(step),
+            ("", more) => NamedTurn::WithMore(step, more.to_owned()),
+            (day, more) => NamedTurn::WithDay(step, more.to_owned(), day.to_owned()),
         }
     });
-    json!(Run { past: named.collect(), cut })
+    json!(PastTurns { past: named.collect(), cut })
 }
 
-/// The summary at the end of the first message of a stored opening, where it is written out.
-pub fn summary_in(opening: &str) -> Option<String> {
-    let items: Vec<Value> = serde_json::from_str(opening).ok()?;
+/// The summary at the end of the first of these stored messages, where it is written out.
+pub fn summary_in(stored: &str) -> Option<String> {
+    let items: Vec<Value> = serde_json::from_str(stored).ok()?;
     let (_, summary) = items.first()?.get("text")?.as_str()?.split_once(EARLIER)?;
     Some(summary.to_owned())
 }
@@ -91,15 +91,15 @@ pub fn keep_summary(batch: &mut Batch, execution: &ExecutionId) {
 }
 
 /// Replaces the first messages of an execution.
-pub fn set(batch: &mut Batch, execution: &ExecutionId, opening: String) {
+pub fn set(batch: &mut Batch, execution: &ExecutionId, messages: String) {
     batch.run(
-        "UPDATE calls SET opening = $1 WHERE execution_id = $2 AND n = 0 AND opening IS NOT NULL",
-        [opening.into(), execution.into()],
+        "UPDATE calls SET first_messages = $1 WHERE execution_id = $2 AND n = 0 AND first_messages IS NOT NULL",
+        [messages.into(), execution.into()],
     );
 }
 
 #[derive(FromRow)]
-struct SaidRow {
+struct TextsRow {
     seq: i64,
     text: String,
     answer: Option<String>,
@@ -109,12 +109,12 @@ struct SaidRow {
 /// Replaces the named turns of these rows by what they said.
 pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), StoreError> {
     for row in rows {
-        let is_short = |opening: &&str| opening.contains(r#""cut":"#) || opening.contains(r#""summary":"#);
-        let Some(opening) = row.opening.as_deref().filter(is_short) else { continue };
+        let is_short = |stored: &&str| stored.contains(r#""cut":"#) || stored.contains(r#""summary":"#);
+        let Some(stored) = row.first_messages.as_deref().filter(is_short) else { continue };
         let corrupt = |error: serde_json::Error| {
-            StoreError::Corrupt(format!("the opening of {}: {error}", row.execution_id))
+            StoreError::Corrupt(format!("the first messages of {}: {error}", row.execution_id))
         };
-        let items: Vec<Value> = serde_json::from_str(opening).map_err(corrupt)?;
+        let items: Vec<Value> = serde_json::from_str(stored).map_err(corrupt)?;
         let mut messages = Vec::with_capacity(items.len());
         for mut item in items {
             if let Some(turn) = item.get("summary").and_then(Value::as_i64) {
@@ -122,13 +122,13 @@ pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), 
             }
             match item.get("past").is_some() {
                 true => {
-                    let run: Run = serde_json::from_value(item).map_err(corrupt)?;
-                    messages.extend(said_in(store, &row.execution_id, run).await?);
+                    let past: PastTurns = serde_json::from_value(item).map_err(corrupt)?;
+                    messages.extend(messages_of(store, &row.execution_id, past).await?);
                 }
                 false => messages.push(item),
             }
         }
-        row.opening = Some(Value::Array(messages).to_string());
+        row.first_messages = Some(Value::Array(messages).to_string());
     }
     Ok(())
 }
@@ -142,13 +142,13 @@ async fn write_out(
 ) -> Result<(), StoreError> {
     let kept: Option<(Option<String>,)> = store
         .first(
-            "SELECT k.opening FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
+            "SELECT k.first_messages FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
              JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' \
              JOIN calls k ON k.execution_id = e.id AND k.n = 0 WHERE own.id = $1",
             &[execution.into(), turn.into()],
         )
         .await?;
-    let summary = kept.and_then(|(opening,)| summary_in(&opening?)).unwrap_or_else(|| GONE.to_owned());
+    let summary = kept.and_then(|(stored,)| summary_in(&stored?)).unwrap_or_else(|| GONE.to_owned());
     if let Some(fields) = message.as_object_mut() {
         fields.remove("summary");
         let head = fields.get("text").and_then(Value::as_str).unwrap_or_default();
@@ -159,23 +159,27 @@ async fn write_out(
 }
 
 /// The messages of some turns.
-async fn said_in(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec<Value>, StoreError> {
+async fn messages_of(
+    store: &Store,
+    execution: &ExecutionId,
+    stored: PastTurns,
+) -> Result<Vec<Value>, StoreError> {
     let mut seq = 0;
-    let turns: Vec<(i64, Added)> = run
+    let turns: Vec<(i64, Added)> = stored
         .past
         .into_iter()
         .map(|named| {
             let (step, more, day) = match named {
-                Named::Turn(step) => (step, String::new(), String::new()),
-                Named::WithMore(step, more) => (step, more, String::new()),
-                Named::WithDay(step, more, day) => (step, more, day),
+                NamedTurn::Turn(step) => (step, String::new(), String::new()),
+                NamedTurn::WithMore(step, more) => (step, more, String::new()),
+                NamedTurn::WithDay(step, more, day) => (step, more, day),
             };
             seq += step;
             (seq, Added { day, more })
         })
         .collect();
     let (Some((first, _)), Some((last, _))) = (turns.first(), turns.last()) else { return Ok(Vec::new()) };
-    let rows: Vec<SaidRow> = store
+    let rows: Vec<TextsRow> = store
         .all(
             "SELECT t.seq, t.text, t.answer, CAST(CASE WHEN t.forgotten_at IS NULL AND t.bodies_emptied_at IS NULL THEN 0 \
              ELSE 1 END AS BIGINT) AS is_gone FROM executions e JOIN turns t ON t.conversation_id = e.conversation_id \
@@ -183,12 +187,12 @@ async fn said_in(store: &Store, execution: &ExecutionId, run: Run) -> Result<Vec
             &[execution.into(), (*first).into(), (*last).into()],
         )
         .await?;
-    let rows: HashMap<i64, SaidRow> = rows.into_iter().map(|row| (row.seq, row)).collect();
+    let rows: HashMap<i64, TextsRow> = rows.into_iter().map(|row| (row.seq, row)).collect();
     let message = |role: &str, text: String| json!({"role": role, "text": text});
     let mut messages = Vec::with_capacity(turns.len() * 2);
     for (seq, Added { day, more }) in turns {
         let [text, answer] = match rows.get(&seq).filter(|row| row.is_gone == 0) {
-            Some(row) => said(&row.text, row.answer.as_deref(), &more, run.cut),
+            Some(row) => texts_of(&row.text, row.answer.as_deref(), &more, stored.cut),
             None => [GONE.to_owned(), GONE.to_owned()],
         };
         messages.extend([message("user", day + &text), message("assistant", answer)]);

@@ -45,15 +45,16 @@ async fn what_a_turn_began_with_is_kept_as_the_model_saw_it() {
     for said in ["hello there", "add a task", "read what came", "how are you?", "what now?"] {
         let answer = app.says("ada", said).await;
         let kept = app.calls(&answer).await;
-        let opening: Vec<Message> = serde_json::from_str(kept[0].opening.as_deref().unwrap()).unwrap();
-        assert_eq!(opening, asked(&app), "{said}");
+        let messages: Vec<Message> =
+            serde_json::from_str(kept[0].first_messages.as_deref().unwrap()).unwrap();
+        assert_eq!(messages, asked(&app), "{said}");
     }
     let stored = async |sql| app.store().count(sql, &[]).await.unwrap();
-    let often = "SELECT count(*) FROM calls WHERE opening LIKE '%hello there%'";
+    let often = "SELECT count(*) FROM calls WHERE first_messages LIKE '%hello there%'";
     assert_eq!(stored(often).await, 1, "by its own turn only");
-    let touched = "SELECT count(*) FROM calls WHERE opening LIKE '%(touched: task%'";
+    let touched = "SELECT count(*) FROM calls WHERE first_messages LIKE '%(touched: task%'";
     assert!(stored(touched).await > 0, "what a turn touched isn't in its row");
-    let of_others = "SELECT count(*) FROM calls WHERE n = 0 AND opening LIKE '%[outside text%'";
+    let of_others = "SELECT count(*) FROM calls WHERE n = 0 AND first_messages LIKE '%[outside text%'";
     assert!(stored(of_others).await > 0, "text from outside stands in a block of the turn that sees it");
     app.ends_well().await;
 }
@@ -73,18 +74,22 @@ async fn the_text_of_a_summary_is_kept_once() {
     for number in 0..3 {
         let answer = app.says("ada", "hello").await;
         let kept = app.calls(&answer).await;
-        let opening: Vec<Message> = serde_json::from_str(kept[0].opening.as_deref().unwrap()).unwrap();
-        assert_eq!(opening, asked(&app), "{number}");
-        assert!(opening[0].text.ends_with("\nEarlier in this conversation: They said \"hello\" often."));
-        let texts = "SELECT count(*) FROM calls WHERE opening LIKE '%Earlier in this conversation%'";
+        let messages: Vec<Message> =
+            serde_json::from_str(kept[0].first_messages.as_deref().unwrap()).unwrap();
+        assert_eq!(messages, asked(&app), "{number}");
+        assert!(messages[0].text.ends_with("\nEarlier in this conversation: They said \"hello\" often."));
+        let texts = "SELECT count(*) FROM calls WHERE first_messages LIKE '%Earlier in this conversation%'";
         assert_eq!(stored(texts).await, 1, "{number}");
     }
     // Without the text that it names, it is written out again.
     let mut batch = Batch::new();
-    batch.run("UPDATE calls SET opening = NULL WHERE opening LIKE '%Earlier in this conversation%'", []);
+    batch.run(
+        "UPDATE calls SET first_messages = NULL WHERE first_messages LIKE '%Earlier in this conversation%'",
+        [],
+    );
     app.store().write(batch).await.unwrap();
     let answer = app.says("ada", "hello").await;
-    let kept = app.calls(&answer).await[0].opening.clone().unwrap();
+    let kept = app.calls(&answer).await[0].first_messages.clone().unwrap();
     assert!(kept.contains("They said"), "{kept}");
     app.ends_well().await;
 }
@@ -103,7 +108,7 @@ async fn a_turn_that_waits_keeps_all_it_began_with() {
     app.says("ada", "hello there").await;
     let question = app.says("ada", "add a task").await;
     let stored = async || {
-        let sql = "SELECT count(*) FROM calls WHERE opening LIKE '%hello there%'";
+        let sql = "SELECT count(*) FROM calls WHERE first_messages LIKE '%hello there%'";
         app.store().count(sql, &[]).await.unwrap()
     };
     assert_eq!(stored().await, 2, "it begins with the same bytes when it goes on");
@@ -111,7 +116,7 @@ async fn a_turn_that_waits_keeps_all_it_began_with() {
     let answer = app.presses("ada", &question, "Approve").await;
     assert!(answer.text.starts_with("Done."), "{}", answer.text);
     let after = app.calls(&answer).await;
-    assert_eq!(before[0].opening, after[0].opening);
+    assert_eq!(before[0].first_messages, after[0].first_messages);
     app.ends_well().await;
 }
 

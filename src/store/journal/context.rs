@@ -50,9 +50,9 @@ pub struct OpenQuestion {
     pub is_outside: bool,
 }
 
-/// What a turn begins with.
+/// What of the store a turn's first messages are made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beginning {
+pub struct ContextData {
     /// The person's open tasks, the most urgent first.
     pub tasks: Vec<OpenTask>,
     /// The person's active schedules, the next one first.
@@ -67,9 +67,9 @@ pub struct Beginning {
     pub summary: Option<(i64, String)>,
 }
 
-/// Whose beginning, and how much of it.
+/// Whose, and how much of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct ContextQuery<'a> {
     /// The person.
     pub person: &'a PersonId,
     /// The conversation.
@@ -106,10 +106,10 @@ const SQL: &str = "\
     CASE WHEN t.text_taint = '' THEN t.text END FROM questions q JOIN turns t ON t.id = q.turn_id \
     LEFT JOIN executions e ON e.id = q.execution_id WHERE q.conversation_id = $2 AND q.person_id = $1 AND q.turn_id <> $3 \
     AND q.state = 'pending' AND q.outbox_id <> '' ORDER BY q.seq DESC LIMIT 5) AS open_questions \
-    UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), k.opening, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
+    UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), k.first_messages, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
     CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
     JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
-    WHERE c.id = $2 AND c.summary <> '' AND k.opening IS NOT NULL";
+    WHERE c.id = $2 AND c.summary <> '' AND k.first_messages IS NOT NULL";
 
 enum Line {
     Task(i64, OpenTask),
@@ -159,31 +159,31 @@ impl<'r> FromRow<'r, AnyRow> for Line {
     }
 }
 
-/// Reads what a turn begins with.
-pub async fn read(store: &Store, wanted: Wanted<'_>) -> Result<Beginning, StoreError> {
-    let Wanted { person, conversation, turn, after, tasks, turns } = wanted;
+/// Reads what a turn's first messages are made of.
+pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData, StoreError> {
+    let ContextQuery { person, conversation, turn, after, tasks, turns } = query;
     let arguments =
         [person.into(), conversation.into(), turn.into(), after.into(), tasks.into(), turns.into()];
     let lines: Vec<Line> = store.all(SQL, &arguments).await?;
     let (mut tasks, mut schedules, mut questions) = (Vec::new(), Vec::new(), Vec::new());
-    let mut beginning = Beginning::default();
+    let mut data = ContextData::default();
     for line in lines {
         match line {
             Line::Task(place, task) => tasks.push((place, task)),
             Line::Schedule(place, schedule) => schedules.push((place, schedule)),
-            Line::Outside(domain, id) => drop(beginning.outside.insert((domain, id))),
+            Line::Outside(domain, id) => drop(data.outside.insert((domain, id))),
             Line::Question(place, question) => questions.push((place, question)),
-            Line::Turn(turn) => beginning.past.push(turn),
-            Line::Summary(turn, opening) => beginning.summary = Some((turn, opening)),
+            Line::Turn(turn) => data.past.push(turn),
+            Line::Summary(turn, messages) => data.summary = Some((turn, messages)),
         }
     }
     // A query's branches are sorted, but not what is made of them.
     tasks.sort_by_key(|(place, _)| *place);
     schedules.sort_by_key(|(place, _)| *place);
     questions.sort_by_key(|(place, _)| *place);
-    beginning.past.sort_by_key(|turn| std::cmp::Reverse(turn.seq));
-    beginning.tasks = tasks.into_iter().map(|(_, task)| task).collect();
-    beginning.schedules = schedules.into_iter().map(|(_, schedule)| schedule).collect();
-    beginning.questions = questions.into_iter().map(|(_, question)| question).collect();
-    Ok(beginning)
+    data.past.sort_by_key(|turn| std::cmp::Reverse(turn.seq));
+    data.tasks = tasks.into_iter().map(|(_, task)| task).collect();
+    data.schedules = schedules.into_iter().map(|(_, schedule)| schedule).collect();
+    data.questions = questions.into_iter().map(|(_, question)| question).collect();
+    Ok(data)
 }

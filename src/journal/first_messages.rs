@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use crate::model::Message;
-use crate::store::openings::{self, Added};
+use crate::store::first_messages::{self, Added};
 
 /// The first messages of a dialogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Opening {
+pub struct FirstMessages {
     messages: Vec<Message>,
     past: Vec<PastMessages>,
     /// Who keeps the text of the summary at the end of the first message.
@@ -17,9 +17,9 @@ pub struct Opening {
 /// Who keeps the text of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SummaryKeeper {
-    /// This opening does.
+    /// These first messages do.
     Own,
-    /// The opening of an earlier turn, by its `turns.seq`.
+    /// Those of an earlier turn, by its `turns.seq`.
     Turn(i64),
 }
 
@@ -36,13 +36,13 @@ struct PastMessages {
     cut: usize,
 }
 
-impl From<Vec<Message>> for Opening {
+impl From<Vec<Message>> for FirstMessages {
     fn from(messages: Vec<Message>) -> Self {
         Self { messages, ..Self::default() }
     }
 }
 
-impl Opening {
+impl FirstMessages {
     /// The messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
@@ -53,17 +53,18 @@ impl Opening {
         self.messages.extend(messages);
     }
 
-    /// Adds the message and the answer of an earlier turn, made of [`openings::said`] and what is
+    /// Adds the message and the answer of an earlier turn, made of [`first_messages::texts_of`] and what is
     /// added to it.
-    pub fn add_past(&mut self, turn: i64, said: [Message; 2], added: Added, cut: usize) {
+    pub fn add_past(&mut self, turn: i64, texts: [Message; 2], added: Added, cut: usize) {
         self.past.push(PastMessages { at: self.messages.len(), turn, added, cut });
-        self.messages.extend(said);
+        self.messages.extend(texts);
     }
 
     /// The first message ends with the conversation's summary. `kept` is the turn that was recorded to keep it, with that
     /// turn's first messages as they are stored.
     pub fn has_summary(&mut self, summary: &str, kept: Option<(i64, String)>) {
-        let is_it = |(_, opening): &(i64, String)| openings::summary_in(opening).as_deref() == Some(summary);
+        let is_it =
+            |(_, stored): &(i64, String)| first_messages::summary_in(stored).as_deref() == Some(summary);
         self.summary =
             Some(kept.filter(is_it).map_or(SummaryKeeper::Own, |(turn, _)| SummaryKeeper::Turn(turn)));
     }
@@ -97,7 +98,7 @@ impl Opening {
             }
             let (these, rest) = past.split_at(run);
             let turns: Vec<_> = these.iter().map(|one| (one.turn, &one.added)).collect();
-            items.push(openings::past(&turns, these[0].cut));
+            items.push(first_messages::past(&turns, these[0].cut));
             (at, past) = (at + run * 2, rest);
         }
         Value::Array(items).to_string()
@@ -107,7 +108,7 @@ impl Opening {
     fn item(&self, at: usize) -> Value {
         let mut item = serde_json::to_value(&self.messages[at]).unwrap_or_default();
         if let (0, Some(SummaryKeeper::Turn(turn))) = (at, self.summary)
-            && let Some((head, _)) = self.messages[0].text.split_once(openings::EARLIER)
+            && let Some((head, _)) = self.messages[0].text.split_once(first_messages::EARLIER)
         {
             item["text"] = head.into();
             item["summary"] = turn.into();

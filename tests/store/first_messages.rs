@@ -2,14 +2,17 @@
 
 use adjutant::domain::{ExecutionStatus, TurnStatus};
 use adjutant::store::calls::{self, CallRow};
-use adjutant::store::openings::{self, Added};
+use adjutant::store::first_messages::{self, Added};
 use adjutant::store::{executions, turns};
 use serde_json::{Value, json};
 
 use crate::calls::call;
 use crate::world::{World, execution};
 
-on_both!(what_earlier_turns_said_is_read_from_their_rows, an_opening_of_an_earlier_version_is_read_as_it_is);
+on_both!(
+    what_earlier_turns_said_is_read_from_their_rows,
+    first_messages_of_an_earlier_version_are_read_as_they_are
+);
 
 /// Turns that have ended, with this answer; returns their numbers.
 async fn past(world: &World, turns: &[(&str, &str)]) -> Vec<i64> {
@@ -28,10 +31,10 @@ async fn past(world: &World, turns: &[(&str, &str)]) -> Vec<i64> {
     seqs
 }
 
-async fn stored(world: &World, opening: &Value) {
+async fn stored(world: &World, messages: &Value) {
     world.turn("now", "a", &[]).await;
     world.execution(execution("now", "o", "orchestrator")).await;
-    let row = CallRow { opening: Some(opening.to_string()), ..call("o", 0, 5) };
+    let row = CallRow { first_messages: Some(messages.to_string()), ..call("o", 0, 5) };
     world.write(|batch| calls::insert(batch, &row)).await.unwrap();
 }
 
@@ -39,7 +42,7 @@ async fn read(world: &World) -> Value {
     let of_execution = calls::of_execution(&world.store, &"o".into()).await.unwrap();
     let of_turn = calls::of_turn(&world.store, &"now".into()).await.unwrap();
     assert_eq!(of_execution, of_turn);
-    serde_json::from_str(of_turn[0].opening.as_deref().unwrap()).unwrap()
+    serde_json::from_str(of_turn[0].first_messages.as_deref().unwrap()).unwrap()
 }
 
 fn message(role: &str, text: &str) -> Value {
@@ -55,7 +58,7 @@ async fn what_earlier_turns_said_is_read_from_their_rows(world: World) {
     let named = [(seqs[0], &dated), (seqs[2], &nothing), (seqs[3], &touched)];
     let head = message("system", "Person: Ada");
     let said = message("user", "say \"cut\": no");
-    stored(&world, &json!([head, openings::past(&named, 9), said])).await;
+    stored(&world, &json!([head, first_messages::past(&named, 9), said])).await;
     let asked = message("user", "what is o");
     let on_sunday = message("user", "[Sun 4 Jan 2026] what is o");
     assert_eq!(
@@ -82,8 +85,8 @@ async fn what_earlier_turns_said_is_read_from_their_rows(world: World) {
     assert_eq!(texts[7], "say \"cut\": no");
 }
 
-async fn an_opening_of_an_earlier_version_is_read_as_it_is(world: World) {
-    let opening = json!([message("system", "Person: Ada"), message("user", "{\"past\": [1], \"cut\": 5}")]);
-    stored(&world, &opening).await;
-    assert_eq!(read(&world).await, opening);
+async fn first_messages_of_an_earlier_version_are_read_as_they_are(world: World) {
+    let messages = json!([message("system", "Person: Ada"), message("user", "{\"past\": [1], \"cut\": 5}")]);
+    stored(&world, &messages).await;
+    assert_eq!(read(&world).await, messages);
 }
