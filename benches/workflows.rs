@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::{Approval, Config};
 use adjutant::journal::RateLimits;
-use adjutant::model::{Answer, Model, ModelError, Request};
+use adjutant::model::{Model, ModelError, ModelResponse, Request};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::{Skills, builtin};
 use adjutant::workflows::{CheckContext, check};
@@ -84,7 +84,7 @@ struct Immediate {
 
 #[async_trait::async_trait]
 impl Model for Immediate {
-    async fn call(&self, _: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, _: &Request) -> Result<ModelResponse, ModelError> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         let pause = *self.pause.lock().unwrap();
@@ -92,7 +92,7 @@ impl Model for Immediate {
             tokio::time::sleep(pause).await;
         }
         self.now.fetch_sub(1, Ordering::SeqCst);
-        Ok(Answer { text: "done".into(), model: "instant".into(), ..Answer::default() })
+        Ok(ModelResponse { text: "done".into(), model: "instant".into(), ..ModelResponse::default() })
     }
 }
 

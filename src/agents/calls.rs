@@ -21,7 +21,7 @@ const USED_UP: &str = "not run: your skill calls are used up. Answer in text now
 impl Agents {
     /// Makes the tool calls of a round: skill calls in parallel if all only read, otherwise in order, then the agents
     /// below side by side. Skill calls beyond `room` are refused.
-    pub(super) async fn answer(
+    pub(super) async fn run_calls(
         self: &Arc<Self>,
         run: &AgentRun<'_>,
         dialogue: &mut Dialogue,
@@ -200,7 +200,7 @@ fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
 
 fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
     match outcome {
-        CallOutcome::Result(result) => dialogue.answer(idx, result),
+        CallOutcome::Result(result) => dialogue.set_result(idx, result),
         CallOutcome::Ends(work) => *end = Some(work),
     }
 }

@@ -90,7 +90,7 @@ impl Agents {
         let mut waits = false;
         while let Some((idx, row, end)) = running.next().await {
             match end? {
-                AgentEnd::Ended(report) => dialogue.answer(idx, report.for_parent()),
+                AgentEnd::Ended(report) => dialogue.set_result(idx, report.for_parent()),
                 AgentEnd::Waiting | AgentEnd::Asleep(_) => waits = true,
                 AgentEnd::LimitReached(limit) => {
                     let mut batch = run.scope.batch();
@@ -137,11 +137,11 @@ impl Agents {
                     children.push((call.idx, row));
                 }
                 Err(Refusal::Wrong(reason)) => {
-                    dialogue.answer(call.idx, json!({"error": reason}).to_string())
+                    dialogue.set_result(call.idx, json!({"error": reason}).to_string())
                 }
                 Err(Refusal::Spent(reason)) => {
                     let limit = Bailout::Agents.as_str();
-                    dialogue.answer(call.idx, json!({"error": reason, "limit": limit}).to_string());
+                    dialogue.set_result(call.idx, json!({"error": reason, "limit": limit}).to_string());
                 }
                 Err(Refusal::Held(limit)) => held = held.or(Some(limit)),
             }

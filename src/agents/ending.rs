@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AgentEnd, AgentTask, Agents, Answer, Report, error};
+use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
 use crate::domain::{Bailout, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::{Scope, fail_point};
 use crate::skills::call::{self, CallError, CallReport};
@@ -34,8 +34,8 @@ impl Agents {
             () if bailout.is_some() || !open.is_empty() => ExecutionStatus::Partial,
             () => ExecutionStatus::Completed,
         };
-        let (mut result, answer) = match task.assigned {
-            Some(_) => Answer::read(&text),
+        let (mut result, structured) = match task.assigned {
+            Some(_) => StructuredOutput::read(&text),
             None => (text, None),
         };
         if result.trim().is_empty() {
@@ -68,7 +68,7 @@ impl Agents {
         }
         let closing = Closing {
             result: Some(result.trim().to_owned()),
-            answer: answer.and_then(|answer| serde_json::to_string(&answer).ok()),
+            answer: structured.and_then(|structured| serde_json::to_string(&structured).ok()),
             data: data(&calls).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout,

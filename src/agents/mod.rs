@@ -3,7 +3,6 @@
 //! Continuing after a crash, an approval or a limit works like starting: the dialogue is rebuilt from the journal, and
 //! finished calls aren't repeated.
 
-mod answer;
 mod background;
 mod calls;
 mod delegation;
@@ -12,6 +11,7 @@ mod outside;
 mod prompt;
 mod report;
 mod results;
+mod structured_output;
 mod task;
 
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-pub use answer::Answer;
 pub use report::Report;
+pub use structured_output::StructuredOutput;
 pub use task::{AgentTask, Assigned, Assignment, Job};
 
 use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
 use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
-use crate::model::{ModelError, ModelErrorKind, SharedModel};
+use crate::model::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
 use crate::roles::Roles;
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::executor::Executor;
@@ -220,7 +220,7 @@ impl Agents {
                     return Ok(Work::Answered { text: round.text, bailout });
                 }
                 let room = (most as usize).saturating_sub(used(earlier));
-                if let Some(end) = self.answer(run, &mut dialogue, &round, room).await? {
+                if let Some(end) = self.run_calls(run, &mut dialogue, &round, room).await? {
                     return Ok(end);
                 }
                 if dialogue.recorded() + 1 == task.max_model_calls() {
@@ -299,8 +299,8 @@ async fn ask_model(
     let mut batch = scope.batch();
     scope.settle(&mut batch, &reservation, outcome.as_ref(), false);
     let failed = match &outcome {
-        Ok(answer) => {
-            dialogue.record(&scope.store, &mut batch, answer, started);
+        Ok(response) => {
+            dialogue.record(&scope.store, &mut batch, response, started);
             None
         }
         Err(failure) => {
@@ -319,13 +319,13 @@ async fn ask_model(
     Ok(failed)
 }
 
-/// An answer must hold text or calls.
-pub(crate) fn usable(answer: crate::model::Answer) -> Result<crate::model::Answer, ModelError> {
-    if answer.text.trim().is_empty() && answer.tool_calls.is_empty() {
+/// A response must hold text or calls.
+pub(crate) fn usable(response: ModelResponse) -> Result<ModelResponse, ModelError> {
+    if response.text.trim().is_empty() && response.tool_calls.is_empty() {
         let error = ModelError::new(ModelErrorKind::Nonsense, "the model gave an empty answer");
-        return Err(ModelError { usage: answer.usage, cost_usd: answer.cost_usd, ..error });
+        return Err(ModelError { usage: response.usage, cost_usd: response.cost_usd, ..error });
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// Out of tokens or money, an agent ends with the results it has. If it hasn't started, or another limit was reached,
@@ -355,7 +355,7 @@ fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report 
         error: call.error,
         bailout: None,
         role: row.role.clone(),
-        answer: None,
+        structured: None,
         untrusted: call.untrusted || !call.taint.is_clean(),
         taint: call.taint,
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::outside::{self, List, Outside};
-use super::{Answer, results};
+use super::{StructuredOutput, results};
 use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::untrusted;
 use crate::skills::call::CallError;
@@ -38,8 +38,8 @@ pub struct Report {
     pub bailout: Option<Bailout>,
     /// Its role, if that is one of a file.
     pub role: Option<String>,
-    /// What it said besides its summary.
-    pub answer: Option<Answer>,
+    /// What it returned besides its summary.
+    pub structured: Option<StructuredOutput>,
     /// Whether the result or data come from outside, or were made by somebody who had read such text.
     pub untrusted: bool,
     /// The outside sources of what it was given and has read.
@@ -61,7 +61,7 @@ impl Report {
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout,
             role: row.role.clone(),
-            answer: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
+            structured: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             untrusted: row.untrusted != 0 || !row.taint.is_clean(),
             taint: row.taint.clone(),
         }
@@ -134,24 +134,24 @@ impl Report {
         lines
     }
 
-    /// Its summary, and below it what else it said.
+    /// Its summary, and below it what else it returned.
     pub fn whole(&self) -> String {
-        let more = self.answer.as_ref().map(Answer::lines).unwrap_or_default();
+        let more = self.structured.as_ref().map(StructuredOutput::lines).unwrap_or_default();
         format!("{}{more}", self.result)
     }
 
     /// The report for the agent that delegated to it.
     pub fn for_parent(&self) -> String {
         let mut value = json!({"agent": self.agent_id, "role": self.role, "status": self.status.as_str()});
-        let mut said = json!({"summary": self.result});
-        if let (Some(said), Some(Ok(Value::Object(more)))) =
-            (said.as_object_mut(), self.answer.as_ref().map(serde_json::to_value))
+        let mut body = json!({"summary": self.result});
+        if let (Some(body), Some(Ok(Value::Object(more)))) =
+            (body.as_object_mut(), self.structured.as_ref().map(serde_json::to_value))
         {
-            said.extend(more);
+            body.extend(more);
         }
         let touched = results::identifiers(&self.whole(), &self.data);
         if !touched.is_empty() {
-            said["touched"] = json!(touched);
+            body["touched"] = json!(touched);
         }
         if let Some(error) = &self.error {
             value["error"] = json!(error);
@@ -162,21 +162,21 @@ impl Report {
         value["calls_used"] = json!(self.tool_calls_used);
         value["duration_ms"] = json!(self.duration_ms);
         if self.untrusted {
-            let mut said = said.to_string();
-            results::cut(&mut said, SHOWN);
-            return format!("{value}\n{}", untrusted::block_of(&self.execution, &self.taint, &said));
+            let mut body = body.to_string();
+            results::cut(&mut body, SHOWN);
+            return format!("{value}\n{}", untrusted::block_of(&self.execution, &self.taint, &body));
         }
-        if let (Some(value), Value::Object(said)) = (value.as_object_mut(), said) {
-            value.extend(said);
+        if let (Some(value), Value::Object(body)) = (value.as_object_mut(), body) {
+            value.extend(body);
         }
         value.to_string()
     }
 
-    /// For a person: the result with what else it said, or why there is none.
+    /// For a person: the result with what else it returned, or why there is none.
     pub fn for_person(&self) -> String {
-        match &self.answer {
-            Some(answer) if self.status.ended_well() => {
-                format!("{}{}", self.line(), Answer { data: Value::Null, ..answer.clone() }.lines())
+        match &self.structured {
+            Some(output) if self.status.ended_well() => {
+                format!("{}{}", self.line(), StructuredOutput { data: Value::Null, ..output.clone() }.lines())
             }
             _ => self.line(),
         }
@@ -210,7 +210,7 @@ mod tests {
             error: None,
             bailout: None,
             role: None,
-            answer: None,
+            structured: None,
             untrusted: false,
             taint: Taint::default(),
         }

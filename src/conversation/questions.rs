@@ -32,9 +32,9 @@ const SLEEP_PATIENCE: Duration = Duration::from_millis(500);
 /// How often to check a turn that another process runs.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a message is to the open questions.
+/// How a message matches the open questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
+pub enum AnswerMatch {
     /// An answer to the message that asks this question.
     Question(QuestionId),
     /// A yes or a no, but not clear to what.
@@ -42,24 +42,24 @@ pub enum Answered {
 }
 
 impl Conversations {
-    /// What a message answers, by its text or as a reply; `None` for a new message.
+    /// Matches a message with the open questions, by its text or as a reply; `None` for a new message.
     ///
     /// This runs for every message, because any text may be an answer. It's cheap: without an open question it's one
     /// lookup in an index of open questions, and for a reply one lookup of its receipt.
-    pub async fn answered_by(
+    pub async fn match_answer(
         &self,
         reply_to: Option<&str>,
         text: &str,
         conversation: &Conversation,
         person: &PersonId,
-    ) -> Result<Option<Answered>, StoreError> {
+    ) -> Result<Option<AnswerMatch>, StoreError> {
         if let Some(receipt) = reply_to {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
             let Some(question) = question else { return Ok(None) };
             let asked = questions::of_message(&self.store, &question.outbox_id).await?;
             return Ok(match read(text, &question, &asked) {
-                Some(Typed::Answers(_)) => Some(Answered::Question(question.id)),
-                Some(Typed::Unclear) => Some(Answered::Unclear),
+                Some(Typed::Answers(_)) => Some(AnswerMatch::Question(question.id)),
+                Some(Typed::Unclear) => Some(AnswerMatch::Unclear),
                 None => None,
             });
         }
@@ -68,10 +68,10 @@ impl Conversations {
         let numbered: Vec<_> = open.iter().filter(|question| by_number(text, question).is_some()).collect();
         match numbered.as_slice() {
             [named] if self.may_answer_for(person, named).await? => {
-                return Ok(Some(Answered::Question(named.id.clone())));
+                return Ok(Some(AnswerMatch::Question(named.id.clone())));
             }
             [] | [_] => {}
-            _ => return Ok(Some(Answered::Unclear)),
+            _ => return Ok(Some(AnswerMatch::Unclear)),
         }
         // An owner's text isn't another person's input, unless they reply to that question.
         let may_be_for_it =
@@ -95,14 +95,14 @@ impl Conversations {
         let names_them = asked.len() > 1 && !is_bare(text, &question.kind);
         Ok(match meaning {
             Typed::Answers(_) if spoke && is_only && (is_repeated || names_them) => {
-                Some(Answered::Question(question.id.clone()))
+                Some(AnswerMatch::Question(question.id.clone()))
             }
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ if spoke => (is_emphatic(text) || names_them).then_some(Answered::Unclear),
+            _ if spoke => (is_emphatic(text) || names_them).then_some(AnswerMatch::Unclear),
             Typed::Answers(_) if is_only || !is_bare(text, &question.kind) => {
-                Some(Answered::Question(question.id.clone()))
+                Some(AnswerMatch::Question(question.id.clone()))
             }
-            _ => Some(Answered::Unclear),
+            _ => Some(AnswerMatch::Unclear),
         })
     }
 

@@ -5,7 +5,7 @@
 
 use super::Conversations;
 use super::answers::{Typed, agrees, read};
-use super::questions::Answered;
+use super::questions::AnswerMatch;
 use crate::domain::{Answer, PersonId, QuestionId};
 use crate::store::people::Conversation;
 use crate::store::{StoreError, inbox, questions};
@@ -33,11 +33,11 @@ impl Conversations {
         conversation: &Conversation,
         person: &PersonId,
     ) -> Result<SpokenAs, StoreError> {
-        let question = match self.answered_by(reply_to, text, conversation, person).await? {
+        let question = match self.match_answer(reply_to, text, conversation, person).await? {
             None => return Ok(SpokenAs::Message),
             // Which one is meant is a question of its own, and its answer might approve.
-            Some(Answered::Unclear) => return Ok(SpokenAs::NeedsHand),
-            Some(Answered::Question(question)) => question,
+            Some(AnswerMatch::Unclear) => return Ok(SpokenAs::NeedsHand),
+            Some(AnswerMatch::Question(question)) => question,
         };
         let Some(row) = questions::by_id(&self.store, &question).await? else {
             return Ok(SpokenAs::Message);

@@ -3,7 +3,7 @@
 use super::BudgetLedger;
 use super::ledger::{NotReserved, Reservation, estimate, used};
 use crate::domain::{ConversationId, ExecutionId};
-use crate::model::{Answer, Model, ModelError, Request};
+use crate::model::{Model, ModelError, ModelResponse, Request};
 use crate::store::spending::Amount;
 use crate::store::usage::{self, BackgroundCall};
 use crate::store::{Batch, StoreError};
@@ -17,7 +17,7 @@ impl BudgetLedger {
         what: &str,
         conversation: &ConversationId,
         request: &Request,
-    ) -> Result<Option<Result<Answer, ModelError>>, StoreError> {
+    ) -> Result<Option<Result<ModelResponse, ModelError>>, StoreError> {
         let id = self.store.new_id();
         let wanted = estimate(model, request);
         let execution = format!("{what} {id}").into();
@@ -54,11 +54,11 @@ impl BudgetLedger {
         &self,
         id: String,
         conversation: &ConversationId,
-        outcome: &Result<Answer, ModelError>,
+        outcome: &Result<ModelResponse, ModelError>,
         started_at: i64,
     ) -> BackgroundCall {
         let (model, usage, cost_usd) = match outcome {
-            Ok(answer) => (answer.model.clone(), answer.usage, answer.cost_usd),
+            Ok(response) => (response.model.clone(), response.usage, response.cost_usd),
             Err(error) => (String::new(), error.usage, error.cost_usd),
         };
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);

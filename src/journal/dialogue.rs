@@ -1,4 +1,4 @@
-//! The dialogue with a model in one execution: the requests and the answers, rebuilt from the journal.
+//! The dialogue with a model in one execution: the requests and the responses, rebuilt from the journal.
 //!
 //! Properties:
 //!
@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 
 use super::FirstMessages;
 use crate::domain::ExecutionId;
-use crate::model::{Answer, Message, ModelError, Request, Role, Tool, ToolCall};
+use crate::model::{Message, ModelError, ModelResponse, Request, Role, Tool, ToolCall};
 use crate::store::calls::{self, CallRow, ToolCallRow};
 use crate::store::{Batch, Store, StoreError, first_messages};
 
@@ -53,14 +53,14 @@ fn tools_json(tools: &[Tool]) -> String {
     serde_json::to_string(tools).unwrap_or_default()
 }
 
-/// One answer of the model and the results of the tool calls in it.
+/// One response of the model and the results of the tool calls in it.
 #[derive(Debug, Clone)]
 pub struct Round {
     /// The number of the model call in the execution.
     pub n: i64,
-    /// The model that answered.
+    /// The model that responded.
     pub model: String,
-    /// The answer's text.
+    /// The response's text.
     pub text: String,
     /// Its tool calls, with the results so far.
     pub calls: Vec<ToolCallRow>,
@@ -184,8 +184,8 @@ impl Dialogue {
         self.recorded
     }
 
-    /// Answers a tool call of the last round; the next [`Self::flush`] or [`Self::record`] stores it.
-    pub fn answer(&mut self, idx: i64, result: String) {
+    /// Sets the result of a tool call of the last round; the next [`Self::flush`] or [`Self::record`] stores it.
+    pub fn set_result(&mut self, idx: i64, result: String) {
         let Some(round) = self.rounds.last_mut() else { return };
         if let Some(call) = round.calls.iter_mut().find(|call| call.idx == idx && call.result.is_none()) {
             call.result = Some(result);
@@ -210,25 +210,25 @@ impl Dialogue {
     pub fn flush(&mut self, batch: &mut Batch) {
         let Some(round) = self.rounds.last() else { return };
         for call in round.calls.iter().filter(|call| self.unsaved.contains(&call.idx)) {
-            calls::answer_tool_call(batch, call);
+            calls::set_tool_result(batch, call);
         }
         self.unsaved.clear();
     }
 
-    /// Adds a model's answer to the batch, after the unsaved results.
-    pub fn record(&mut self, store: &Store, batch: &mut Batch, answer: &Answer, started: i64) {
+    /// Adds a model's response to the batch, after the unsaved results.
+    pub fn record(&mut self, store: &Store, batch: &mut Batch, response: &ModelResponse, started: i64) {
         self.flush(batch);
-        self.record_row(store, batch, answer, None, started);
+        self.record_row(store, batch, response, None, started);
         let n = self.recorded - 1;
         let mut used: HashSet<String> = self
             .rounds
             .iter()
             .flat_map(|round| round.calls.iter().map(|call| call.call_id.clone()))
             .collect();
-        let mut rows = Vec::with_capacity(answer.tool_calls.len());
-        for (idx, call) in (0_i64..).zip(&answer.tool_calls) {
+        let mut rows = Vec::with_capacity(response.tool_calls.len());
+        for (idx, call) in (0_i64..).zip(&response.tool_calls) {
             let mut call_id = call.id.clone();
-            // Some models restart their call numbers in every answer.
+            // Some models restart their call numbers in every response.
             if call_id.is_empty() || !used.insert(call_id.clone()) {
                 call_id = format!("{}call-{n}-{idx}", call.id);
                 used.insert(call_id.clone());
@@ -245,13 +245,18 @@ impl Dialogue {
             calls::insert_tool_call(batch, &row);
             rows.push(row);
         }
-        self.rounds.push(Round { n, model: answer.model.clone(), text: answer.text.clone(), calls: rows });
+        self.rounds.push(Round {
+            n,
+            model: response.model.clone(),
+            text: response.text.clone(),
+            calls: rows,
+        });
     }
 
     /// Adds a failed model call to the batch. It is counted and shown in traces, but isn't part of later requests.
     pub fn record_failure(&mut self, store: &Store, batch: &mut Batch, error: &ModelError, started: i64) {
         self.flush(batch);
-        let used = Answer { usage: error.usage, cost_usd: error.cost_usd, ..Answer::default() };
+        let used = ModelResponse { usage: error.usage, cost_usd: error.cost_usd, ..ModelResponse::default() };
         self.record_row(store, batch, &used, Some(error.to_string()), started);
     }
 
@@ -273,12 +278,12 @@ impl Dialogue {
         &mut self,
         store: &Store,
         batch: &mut Batch,
-        answer: &Answer,
+        response: &ModelResponse,
         error: Option<String>,
         started: i64,
     ) {
         // A call that asks for nothing is recorded with the end of its turn; see `shorten`.
-        let is_last = answer.tool_calls.is_empty() && self.first_messages.can_be_short();
+        let is_last = response.tool_calls.is_empty() && self.first_messages.can_be_short();
         let first_messages = (self.recorded == 0).then(|| match is_last {
             true => self.first_messages.short(),
             false => self.first_messages.whole(),
@@ -295,13 +300,13 @@ impl Dialogue {
                 n: self.recorded,
                 prefix: self.prefix.hash.clone(),
                 first_messages,
-                text: answer.text.clone(),
-                model: answer.model.clone(),
+                text: response.text.clone(),
+                model: response.model.clone(),
                 error,
-                prompt_tokens: count(answer.usage.prompt),
-                cached_tokens: count(answer.usage.cached),
-                completion_tokens: count(answer.usage.completion),
-                cost_usd: answer.cost_usd,
+                prompt_tokens: count(response.usage.prompt),
+                cached_tokens: count(response.usage.cached),
+                completion_tokens: count(response.usage.completion),
+                cost_usd: response.cost_usd,
                 started_at: started,
                 duration_ms: store.now() - started,
             },

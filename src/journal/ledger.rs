@@ -18,7 +18,7 @@ use super::budget::{Allowance, Budget, Limit, Refused};
 use super::{Scope, Settings};
 use crate::clock;
 use crate::domain::{ExecutionId, InstanceId, PersonId, TurnId};
-use crate::model::{Answer, Model, ModelError, Request, price};
+use crate::model::{Model, ModelError, ModelResponse, Request, price};
 use crate::store::Stale;
 use crate::store::spending::{self, Amount, ReservationRow, SpendingRow};
 use crate::store::{Batch, Store, StoreError};
@@ -111,9 +111,9 @@ pub fn estimate(model: &dyn Model, request: &Request) -> Amount {
 }
 
 /// What a call used, whether it succeeded or not.
-pub fn used(outcome: Result<&Answer, &ModelError>) -> Amount {
+pub fn used(outcome: Result<&ModelResponse, &ModelError>) -> Amount {
     let (usage, usd) = match outcome {
-        Ok(answer) => (answer.usage, answer.cost_usd),
+        Ok(response) => (response.usage, response.cost_usd),
         Err(error) => (error.usage, error.cost_usd),
     };
     Amount::new(usage.prompt.saturating_add(usage.completion), usd)
@@ -236,7 +236,7 @@ impl Scope {
         &self,
         batch: &mut Batch,
         reservation: &Reservation,
-        outcome: Result<&Answer, &ModelError>,
+        outcome: Result<&ModelResponse, &ModelError>,
         with_the_end: bool,
     ) {
         let used = used(outcome);

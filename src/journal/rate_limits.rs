@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Secret;
 use crate::model::price::Price;
-use crate::model::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel};
+use crate::model::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel};
 use crate::store::leases::Instance;
 use crate::store::{Backend, Store, rate_limits};
 
@@ -249,7 +249,7 @@ impl Limited {
 
 #[async_trait]
 impl Model for Limited {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         self.wait().await?;
         let outcome = self.model.call(request).await;
         if let Err(error) = &outcome

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::price::Price;
-use super::{Answer, Model, ModelError, Request, SharedModel};
+use super::{Model, ModelError, ModelResponse, Request, SharedModel};
 use crate::metrics;
 
 /// A model with the name under which it is counted.
@@ -22,7 +22,7 @@ impl Counted {
 
 #[async_trait]
 impl Model for Counted {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         let outcome = self.model.call(request).await;
         match &outcome {
             Ok(answer) => {

@@ -18,6 +18,9 @@ use serde_json::Value;
 
 use crate::domain::FileId;
 
+// The built-in planner's name for it.
+use self::ModelResponse as Answer;
+
 /// Whether the built-in planner gave an answer with this model's name.
 pub fn is_builtin(model: &str) -> bool {
     model == builtin::NAME
@@ -27,7 +30,7 @@ pub fn is_builtin(model: &str) -> bool {
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Answers one request.
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError>;
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError>;
 
     /// The price of a call, if known; the highest if several models may answer.
     fn price(&self) -> Option<Price> {
@@ -152,7 +155,7 @@ impl std::ops::AddAssign for Usage {
 
 /// What a model answered: text, tool calls, or both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ModelResponse {
     /// The text; empty when there are only calls.
     pub text: String,
     /// The calls, in the model's order, with ids unique within the answer.
@@ -237,7 +240,7 @@ impl ModelError {
 pub(crate) mod fake {
     use std::sync::Mutex;
 
-    use super::{Answer, Model, ModelError, ModelErrorKind, Request, async_trait};
+    use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request, async_trait};
 
     pub(crate) struct FakeModel {
         answers: Vec<String>,
@@ -257,12 +260,12 @@ pub(crate) mod fake {
 
     #[async_trait]
     impl Model for FakeModel {
-        async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+        async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
             let mut requests = self.requests.lock().unwrap();
             requests.push(request.clone());
             let text = self.answers.get(requests.len() - 1).cloned();
             let text = text.ok_or_else(|| ModelError::new(ModelErrorKind::Refused, "no answer is left"))?;
-            Ok(Answer { text, ..Answer::default() })
+            Ok(ModelResponse { text, ..ModelResponse::default() })
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Every call is streamed: only so does the library keep tool arguments that are no JSON. An answer
 //! counts only when it came to its end; half an answer is a network error.
 
-mod answer;
 pub(crate) mod failure;
+mod response;
 mod wire;
 
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use genai::resolver::{AuthData, Endpoint, ProviderConfig as Target};
 use serde_json::json;
 use tracing::instrument::WithSubscriber;
 
-use self::answer::Frames;
+use self::response::Frames;
 use super::price::{Price, SharedPrice};
-use super::{Answer, Model, ModelError, ModelErrorKind, Request};
+use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request};
 use crate::suggest::nearest;
 
 /// How to reach a model.
@@ -162,7 +162,7 @@ impl Provider {
         self.price.clone()
     }
 
-    async fn ask(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn ask(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         let frames = Arc::new(Frames::default());
         let options = self.options(request, Arc::clone(&frames));
         let model = genai::ModelIden::new(self.kind, self.name.as_str());
@@ -175,15 +175,15 @@ impl Provider {
             match event.map_err(failed)? {
                 ChatStreamEvent::ReasoningChunk(_) => thought = true,
                 ChatStreamEvent::End(end) => {
-                    let usage = end.captured_usage.as_ref().map(answer::usage).unwrap_or_default();
+                    let usage = end.captured_usage.as_ref().map(response::usage).unwrap_or_default();
                     let priced = || self.price.get().map(|price| price.cost(&usage));
                     let cost_usd = frames.cost().or_else(priced).unwrap_or_default();
-                    return match answer::read(end, &frames, thought, request) {
+                    return match response::read(end, &frames, thought, request) {
                         Ok(mut answer) => {
                             if answer.model.is_empty() {
                                 answer.model.clone_from(&self.name);
                             }
-                            Ok(Answer { cost_usd, ..answer })
+                            Ok(ModelResponse { cost_usd, ..answer })
                         }
                         Err(error) => Err(ModelError { usage, cost_usd, ..error }),
                     };
@@ -191,7 +191,7 @@ impl Provider {
                 _ => {}
             }
         }
-        Err(answer::unfinished())
+        Err(response::unfinished())
     }
 
     fn options(&self, request: &Request, frames: Arc<Frames>) -> ChatOptions {
@@ -225,7 +225,7 @@ impl Provider {
 
 #[async_trait]
 impl Model for Provider {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         // The library logs error bodies as they come, and providers echo keys in them.
         let work = self.ask(request).with_subscriber(tracing::Dispatch::none());
         let result = tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| {

@@ -6,7 +6,7 @@ use adjutant_chat::Backoff;
 use async_trait::async_trait;
 
 use super::price::Price;
-use super::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel, Usage};
+use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel, Usage};
 use crate::clock::{Clock, SharedClock};
 use crate::metrics;
 
@@ -32,7 +32,7 @@ impl Resilient {
 
 #[async_trait]
 impl Model for Resilient {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         let mut reasons = Vec::new();
         let mut last = ModelError::new(ModelErrorKind::Refused, "no model is configured");
         // Failed tries cost too.
@@ -74,7 +74,7 @@ async fn persist(
     request: &Request,
     clock: &dyn Clock,
     (usage, cost_usd): (&mut Usage, &mut f64),
-) -> Result<Answer, (ModelError, u32)> {
+) -> Result<ModelResponse, (ModelError, u32)> {
     let mut retries = Retries::new(name);
     loop {
         let error = match model.call(request).await {

@@ -7,7 +7,7 @@ use super::{Orchestrator, Run, TurnEnd};
 use crate::agents::AgentTask;
 use crate::domain::{ExecutionId, ExecutionStatus, NO_MODEL};
 use crate::journal::fail_point;
-use crate::model::{Answer, ToolCall};
+use crate::model::{ModelResponse, ToolCall};
 use crate::skills::{Handler, Registry};
 use crate::store::{StoreError, runs};
 use crate::wording;
@@ -91,9 +91,10 @@ impl Run<'_> {
         };
         let id = format!("{name}-{}", self.dialogue.recorded());
         let call = ToolCall { id, name: name.into(), arguments: arguments.to_string() };
-        let answer = Answer { tool_calls: vec![call], model: NO_MODEL.into(), ..Answer::default() };
+        let response =
+            ModelResponse { tool_calls: vec![call], model: NO_MODEL.into(), ..ModelResponse::default() };
         let mut batch = self.scope.batch();
-        self.dialogue.record(&self.scope.store, &mut batch, &answer, self.scope.store.now());
+        self.dialogue.record(&self.scope.store, &mut batch, &response, self.scope.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
             match draft {
                 Some(task) => self.add_agent(round.n, 0, task, &mut batch),

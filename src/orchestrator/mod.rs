@@ -32,7 +32,7 @@ use crate::journal::dialogue::Round;
 use crate::journal::{
     Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, Scope, TurnEvent, fail_point, ledger,
 };
-use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
+use crate::model::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use crate::roles::RoleSet;
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow};
@@ -106,7 +106,7 @@ struct Run<'a> {
     plan: Option<String>,
     /// When the first sleeping agent wakes up.
     wake_at: Option<i64>,
-    /// The record of the last answer, written when the turn ends.
+    /// The record of the model's last response, written when the turn ends.
     tail: Batch,
     tasks: JoinSet<Outcome>,
 }
@@ -116,7 +116,7 @@ type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
     /// Runs or continues a turn until it ends or has to wait. `said` is the person's message, `first_messages` makes the first messages of a new dialogue. The returned batch records
-    /// the last answer and belongs into the commit that ends the turn.
+    /// the model's last response and belongs into the commit that ends the turn.
     pub async fn run(
         &self,
         scope: &Scope,
@@ -234,7 +234,7 @@ impl Run<'_> {
                 return self.cancelled().await;
             }
             if let Some(round) = self.dialogue.unanswered().cloned() {
-                if let Some(end) = self.answer(&round).await? {
+                if let Some(end) = self.run_calls(&round).await? {
                     return Ok(end);
                 }
                 continue;
@@ -270,7 +270,7 @@ impl Run<'_> {
         }
     }
 
-    /// One model call, and the dispatches in its answer.
+    /// One model call, and the dispatches in its response.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
         let mut request = self.dialogue.request();
@@ -288,8 +288,8 @@ impl Run<'_> {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
             () = self.scope.cancel.cancelled() => return Ok(None),
         };
-        let mut answer = match outcome {
-            Ok(answer) => answer,
+        let mut response = match outcome {
+            Ok(response) => response,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the orchestrator's model failed");
                 let mut tail = std::mem::take(&mut self.tail);
@@ -304,19 +304,19 @@ impl Run<'_> {
                 )));
             }
         };
-        self.collect_first(&mut answer);
-        if answer.tool_calls.is_empty() {
+        self.collect_first(&mut response);
+        if response.tool_calls.is_empty() {
             let mut tail = std::mem::take(&mut self.tail);
             self.save_taint(&mut tail);
             self.tail = tail;
-            self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
-            self.scope.settle(&mut self.tail, &reservation, Ok(&answer), true);
+            self.dialogue.record(&self.scope.store, &mut self.tail, &response, started);
+            self.scope.settle(&mut self.tail, &reservation, Ok(&response), true);
             return Ok(None);
         }
         let mut batch = self.scope.batch();
         self.save_taint(&mut batch);
-        self.scope.settle(&mut batch, &reservation, Ok(&answer), false);
-        self.dialogue.record(&self.scope.store, &mut batch, &answer, started);
+        self.scope.settle(&mut batch, &reservation, Ok(&response), false);
+        self.dialogue.record(&self.scope.store, &mut batch, &response, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {
             self.admit(&round, &mut batch);
         }
@@ -326,9 +326,9 @@ impl Run<'_> {
     }
 
     /// Turns a text answer into a call that collects the open agents' results.
-    fn collect_first(&self, answer: &mut Answer) {
-        if answer.tool_calls.is_empty() && self.task_graph.is_open() {
-            answer.tool_calls.push(ToolCall {
+    fn collect_first(&self, response: &mut ModelResponse) {
+        if response.tool_calls.is_empty() && self.task_graph.is_open() {
+            response.tool_calls.push(ToolCall {
                 id: format!("collect-{}", self.dialogue.recorded()),
                 name: "get_agent_results".into(),
                 arguments: "{}".into(),
@@ -347,9 +347,9 @@ impl Run<'_> {
             match tools::read(self.known(), &call.name, &call.arguments) {
                 ToolUse::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
                 ToolUse::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
-                // It may name agents dispatched in the same answer, so it's checked later.
+                // It may name agents dispatched in the same response, so it's checked later.
                 ToolUse::Results(_) => {}
-                ToolUse::Text(text) => self.dialogue.answer(call.idx, text),
+                ToolUse::Text(text) => self.dialogue.set_result(call.idx, text),
             }
         }
         let nodes: Vec<Result<graph::Node, graph::Refused>> = dispatches
@@ -368,7 +368,7 @@ impl Run<'_> {
             match (task, verdict) {
                 (Ok(task), Ok(())) => self.add_agent(round.n, idx, task, batch),
                 (_, Err(reason)) | (Err(graph::Refused { reason, .. }), _) => {
-                    self.dialogue.answer(idx, tools::error(&reason));
+                    self.dialogue.set_result(idx, tools::error(&reason));
                 }
             }
         }

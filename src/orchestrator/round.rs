@@ -65,7 +65,7 @@ impl Run<'_> {
     }
 
     /// Runs the round's agents and answers its tool calls.
-    pub(super) async fn answer(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
+    pub(super) async fn run_calls(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
         self.catch_up(round).await?;
         let awaited = self.awaited(round);
         let until_ended = awaited.iter().any(|call| call.until_ended);
@@ -114,7 +114,7 @@ impl Run<'_> {
         }
         for call in awaited {
             let text = self.results(&call);
-            self.dialogue.answer(call.idx, text);
+            self.dialogue.set_result(call.idx, text);
         }
         Ok(None)
     }
@@ -137,7 +137,7 @@ impl Run<'_> {
         lines.filter(|lines| is_whole && !lines.is_empty()).map(|lines| lines.join("\n"))
     }
 
-    /// Adds dispatches that a crash cut off from the model's answer.
+    /// Adds dispatches that a crash cut off from the model's response.
     async fn catch_up(&mut self, round: &Round) -> Result<(), StoreError> {
         let known = |call: &crate::store::calls::ToolCallRow| {
             call.result.is_some()
@@ -175,9 +175,9 @@ impl Run<'_> {
             match tools::read(self.known(), &call.name, &call.arguments) {
                 ToolUse::Results(ids) => match self.named(&ids) {
                     Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, until_ended: true }),
-                    Err(reason) => self.dialogue.answer(call.idx, tools::error(&reason)),
+                    Err(reason) => self.dialogue.set_result(call.idx, tools::error(&reason)),
                 },
-                _ => self.dialogue.answer(call.idx, tools::error("this call could not be made")),
+                _ => self.dialogue.set_result(call.idx, tools::error("this call could not be made")),
             }
         }
         awaited
@@ -361,7 +361,7 @@ impl Run<'_> {
     pub(super) fn answer_as_it_stands(&mut self, round: &Round) {
         for call in self.awaited(round) {
             let text = self.results(&call);
-            self.dialogue.answer(call.idx, text);
+            self.dialogue.set_result(call.idx, text);
         }
     }
 }

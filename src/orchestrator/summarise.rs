@@ -34,12 +34,12 @@ impl Run<'_> {
         };
         self.scope.settle(&mut self.tail, &reservation, outcome.as_ref(), true);
         let end = match outcome {
-            Ok(mut answer) => {
-                answer.tool_calls.clear();
-                self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
-                match answer.text.trim().is_empty() {
+            Ok(mut response) => {
+                response.tool_calls.clear();
+                self.dialogue.record(&self.scope.store, &mut self.tail, &response, started);
+                match response.text.trim().is_empty() {
                     true => TurnEnd::Answered(wording::stopped(&summary).into()),
-                    false => TurnEnd::Answered(answer.text.into()),
+                    false => TurnEnd::Answered(response.text.into()),
                 }
             }
             Err(failure) => {

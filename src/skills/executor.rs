@@ -29,7 +29,7 @@ pub use reach::{offered, reach};
 use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
 use super::call::{Call, CallEnd, Outcome, new_row, report};
-use super::handlers::mcp::{Asked, CallAnswer};
+use super::handlers::mcp::{Asked, WorkResult};
 use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError, risk};
 use crate::config::Policy;
 use crate::domain::ExecutionStatus;
@@ -232,8 +232,8 @@ impl Attempt<'_> {
             breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
         }
         let (mut output, mut writes) = match done? {
-            (CallAnswer::Done(output), writes) => (output, writes),
-            (CallAnswer::Asks(asked), _) => return self.ask_for_server(skill, &asked).await,
+            (WorkResult::Done(output), writes) => (output, writes),
+            (WorkResult::Asks(asked), _) => return self.ask_for_server(skill, &asked).await,
         };
         self.row.taint = self.read_sources(skill, &mut output).await?;
         self.mark_kept(skill, &output, &mut writes).await?;

@@ -10,7 +10,7 @@ use super::*;
 use crate::clock::FixedClock;
 use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint, TurnStatus};
 use crate::journal::{Dialogue, Prefix};
-use crate::model::{Answer, Message, ModelError, ModelErrorKind, Role, Tool, ToolCall};
+use crate::model::{Message, ModelError, ModelErrorKind, ModelResponse, Role, Tool, ToolCall};
 use crate::store::executions::Closing;
 use crate::store::outbox;
 use crate::store::{Batch, turns};
@@ -149,7 +149,7 @@ impl TestApp {
         self.close(id, status, Closing { error: Some(error.to_string()), ..Closing::default() }).await;
     }
 
-    async fn record(&self, dialogue: &mut Dialogue, answer: Answer, ms: u64) {
+    async fn record(&self, dialogue: &mut Dialogue, answer: ModelResponse, ms: u64) {
         let started = self.store.now();
         self.later(ms);
         let mut batch = Batch::new();
@@ -158,23 +158,23 @@ impl TestApp {
     }
 }
 
-fn says(text: &str) -> Answer {
-    Answer {
+fn says(text: &str) -> ModelResponse {
+    ModelResponse {
         text: text.into(),
         usage: Usage { prompt: 1200, cached: 800, completion: 34 },
         cost_usd: 0.0021,
         model: "fine-1".into(),
-        ..Answer::default()
+        ..ModelResponse::default()
     }
 }
 
-fn calls(tools: &[(&str, Value)]) -> Answer {
+fn calls(tools: &[(&str, Value)]) -> ModelResponse {
     let call = |(at, (name, arguments)): (usize, &(&str, Value))| ToolCall {
         id: format!("c{at}"),
         name: (*name).into(),
         arguments: arguments.to_string(),
     };
-    Answer { tool_calls: tools.iter().enumerate().map(call).collect(), ..says("") }
+    ModelResponse { tool_calls: tools.iter().enumerate().map(call).collect(), ..says("") }
 }
 
 async fn dialogue(app: &TestApp, execution: &ExecutionId, system: &str, message: &str) -> Dialogue {
@@ -217,7 +217,7 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
     let reason = "it needs mail, which failed".to_owned();
     app.close("then", ExecutionStatus::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
     app.done("find-0", "1 task").await;
-    finder.answer(0, "{\"status\":\"completed\"}".into());
+    finder.set_result(0, "{\"status\":\"completed\"}".into());
     app.record(&mut finder, says("The report is overdue."), 150).await;
     app.done("find", "The report is overdue.").await;
     app.later(150);
@@ -225,7 +225,7 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
     app.failed("hook-0", ExecutionStatus::Unknown, "tool", lost).await;
     app.failed("hook", ExecutionStatus::Unknown, "tool", lost).await;
     for idx in 0..4 {
-        plan.answer(idx, format!("{{\"agent\":{idx}}}"));
+        plan.set_result(idx, format!("{{\"agent\":{idx}}}"));
     }
     let mut batch = Batch::new();
     let down = ModelError::new(ModelErrorKind::Network, "503 from the provider");

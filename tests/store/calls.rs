@@ -83,7 +83,7 @@ async fn nothing_follows_an_unanswered_tool_call(world: World) {
     let answer = tool_call("o", 0, 1, Some("late"));
     world
         .write(|batch| {
-            calls::answer_tool_call(batch, &answer);
+            calls::set_tool_result(batch, &answer);
             calls::insert(batch, &call("o", 1, 3));
         })
         .await
@@ -117,7 +117,7 @@ async fn a_result_is_never_overwritten(world: World) {
         .unwrap();
     for result in ["first", "second"] {
         let row = tool_call("o", 0, 0, Some(result));
-        world.write(|batch| calls::answer_tool_call(batch, &row)).await.unwrap();
+        world.write(|batch| calls::set_tool_result(batch, &row)).await.unwrap();
     }
     let stored = calls::tools_of_execution(&world.store, &"o".into()).await.unwrap();
     assert_eq!(stored[0].result.as_deref(), Some("first"));

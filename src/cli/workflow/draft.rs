@@ -11,7 +11,7 @@ use crate::cli::chat::CHANNEL;
 use crate::config::{BUILTIN, Settings};
 use crate::journal::BudgetLedger;
 use crate::model::price::Price;
-use crate::model::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel};
+use crate::model::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel};
 use crate::service::build_models;
 use crate::store::leases::Instance;
 use crate::store::people;
@@ -87,7 +87,7 @@ struct Paid {
 
 #[async_trait]
 impl Model for Paid {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         let refused = |why: String| Err(ModelError::new(ModelErrorKind::Refused, why));
         match self.ledger.background_call(&*self.model, "draft", &ConversationId::default(), request).await {
             Ok(Some(outcome)) => outcome,

@@ -17,7 +17,7 @@ use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit}
 
 use super::attached;
 use crate::conversation::access::Access;
-use crate::conversation::questions::Answered;
+use crate::conversation::questions::AnswerMatch;
 use crate::conversation::{Conversations, commands, questions, remembered};
 use crate::domain::{ConversationId, InboxKind, QuestionId, QuestionState, Taint};
 use crate::gateway::lanes::Lanes;
@@ -134,13 +134,13 @@ impl Intake {
         message: &IncomingMessage,
         (conversation, person): (&Conversation, &Person),
     ) -> Result<(InboxKind, Option<QuestionId>), StoreError> {
-        let answered = self
+        let matched = self
             .conversations
-            .answered_by(message.reply_to.as_deref(), text, conversation, &person.id)
+            .match_answer(message.reply_to.as_deref(), text, conversation, &person.id)
             .await?;
-        Ok(match answered {
-            Some(Answered::Question(question)) => (InboxKind::Answer, Some(question)),
-            Some(Answered::Unclear) => {
+        Ok(match matched {
+            Some(AnswerMatch::Question(question)) => (InboxKind::Answer, Some(question)),
+            Some(AnswerMatch::Unclear) => {
                 *text = format!("/answer {text}");
                 (InboxKind::Command, None)
             }

@@ -11,14 +11,14 @@ struct Busy {
 
 #[async_trait]
 impl Model for Busy {
-    async fn call(&self, _: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, _: &Request) -> Result<ModelResponse, ModelError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         match self.pauses.lock().unwrap().pop_front() {
             Some(pause) => Err(ModelError {
                 retry_after: Some(pause),
                 ..ModelError::new(ModelErrorKind::RateLimit, "slow down")
             }),
-            None => Ok(Answer::default()),
+            None => Ok(ModelResponse::default()),
         }
     }
 }

@@ -49,14 +49,18 @@ fn ask_again() -> Request {
     request
 }
 
-async fn answer_to(request: &Request, provider: &str, reply: Reply) -> (Result<Answer, ModelError>, Value) {
+async fn answer_to(
+    request: &Request,
+    provider: &str,
+    reply: Reply,
+) -> (Result<ModelResponse, ModelError>, Value) {
     let fake = FakeModel::start(move |_| reply.clone());
     let result = Provider::new(config(provider, &fake)).unwrap().call(request).await;
     let body = fake.received().first().map(|received| received.body.clone()).unwrap_or_default();
     (result, body)
 }
 
-async fn answer(reply: Reply) -> Answer {
+async fn answer(reply: Reply) -> ModelResponse {
     answer_to(&ask(), "openai", reply).await.0.unwrap()
 }
 
@@ -109,7 +113,8 @@ async fn tool_calls_keep_their_order_and_arguments_that_are_no_json() {
 #[tokio::test]
 async fn missing_and_repeated_ids_become_unique_the_same_way_each_time() {
     let two = || Reply::call("use_skill", &json!({"n": 1})).and_call("use_skill", r#"{"n":2}"#);
-    let ids = |answer: Answer| answer.tool_calls.into_iter().map(|call| call.id).collect::<Vec<_>>();
+    let ids =
+        |response: ModelResponse| response.tool_calls.into_iter().map(|call| call.id).collect::<Vec<_>>();
     assert_eq!(ids(answer(two().ids(None)).await), ["call_1", "call_2"]);
     assert_eq!(ids(answer(two().ids(Some("x"))).await), ["x", "x_1"]);
     assert_eq!(ids(answer(two().ids(Some(""))).await), ["call_1", "call_2"]);

@@ -6,7 +6,7 @@ use super::retry::delay_before_retry;
 use super::{Approved, Attempt, timed_out};
 use crate::metrics;
 use crate::skills::builtin::{self, CallContext, Effect};
-use crate::skills::handlers::mcp::{CallAnswer, McpCall};
+use crate::skills::handlers::mcp::{McpCall, WorkResult};
 use crate::skills::{Failure, Handler, Skill, SkillError, by_itself, handlers};
 use crate::store::Batch;
 
@@ -20,7 +20,7 @@ impl Attempt<'_> {
         skill: &Skill,
         mut context: CallContext<'_>,
         approved: &Approved,
-    ) -> Result<(CallAnswer, Batch), SkillError> {
+    ) -> Result<(WorkResult, Batch), SkillError> {
         let (scope, timeout) = (self.scope, self.timeout(skill));
         let is_repeatable = context.effect == Effect::Repeatable;
         for attempt in 1.. {
@@ -57,7 +57,7 @@ impl Attempt<'_> {
         context: &CallContext<'_>,
         approved: &Approved,
         writes: &mut Batch,
-    ) -> Result<CallAnswer, SkillError> {
+    ) -> Result<WorkResult, SkillError> {
         let arguments = context.arguments;
         let alone = |failure| match failure {
             Failure::Skill(error) => error,
@@ -86,6 +86,6 @@ impl Attempt<'_> {
             }
             Handler::Workflow(_) => Err(SkillError::params(by_itself(&skill.name))),
         };
-        done.map(CallAnswer::Done)
+        done.map(WorkResult::Done)
     }
 }

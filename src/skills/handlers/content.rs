@@ -4,7 +4,7 @@
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
-use super::answer::contains;
+use super::response::contains;
 use crate::document::{Problems, Table};
 use crate::skills::SkillError;
 use crate::skills::arguments::Argument;

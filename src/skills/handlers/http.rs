@@ -11,9 +11,9 @@ use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use super::address::{HttpClient, Refused, host};
-use super::answer::{Answer, media_type, receive};
 use super::content::Upload;
 pub use super::request::HttpHandler;
+use super::response::{ResponseContent, media_type, receive};
 use crate::config::Secret;
 use crate::skills::definition::cut;
 use crate::skills::hidden::line;
@@ -35,7 +35,7 @@ pub(super) async fn call(
     arguments: &Value,
     file: Option<&Upload>,
     (client, oauth): (&HttpClient, &OAuth),
-) -> Result<Answer, SkillError> {
+) -> Result<ResponseContent, SkillError> {
     let Some(login) = handler.login() else { return send(handler, arguments, file, client, None).await };
     let token = oauth.token(login).await?;
     match send(handler, arguments, file, client, Some(&token)).await {
@@ -54,7 +54,7 @@ async fn send(
     file: Option<&Upload>,
     client: &HttpClient,
     token: Option<&Secret>,
-) -> Result<Answer, SkillError> {
+) -> Result<ResponseContent, SkillError> {
     let url = handler.url(arguments)?;
     let (mut headers, secrets) = handler.headers(arguments, token)?;
     let body = handler.payload(arguments, file, &mut headers)?;
@@ -78,10 +78,10 @@ async fn send(
     };
     let text = without(text, &secrets);
     if status.is_success() && is_binary(&text) {
-        return Ok(Answer::Said(unread(&host, &headers)));
+        return Ok(ResponseContent::Output(unread(&host, &headers)));
     }
     if status.is_success() {
-        return Ok(Answer::Said(output(handler, arguments, &host, status, &text, whole)));
+        return Ok(ResponseContent::Output(output(handler, arguments, &host, status, &text, whole)));
     }
     Err(failed(status, &headers, &host, &text, acts))
 }
@@ -265,10 +265,10 @@ mod tests {
     use crate::skills::{Handler, parse};
 
     /// What a service said; nothing of these tests gets a file.
-    fn said(answer: Answer) -> Output {
-        match answer {
-            Answer::Said(output) => output,
-            Answer::File { .. } => panic!("a file"),
+    fn output_of(content: ResponseContent) -> Output {
+        match content {
+            ResponseContent::Output(output) => output,
+            ResponseContent::File { .. } => panic!("a file"),
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
             String::from_utf8(request).unwrap()
         };
         let (request, answer) = tokio::join!(serve, call(&handler, &arguments, None, (&client, &oauth)));
-        (request, answer.map(said))
+        (request, answer.map(output_of))
     }
 
     fn is_whole(request: &[u8]) -> bool {

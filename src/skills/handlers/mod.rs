@@ -1,12 +1,12 @@
 //! What runs the skills that others define: HTTP calls, commands and the tools of MCP servers.
 
 mod address;
-mod answer;
 pub mod command;
 mod content;
 pub mod http;
 pub mod mcp;
 mod request;
+mod response;
 mod secret;
 pub(in crate::skills) mod transfer;
 

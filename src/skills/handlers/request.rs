@@ -8,8 +8,8 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
-use super::answer::{self, Shape};
 use super::content::{Content, Upload};
+use super::response::{self, Shape};
 use super::secret::Secret;
 use crate::config::Secret as Token;
 use crate::document::{Entry, Node, Problems, Table, Value as Written};
@@ -70,7 +70,7 @@ impl HttpHandler {
         let headers = read_headers(table, arguments, problems);
         let body = table.get("body").and_then(|node| read_body(node, arguments, problems));
         let content = Content::read(table, arguments, problems);
-        let (result, file) = answer::read(table, arguments, problems);
+        let (result, file) = response::read(table, arguments, problems);
         let allow_hosts = read_hosts(table, problems);
         let login = read_login(table, problems);
         let (origin, path, query) = read_url(table, arguments, problems)?;

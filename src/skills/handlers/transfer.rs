@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::answer::Answer;
 use super::content::Upload;
 use super::http::{self, HttpHandler};
+use super::response::ResponseContent;
 use crate::skills::builtin::CallContext;
 use crate::skills::kept::{self, Fetched};
 use crate::skills::{Failure, Handler, Output, Skill};
@@ -29,8 +29,8 @@ pub(in crate::skills) async fn call(
     };
     let accounts = (&services.http, &*services.oauth);
     let (media_type, bytes) = match http::call(handler, arguments, upload.as_ref(), accounts).await? {
-        Answer::Said(output) => return Ok(output),
-        Answer::File { media_type, bytes } => (media_type, bytes),
+        ResponseContent::Output(output) => return Ok(output),
+        ResponseContent::File { media_type, bytes } => (media_type, bytes),
     };
     let name = match &handler.file {
         Some(name) => name.render(arguments)?,

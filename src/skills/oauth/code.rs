@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::endpoint::{Answer, Refusal, Reply};
+use super::endpoint::{EndpointResponse, Refusal, Reply};
 use super::{Account, Place};
 use crate::skills::{ErrorKind, SkillError};
 
@@ -194,10 +194,10 @@ impl CodeLogin {
 
 impl Account {
     /// What was given out, or why not.
-    pub(super) fn granted(&self, answer: Answer) -> Result<Reply, SkillError> {
+    pub(super) fn granted(&self, answer: EndpointResponse) -> Result<Reply, SkillError> {
         match answer {
-            Answer::Given(reply) => Ok(reply),
-            Answer::Refused(refusal) => Err(SkillError::new(ErrorKind::Auth, self.refused(&refusal))),
+            EndpointResponse::Success(reply) => Ok(reply),
+            EndpointResponse::Error(refusal) => Err(SkillError::new(ErrorKind::Auth, self.refused(&refusal))),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Account;
-use super::endpoint::Answer;
+use super::endpoint::EndpointResponse;
 use crate::skills::{ErrorKind, SkillError};
 
 /// How often we ask, unless the service says otherwise, and how much less often when it wants that.
@@ -69,8 +69,8 @@ impl DeviceLogin {
         loop {
             tokio::time::sleep(Duration::from_secs(interval)).await;
             let refusal = match account.ask(&account.config.token_url, &form).await {
-                Ok(Answer::Given(reply)) => return account.keep(reply),
-                Ok(Answer::Refused(refusal)) => refusal,
+                Ok(EndpointResponse::Success(reply)) => return account.keep(reply),
+                Ok(EndpointResponse::Error(refusal)) => refusal,
                 // The service may be there again the next time; the code ends at some time.
                 Err(error) if matches!(error.kind, ErrorKind::Network | ErrorKind::Timeout) => continue,
                 Err(error) => return Err(error),

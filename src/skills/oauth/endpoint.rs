@@ -34,12 +34,12 @@ pub(super) struct Reply {
     pub(super) interval: Option<u64>,
 }
 
-/// What an endpoint says.
-pub(super) enum Answer {
+/// The response of an endpoint.
+pub(super) enum EndpointResponse {
     /// It gives something out.
-    Given(Reply),
+    Success(Reply),
     /// It gives nothing out.
-    Refused(Refusal),
+    Error(Refusal),
 }
 
 /// Why an endpoint gives out nothing, in the words of RFC 6749.
@@ -68,7 +68,11 @@ impl OAuthConfig {
 
 impl Account {
     /// Asks an endpoint. Nothing is repeated: a code is good for one question.
-    pub(super) async fn ask(&self, address: &str, form: &[(&str, &str)]) -> Result<Answer, SkillError> {
+    pub(super) async fn ask(
+        &self,
+        address: &str,
+        form: &[(&str, &str)],
+    ) -> Result<EndpointResponse, SkillError> {
         let wrong = |error: &dyn std::fmt::Display| {
             SkillError::tool(format!("an address in {} is wrong: {error}", self.place.section))
         };
@@ -97,11 +101,11 @@ impl Account {
             // The text may hold tokens, so it isn't shown.
             let reply = serde_json::from_str(&text);
             return reply
-                .map(Answer::Given)
+                .map(EndpointResponse::Success)
                 .map_err(|_| SkillError::tool(format!("{host} gave an answer that is no token")));
         }
         match serde_json::from_str::<Refusal>(&text) {
-            Ok(refusal) if status.is_client_error() => Ok(Answer::Refused(refusal)),
+            Ok(refusal) if status.is_client_error() => Ok(EndpointResponse::Error(refusal)),
             _ => {
                 let kind = if status.is_server_error() { ErrorKind::Network } else { ErrorKind::Tool };
                 let message = format!("{host} gave no token ({})", status.as_u16());

@@ -25,7 +25,7 @@ use crate::config::{Config, OAuthConfig, Secret};
 pub use self::code::CodeLogin;
 use self::code::Listener;
 pub use self::device::DeviceLogin;
-use self::endpoint::{Answer, Refusal, Reply};
+use self::endpoint::{EndpointResponse, Refusal, Reply};
 use self::file::{Tokens, Vault};
 use self::server::{ServerLogin, Service};
 
@@ -212,12 +212,12 @@ impl Account {
         };
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
         match self.ask(&self.config.token_url, &form).await? {
-            Answer::Given(reply) => {
+            EndpointResponse::Success(reply) => {
                 let renewed = self.tokens(reply, Some(&tokens))?;
                 self.vault.write(&renewed)?;
                 Ok(Secret::new(renewed.access_token))
             }
-            Answer::Refused(refusal) => Err(self.refused_renewal(&refusal)),
+            EndpointResponse::Error(refusal) => Err(self.refused_renewal(&refusal)),
         }
     }
 

@@ -98,7 +98,7 @@ pub fn insert_tool_call(batch: &mut Batch, row: &ToolCallRow) {
 }
 
 /// Adds the result of a tool call.
-pub fn answer_tool_call(batch: &mut Batch, row: &ToolCallRow) {
+pub fn set_tool_result(batch: &mut Batch, row: &ToolCallRow) {
     batch.run(
         "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4 AND result IS NULL",
         [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()],

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{MAX_STEPS, Plan, PlanStep, REVIEWER, file};
-use crate::agents::{AgentTask, Answer, Assignment};
+use crate::agents::{AgentTask, Assignment, StructuredOutput};
 use crate::domain::Effects;
 use crate::journal::Limits;
 use crate::roles::RoleSet;
@@ -46,12 +46,12 @@ pub struct PlanContext<'a> {
 /// that are done; it has no others if the planner wants nothing more done.
 pub fn read(
     text: &str,
-    answer: Option<&Answer>,
+    output: Option<&StructuredOutput>,
     (name, goal): (&str, &str),
     context: &PlanContext<'_>,
 ) -> Result<Plan, Vec<String>> {
     let one = |error: &str| vec![error.to_owned()];
-    let given = answer.map(|answer| answer.data.clone()).filter(has_steps).or_else(|| in_text(text));
+    let given = output.map(|output| output.data.clone()).filter(has_steps).or_else(|| in_text(text));
     let Some(given) = given else {
         return Err(one("the planner's answer holds no plan: it must be a JSON object with `steps`"));
     };

@@ -77,7 +77,7 @@ struct Verdict {
 
 /// An agent's answer as an output of this format: of one with a role all that it said, or its data where JSON is wanted.
 pub(super) fn of(report: &Report, format: Option<Format>) -> Result<Value, String> {
-    match (&report.answer, format) {
+    match (&report.structured, format) {
         (Some(answer), Some(Format::Json)) if !answer.data.is_null() => Ok(answer.data.clone()),
         (Some(_), Some(Format::Text | Format::Markdown) | None) => Ok(Value::String(report.whole())),
         _ => read(&report.result, format),

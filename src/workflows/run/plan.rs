@@ -183,7 +183,7 @@ impl Runner {
             if !report.status.ended_well() {
                 return Err(words::planner_failed(&report.line()).into());
             }
-            match plans::read(&report.result, report.answer.as_ref(), (&name, wanted.goal), &context) {
+            match plans::read(&report.result, report.structured.as_ref(), (&name, wanted.goal), &context) {
                 Ok(plan) => return Ok(plan),
                 Err(found) => errors = found,
             }

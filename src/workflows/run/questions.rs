@@ -16,7 +16,7 @@ use crate::workflows::definition::{ApprovalStep, Input, Workflow};
 use crate::workflows::language::inputs::fitting;
 
 /// A person's answers about a run's inputs.
-pub(super) struct Answers {
+pub(super) struct AnsweredInputs {
     pub(super) values: Vec<(String, Value)>,
     /// Why the last answer didn't fit.
     pub(super) error: Option<String>,
@@ -50,8 +50,8 @@ impl Runner {
         scope: &Scope,
         row: &ExecutionRow,
         workflow: &Workflow,
-    ) -> Result<Answers, NotStarted> {
-        let mut answers = Answers { values: Vec::new(), error: None };
+    ) -> Result<AnsweredInputs, NotStarted> {
+        let mut answers = AnsweredInputs { values: Vec::new(), error: None };
         for question in of_run(scope, row).await? {
             let QuestionKind::Input { name } = &question.kind else { continue };
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };

@@ -190,7 +190,7 @@ impl Run<'_> {
 
 /// What a reviewer says of these steps; none if it gives no verdict.
 fn verdicts(report: &Report, steps: &[&str]) -> Option<HashMap<String, StepReview>> {
-    let data = match &report.answer {
+    let data = match &report.structured {
         Some(answer) if !answer.data.is_null() => answer.data.clone(),
         _ => super::output::first_json(&report.result)?,
     };

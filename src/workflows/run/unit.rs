@@ -177,7 +177,7 @@ pub(super) fn new_row(scope: &Scope, run: &ExecutionRow, key: &str, task: Option
 fn closing(report: &Report) -> Closing {
     Closing {
         result: Some(report.result.clone()),
-        answer: report.answer.as_ref().and_then(|answer| serde_json::to_string(answer).ok()),
+        answer: report.structured.as_ref().and_then(|answer| serde_json::to_string(answer).ok()),
         data: (!report.data.is_null()).then(|| report.data.to_string()),
         error: report.error.as_ref().and_then(|error| serde_json::to_string(error).ok()),
         bailout: report.bailout,

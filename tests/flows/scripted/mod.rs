@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant::model::price::Price;
-use adjutant::model::{Answer, Model, ModelError, ModelErrorKind, Request, Role, ToolCall, Usage};
+use adjutant::model::{Model, ModelError, ModelErrorKind, ModelResponse, Request, Role, ToolCall, Usage};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
@@ -51,7 +51,7 @@ pub(crate) struct Reply {
 
 #[derive(Debug)]
 enum Outcome {
-    Answer(Answer),
+    Answer(ModelResponse),
     Error(ModelError),
     Panic(String),
 }
@@ -107,7 +107,8 @@ impl Reply {
 
 /// An answer in text.
 pub(crate) fn text(text: impl Into<String>) -> Reply {
-    Outcome::Answer(Answer { text: text.into(), model: "scripted".into(), ..Answer::default() }).into()
+    Outcome::Answer(ModelResponse { text: text.into(), model: "scripted".into(), ..ModelResponse::default() })
+        .into()
 }
 
 /// An answer that calls one tool.
@@ -118,12 +119,17 @@ pub(crate) fn call(name: &str, arguments: Value) -> Reply {
 /// An answer that calls one tool with arguments as a careless model writes them.
 pub(crate) fn raw_call(name: &str, arguments: &str) -> Reply {
     let call = ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() };
-    Outcome::Answer(Answer { tool_calls: vec![call], model: "scripted".into(), ..Answer::default() }).into()
+    Outcome::Answer(ModelResponse {
+        tool_calls: vec![call],
+        model: "scripted".into(),
+        ..ModelResponse::default()
+    })
+    .into()
 }
 
 /// One answer with the calls of all these.
 pub(crate) fn calls(replies: Vec<Reply>) -> Reply {
-    let mut together = Answer { model: "scripted".into(), ..Answer::default() };
+    let mut together = ModelResponse { model: "scripted".into(), ..ModelResponse::default() };
     for reply in replies {
         if let Outcome::Answer(answer) = reply.outcome {
             together.text.push_str(&answer.text);
@@ -335,7 +341,7 @@ impl Scripted {
 
 #[async_trait]
 impl Model for Scripted {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.keeps {
             lock(&self.seen).push(request.clone());
@@ -366,7 +372,7 @@ impl Model for Scripted {
 }
 
 /// Numbers the calls on from those in the request, so that ids stay unique after a restart too.
-fn with_ids(mut answer: Answer, request: &Request) -> Answer {
+fn with_ids(mut answer: ModelResponse, request: &Request) -> ModelResponse {
     let before: usize = request.messages.iter().map(|message| message.tool_calls.len()).sum();
     for (index, call) in answer.tool_calls.iter_mut().enumerate() {
         call.id = format!("call_{}", before + index + 1);

@@ -82,7 +82,7 @@ pub struct McpCall<'a> {
 
 /// What has come of a call.
 #[derive(Debug)]
-pub enum CallAnswer {
+pub enum WorkResult {
     /// Its result.
     Done(Output),
     /// Its server wants to know more first.
@@ -199,7 +199,7 @@ impl McpServers {
     }
 
     /// Makes a call, or goes on with one whose server has asked.
-    pub(in crate::skills) async fn call(&self, call: McpCall<'_>) -> Result<CallAnswer, SkillError> {
+    pub(in crate::skills) async fn call(&self, call: McpCall<'_>) -> Result<WorkResult, SkillError> {
         let server = self.server(&call.tool.server)?;
         let (turn, execution) = call.place;
         let held = self.held.take(execution);
@@ -207,12 +207,12 @@ impl McpServers {
             return Err(server.gone());
         }
         Ok(match server.call(&call, held).await? {
-            Leg::Done(output) => CallAnswer::Done(output),
+            Leg::Done(output) => WorkResult::Done(output),
             Leg::Asks(asked, held) => {
                 if let Some(held) = held {
                     self.held.put(turn, execution, held, call.patience);
                 }
-                CallAnswer::Asks(asked)
+                WorkResult::Asks(asked)
             }
         })
     }

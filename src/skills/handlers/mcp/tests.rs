@@ -14,8 +14,8 @@ const SERVER: &str = include_str!("../../../../tests/fakes/src/mcp/server.py");
 /// Makes a call whose server asks nothing.
 async fn call(servers: &McpServers, tool: &McpTool, arguments: &Value) -> Result<Output, SkillError> {
     match answer(servers, tool, arguments, None).await? {
-        CallAnswer::Done(output) => Ok(output),
-        CallAnswer::Asks(asked) => panic!("{asked:?}"),
+        WorkResult::Done(output) => Ok(output),
+        WorkResult::Asks(asked) => panic!("{asked:?}"),
     }
 }
 
@@ -24,7 +24,7 @@ async fn answer(
     tool: &McpTool,
     arguments: &Value,
     asked: Option<&Asked>,
-) -> Result<CallAnswer, SkillError> {
+) -> Result<WorkResult, SkillError> {
     let place = (&"turn".into(), &"call".into());
     servers.call(McpCall { tool, arguments, place, asked, patience: IDLE }).await
 }
@@ -291,8 +291,8 @@ async fn garbage_and_endless_questions_change_nothing() {
     let (mut asked, arguments) = (None, json!({"text": "x"}));
     let done = loop {
         match answer(&asking.servers, &tool, &arguments, asked.as_ref()).await {
-            Ok(CallAnswer::Done(done)) => break done.summary,
-            Ok(CallAnswer::Asks(now)) => {
+            Ok(WorkResult::Done(done)) => break done.summary,
+            Ok(WorkResult::Asks(now)) => {
                 let asked: &mut Asked = asked.insert(now);
                 asked.take(Some("no"));
             }

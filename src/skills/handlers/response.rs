@@ -1,4 +1,4 @@
-//! What an HTTP skill makes of an answer: a line for people, or a file that is kept.
+//! What an HTTP skill makes of a response: a line for people, or a file that is kept.
 
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
@@ -12,11 +12,11 @@ use crate::skills::kept::MOST_BYTES;
 use crate::skills::template::{Place, Template};
 use crate::skills::{Output, SkillError};
 
-/// What a service answered.
+/// What is taken from a response.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum ResponseContent {
     /// Something to read.
-    Said(Output),
+    Output(Output),
     /// A file.
     File {
         /// What the service calls its type.
@@ -89,8 +89,8 @@ impl Shape {
 
 /// What the service calls the type of what it sent, without parameters.
 pub(super) fn media_type(headers: &HeaderMap) -> &str {
-    let said = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    said.split(';').next().unwrap_or_default().trim()
+    let value = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
 }
 
 /// Receives a file, byte for byte.
@@ -99,7 +99,7 @@ pub(super) async fn receive(
     host: &str,
     secrets: &[String],
     acts: bool,
-) -> Result<Answer, SkillError> {
+) -> Result<ResponseContent, SkillError> {
     let too_big = || SkillError::params(format!("{host} sent a file of more than {MOST_MEGABYTES} MB"));
     let media_type = media_type(response.headers()).to_lowercase();
     if response.content_length().is_some_and(|length| length > MOST_BYTES as u64) {
@@ -120,7 +120,7 @@ pub(super) async fn receive(
         let message = format!("{host} put the skill's own secret into the file, so I didn't keep it");
         return Err(SkillError::tool(message));
     }
-    Ok(Answer::File { media_type, bytes })
+    Ok(ResponseContent::File { media_type, bytes })
 }
 
 /// Whether a part of these bytes is this.

@@ -1,4 +1,4 @@
-//! What came over the wire as an [`Answer`].
+//! What came over the wire as an [`ModelResponse`].
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use genai::chat::{
 };
 use serde_json::Value;
 
-use crate::model::{Answer, ModelError, ModelErrorKind, Request, ToolCall, Usage};
+use crate::model::{ModelError, ModelErrorKind, ModelResponse, Request, ToolCall, Usage};
 
 /// What the library drops of the frames that pass: who answered, the cost, whether the answer's end
 /// was marked, and in OpenAI's protocol the tool calls as they were written. (The library makes room
@@ -89,7 +89,7 @@ pub(super) fn read(
     frames: &Frames,
     thought: bool,
     request: &Request,
-) -> Result<Answer, ModelError> {
+) -> Result<ModelResponse, ModelError> {
     let seen = frames.seen();
     // Some of the library's protocols report an end when the connection just closes.
     if end.captured_stop_reason.is_none() && !seen.done {
@@ -112,7 +112,7 @@ pub(super) fn read(
     if text.trim().is_empty() && calls.is_empty() {
         return Err(nothing(end.captured_stop_reason.as_ref(), thought));
     }
-    Ok(Answer {
+    Ok(ModelResponse {
         text,
         tool_calls: tool_calls(calls, request),
         usage: end.captured_usage.as_ref().map(usage).unwrap_or_default(),

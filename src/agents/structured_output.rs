@@ -1,11 +1,11 @@
-//! The structured answer of an agent with a role: a summary, and what belongs beside it.
+//! The structured output of an agent with a role: a summary, and what belongs beside it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What an agent said besides its summary.
+/// What an agent returns besides its summary.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct StructuredOutput {
     /// What its summary leaves out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details: String,
@@ -20,7 +20,7 @@ pub struct Answer {
     pub suggestions: Vec<String>,
 }
 
-impl Answer {
+impl StructuredOutput {
     /// The summary and the rest of an answer that is a JSON object, also in a block of code. Any other text is a
     /// summary alone.
     pub(super) fn read(text: &str) -> (String, Option<Self>) {
@@ -28,16 +28,16 @@ impl Answer {
         let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(unfenced(text)) else { return plain() };
         let Some(summary) = fields.get("summary").and_then(Value::as_str) else { return plain() };
         let get = |name: &str| fields.get(name).cloned().unwrap_or_default();
-        let answer = Self {
+        let output = Self {
             details: words(&get("details")),
             data: get("data"),
             warnings: list(&get("warnings")),
             suggestions: list(&get("suggestions")),
         };
-        (summary.trim().to_owned(), Some(answer).filter(|answer| *answer != Self::default()))
+        (summary.trim().to_owned(), Some(output).filter(|output| *output != Self::default()))
     }
 
-    /// The rest of the answer as lines below the summary.
+    /// The rest of the output as lines below the summary.
     pub(super) fn lines(&self) -> String {
         let mut text = String::new();
         if !self.details.is_empty() {
@@ -90,15 +90,15 @@ mod tests {
     fn an_answer_is_read_from_json_and_any_other_text_is_a_summary() {
         let text = "```json\n{\"summary\": \" Two faults. \", \"data\": {\"verdict\": \"reject\"}, \
                     \"warnings\": \"late\", \"suggestions\": [\"move it\", \"\"]}\n```";
-        let (summary, answer) = Answer::read(text);
-        let answer = answer.unwrap();
+        let (summary, output) = StructuredOutput::read(text);
+        let output = output.unwrap();
         assert_eq!(summary, "Two faults.");
-        assert_eq!(answer.data, json!({"verdict": "reject"}));
-        assert_eq!((answer.warnings.len(), answer.suggestions.len()), (1, 1));
-        assert_eq!(answer.lines(), "\nData: {\"verdict\":\"reject\"}\nWarning: late\nSuggestion: move it");
+        assert_eq!(output.data, json!({"verdict": "reject"}));
+        assert_eq!((output.warnings.len(), output.suggestions.len()), (1, 1));
+        assert_eq!(output.lines(), "\nData: {\"verdict\":\"reject\"}\nWarning: late\nSuggestion: move it");
         for text in ["Done.", "{\"verdict\": 1}", "[1]", "```\nx\n```", "{\"summary\": 3}", ""] {
-            assert_eq!(Answer::read(text), (text.to_owned(), None));
+            assert_eq!(StructuredOutput::read(text), (text.to_owned(), None));
         }
-        assert_eq!(Answer::read("{\"summary\": \"Done.\"}"), ("Done.".to_owned(), None));
+        assert_eq!(StructuredOutput::read("{\"summary\": \"Done.\"}"), ("Done.".to_owned(), None));
     }
 }
