@@ -364,7 +364,7 @@ fn conversations(
         zone: config.assistant.timezone,
         speaks: config.voice.speak.is_some(),
         events,
-        hold_place: Arc::new(move |conversation, row| delivering.hold(conversation, row)),
+        lock_place: Arc::new(move |conversation, row| delivering.lock_place(conversation, row)),
         running: Running::default(),
     })
 }

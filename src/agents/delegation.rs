@@ -52,7 +52,7 @@ enum Refusal {
     /// A limit of the tree, so the agent's work is partial.
     Spent(String),
     /// A limit of the turn: a person is asked.
-    Held(Limit),
+    LimitReached(Limit),
 }
 
 impl From<String> for Refusal {
@@ -79,7 +79,7 @@ impl Agents {
         calls: &[ToolCallRow],
         existing: &[ExecutionRow],
     ) -> Result<Option<Work>, StoreError> {
-        let (children, mut held) = self.children(run, dialogue, calls, existing).await?;
+        let (children, mut reached) = self.children(run, dialogue, calls, existing).await?;
         let most = run.scope.budget.limits.concurrent_agents_per_parent as usize;
         // Their work is what this one waits for.
         run.slot.give_back();
@@ -96,16 +96,16 @@ impl Agents {
                     let mut batch = run.scope.batch();
                     executions::wait(&mut batch, &row.id);
                     run.scope.store.write(batch).await?;
-                    held.get_or_insert(limit);
+                    reached.get_or_insert(limit);
                 }
             }
         }
         drop(running);
         run.slot.take().await;
-        Ok(held.map(Work::LimitReached).or(waits.then_some(Work::Waiting)))
+        Ok(reached.map(Work::LimitReached).or(waits.then_some(Work::Waiting)))
     }
 
-    /// The rows of the agents that these calls ask for; refused calls are answered. Also the limit that holds some back.
+    /// The rows of the agents that these calls ask for; refused calls are answered. Also the limit that some wait for.
     async fn children(
         &self,
         run: &AgentRun<'_>,
@@ -128,7 +128,7 @@ impl Agents {
         let in_tree = executions::agents_named(&scope.store, &scope.turn, &format!("{top}/")).await?;
         let offered = self.executor.offered(scope, run.registry).await?;
         let mut judge = Judge { run, existing, offered: &offered, in_tree: in_tree + 1 };
-        let (mut batch, mut held, mut made) = (scope.batch(), None, Vec::new());
+        let (mut batch, mut reached, mut made) = (scope.batch(), None, Vec::new());
         for call in calls.iter().filter(|call| at(call).is_none()) {
             match self.child(&mut judge, call, &made) {
                 Ok(row) => {
@@ -143,14 +143,14 @@ impl Agents {
                     let limit = Bailout::Agents.as_str();
                     dialogue.set_result(call.idx, json!({"error": reason, "limit": limit}).to_string());
                 }
-                Err(Refusal::Held(limit)) => held = held.or(Some(limit)),
+                Err(Refusal::LimitReached(limit)) => reached = reached.or(Some(limit)),
             }
         }
         if !made.is_empty() {
             scope.store.write(batch).await?;
             fail_point("delegated");
         }
-        Ok((children, held))
+        Ok((children, reached))
     }
 
     /// The row of a new child.
@@ -165,7 +165,7 @@ impl Agents {
         if judge.in_tree >= i64::from(limits.agents_per_tree) {
             return Err(Refusal::Spent(wording::roles::tree_is_full(limits.agents_per_tree)));
         }
-        run.scope.budget.take_agent().map_err(Refusal::Held)?;
+        run.scope.budget.take_agent().map_err(Refusal::LimitReached)?;
         judge.in_tree += 1;
         let now = run.scope.store.now();
         Ok(ExecutionRow {

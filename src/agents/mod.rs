@@ -58,7 +58,7 @@ pub enum AgentEnd {
     Ended(Box<Report>),
     /// A call of it waits for a person.
     Waiting,
-    /// A limit of the turn holds it back.
+    /// A limit of the turn was reached, and it waits.
     LimitReached(Limit),
     /// There is nothing to do before this time, in milliseconds.
     Asleep(i64),

@@ -77,20 +77,20 @@ pub async fn of_turn(
     tasks.retain(|task| is_ours("tasks", &task.id));
     memories.retain(|memory| is_ours("memory", &memory.id));
     schedules.retain(|row| is_ours("schedule", &row.id));
-    let held_back = (known.0 - tasks.len(), known.1 - memories.len());
+    let left_out = (known.0 - tasks.len(), known.1 - memories.len());
     // A to-do list is private: it isn't shown where others read along.
     if scope.conversation.shared == 0 {
         text.push_str(&to_do(&tasks));
         text.push_str(&scheduled(&schedules));
     }
     text.push_str(&remembered(&memories, scope.zone));
-    if scope.conversation.shared == 0 && held_back.0 > 0 {
+    if scope.conversation.shared == 0 && left_out.0 > 0 {
         let _ =
-            write!(text, "\n{} more open tasks hold text from outside; tasks.search shows them", held_back.0);
+            write!(text, "\n{} more open tasks hold text from outside; tasks.search shows them", left_out.0);
     }
-    if held_back.1 > 0 {
+    if left_out.1 > 0 {
         let _ =
-            write!(text, "\n{} more memories hold text from outside; memory.search shows them", held_back.1);
+            write!(text, "\n{} more memories hold text from outside; memory.search shows them", left_out.1);
     }
     let summary = &scope.conversation.summary;
     let summary_taint = &scope.conversation.summary_taint;

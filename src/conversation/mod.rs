@@ -28,7 +28,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ConversationId, TurnId};
-use crate::journal::{HoldPlace, SharedSettings, TurnEvents};
+use crate::journal::{LockPlace, SharedSettings, TurnEvents};
 use crate::orchestrator::Orchestrator;
 use crate::store::control::{self, ControlSignal};
 use crate::store::people::Person;
@@ -50,8 +50,8 @@ pub struct Conversations {
     pub speaks: bool,
     /// Tells the rest of the process what turns do.
     pub events: TurnEvents,
-    /// Holds the place of an answer while its turn ends.
-    pub hold_place: HoldPlace,
+    /// Locks the place of an answer while its turn ends.
+    pub lock_place: LockPlace,
     /// The turns running in this process.
     pub running: Running,
 }

@@ -15,7 +15,7 @@ use super::{Conversations, Handle};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
-use crate::journal::{AgentSlots, Budget, ClaimedMessage, HeldPlace, Scope, TurnEvent, fail_point};
+use crate::journal::{AgentSlots, Budget, ClaimedMessage, PlaceLock, Scope, TurnEvent, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow};
@@ -233,8 +233,8 @@ impl Conversations {
         let last = outbox::Message { file: last.file, aloud, ..scope.message(last.text, Vec::new()) };
         self.close_work(&mut batch, &leased.turn, status, root, &last.whole());
         let row = outbox::row(&self.store, &scope.conversation, &leased.turn, &last);
-        let held = (self.hold_place)(&scope.conversation.id, &row);
-        let claimed = self.write_last(batch, scope, (row, &last), held).await?;
+        let place = (self.lock_place)(&scope.conversation.id, &row);
+        let claimed = self.write_last(batch, scope, (row, &last), place).await?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
         match claimed {
@@ -247,16 +247,16 @@ impl Conversations {
         Ok(())
     }
 
-    /// Writes a turn's end with its answer, which is claimed for sending if its place is held and nothing goes before it.
+    /// Writes a turn's end with its answer, which is claimed for sending if its place is locked and nothing goes before it.
     async fn write_last(
         &self,
         mut batch: Batch,
         scope: &Scope,
         (row, message): (OutboxRow, &outbox::Message),
-        held: Option<HeldPlace>,
+        place: Option<PlaceLock>,
     ) -> Result<Option<ClaimedMessage>, StoreError> {
         let (conversation, owner) = (&scope.conversation.id, self.instance.owner());
-        let Some(place) = held else {
+        let Some(place) = place else {
             outbox::say(&self.store, &mut batch, conversation, owner, message);
             return self.store.write(batch).await.map(|_| None);
         };

@@ -157,12 +157,12 @@ impl Sharing {
 
     /// Whether this instance sends what is said on a channel.
     pub fn sends(&self, channel: &str) -> bool {
-        !self.is_on() || self.health.is_held(channel)
+        !self.is_on() || self.health.is_receiver(channel)
     }
 
     /// Whether this instance receives every channel that it shares: then all that arrives wakes the lanes at work here.
     pub fn receives_all(&self) -> bool {
-        self.instance.shares().iter().all(|channel| self.health.is_held(channel))
+        self.instance.shares().iter().all(|channel| self.health.is_receiver(channel))
     }
 
     /// Notes what a turn of ours shows, for the receiver of its channel.
@@ -253,7 +253,7 @@ impl Maintenance {
         let sharing = &self.lanes.sharing;
         while stop.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await.is_some() {
             let channels = sharing.instance.shares().iter().filter(|_| sharing.has_peers());
-            for channel in channels.filter(|channel| sharing.health.is_held(channel)) {
+            for channel in channels.filter(|channel| sharing.health.is_receiver(channel)) {
                 let cleared = stop.run_until_cancelled(self.delivering.clear_left_progress(channel)).await;
                 if let Some(Err(error)) = cleared {
                     tracing::warn!(channel, %error, "couldn't remove old progress messages; retrying");
@@ -347,7 +347,7 @@ impl Maintenance {
     async fn speak_for_others(&self, store: &Store, channels: &[String]) -> Result<(), StoreError> {
         let sharing = &self.lanes.sharing;
         let mut shown = Vec::new();
-        for channel in channels.iter().filter(|channel| sharing.health.is_held(channel)) {
+        for channel in channels.iter().filter(|channel| sharing.health.is_receiver(channel)) {
             for conversation in sharing::undelivered(store, channel).await? {
                 self.delivering.wake(&conversation);
             }

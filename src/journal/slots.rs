@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug)]
 pub struct AgentSlots {
     at_work: Arc<Semaphore>,
-    /// Held while agents are counted and made, so that two of one tree don't exceed its limit together.
+    /// Locked while agents are counted and made, so that two of one tree don't exceed its limit together.
     pub admission: tokio::sync::Mutex<()>,
 }
 
@@ -25,23 +25,23 @@ impl AgentSlots {
 #[derive(Debug)]
 pub struct Slot {
     slots: Arc<AgentSlots>,
-    held: Mutex<Option<OwnedSemaphorePermit>>,
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Slot {
     /// A place that isn't taken yet.
     pub fn new(slots: Arc<AgentSlots>) -> Self {
-        Self { slots, held: Mutex::default() }
+        Self { slots, permit: Mutex::default() }
     }
 
     /// Waits for a free place.
     pub async fn take(&self) {
         let permit = self.slots.at_work.clone().acquire_owned().await;
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = permit.ok();
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit.ok();
     }
 
     /// Gives the place back.
     pub fn give_back(&self) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.permit.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

@@ -224,7 +224,7 @@ impl Run<'_> {
     async fn run_loop(&mut self) -> Result<TurnEnd, StoreError> {
         // Waiting agents may go on now, after an approval or a "continue".
         for agent in &mut self.task_graph.agents {
-            agent.held_back = false;
+            agent.limit_reached = false;
             if agent.status == ExecutionStatus::Waiting {
                 agent.status = ExecutionStatus::Running;
             }
@@ -377,7 +377,7 @@ impl Run<'_> {
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
         let why = if limit == Limit::Paused { "the pause" } else { "the limit" };
-        Ok(TurnEnd::Parked(limit, self.task_graph.summary_held_by(why)))
+        Ok(TurnEnd::Parked(limit, self.task_graph.summary_because(why)))
     }
 
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {

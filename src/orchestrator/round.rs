@@ -47,7 +47,7 @@ impl Run<'_> {
             status: ExecutionStatus::Pending,
             report: None,
             at_work: false,
-            held_back: false,
+            limit_reached: false,
             counted: false,
         });
     }
@@ -247,7 +247,7 @@ impl Run<'_> {
             }
             let Some(agent) = self.task_graph.get_mut(&id) else { continue };
             if !agent.counted && self.scope.budget.take_agent().is_err() {
-                agent.held_back = true;
+                agent.limit_reached = true;
                 continue;
             }
             agent.counted = true;
@@ -328,7 +328,7 @@ impl Run<'_> {
                 self.wake_at = Some(self.wake_at.map_or(until, |at| at.min(until)));
             }
             AgentEnd::LimitReached(_) => {
-                agent.held_back = true;
+                agent.limit_reached = true;
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
                 let mut batch = self.scope.batch();
@@ -342,7 +342,7 @@ impl Run<'_> {
     /// Lets waiting agents go on, because a question of this turn was answered.
     fn wake_waiting(&mut self) {
         for agent in &mut self.task_graph.agents {
-            if agent.status == ExecutionStatus::Waiting && !agent.held_back && !agent.at_work {
+            if agent.status == ExecutionStatus::Waiting && !agent.limit_reached && !agent.at_work {
                 agent.status = ExecutionStatus::Running;
             }
         }

@@ -24,8 +24,8 @@ pub(super) struct Agent {
     pub(super) report: Option<Report>,
     /// Whether it is running in this process.
     pub(super) at_work: bool,
-    /// Whether a limit holds it back.
-    pub(super) held_back: bool,
+    /// Whether it waits for a limit of the turn.
+    pub(super) limit_reached: bool,
     /// Whether it is already counted against the turn's limit of agents.
     pub(super) counted: bool,
 }
@@ -57,8 +57,8 @@ impl TaskGraph {
                     status,
                     report: status.has_ended().then(|| Report::of(row, &calls)),
                     at_work: false,
-                    // An agent that waits for a person has a waiting call; otherwise a limit holds it back.
-                    held_back: status == ExecutionStatus::Waiting
+                    // An agent that waits for a person has a waiting call; otherwise it waits for a limit.
+                    limit_reached: status == ExecutionStatus::Waiting
                         && calls.iter().all(|call| call.status != ExecutionStatus::Waiting),
                     counted: row.started_at.is_some(),
                     row: row.clone(),
@@ -91,7 +91,7 @@ impl TaskGraph {
     pub(super) fn ready(&self) -> Vec<String> {
         self.agents
             .iter()
-            .filter(|agent| !agent.at_work && !agent.held_back)
+            .filter(|agent| !agent.at_work && !agent.limit_reached)
             .filter(|agent| matches!(agent.status, ExecutionStatus::Pending | ExecutionStatus::Running))
             .filter(|agent| {
                 graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
@@ -148,25 +148,27 @@ impl TaskGraph {
 
     /// The results so far, for people.
     pub(super) fn summary(&self) -> StatusSummary {
-        self.summary_held_by("the limit")
+        self.summary_because("the limit")
     }
 
-    /// The results so far, with the reason why agents are held back.
-    pub(super) fn summary_held_by(&self, why: &str) -> StatusSummary {
+    /// The results so far, with the reason why agents wait.
+    pub(super) fn summary_because(&self, why: &str) -> StatusSummary {
         let mut summary = StatusSummary::default();
         for agent in &self.agents {
             let mission = agent.task.mission.clone();
             match (&agent.report, agent.status) {
                 (Some(report), status) if status.ended_well() => summary.done.push((mission, report.line())),
                 (Some(report), _) => summary.failed.push((mission, report.line())),
-                (None, ExecutionStatus::Waiting) if agent.held_back => {
+                (None, ExecutionStatus::Waiting) if agent.limit_reached => {
                     summary.open.push((mission, format!("held back by {why}")));
                 }
                 (None, ExecutionStatus::Waiting) => {
                     summary.open.push((mission, "waiting for your approval".into()))
                 }
                 (None, ExecutionStatus::Running) => summary.open.push((mission, "in progress".into())),
-                (None, _) if agent.held_back => summary.open.push((mission, format!("not started: {why}"))),
+                (None, _) if agent.limit_reached => {
+                    summary.open.push((mission, format!("not started: {why}")))
+                }
                 (None, _) => {
                     let needs = agent.task.depends_on.join(", ");
                     let reason = if needs.is_empty() {

@@ -13,7 +13,7 @@ use crate::gateway::outbox::{Delivering, DeliveryFilter};
 use crate::gateway::progress::ProgressDisplay;
 use crate::gateway::sharing::Sharing;
 use crate::gateway::speech::Speaking;
-use crate::journal::UnderWay;
+use crate::journal::InFlight;
 use crate::store::Store;
 use crate::store::leases::Instance;
 
@@ -47,7 +47,7 @@ pub(super) fn delivering(
         left: moka::future::Cache::new(10_000),
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
-        under_way: UnderWay::default(),
+        in_flight: InFlight::default(),
         wakers: SharedWakers::default(),
     })
 }

@@ -111,7 +111,7 @@ impl Attempt<'_> {
             return self.begin(registry, &skill).await;
         }
         // A row is journalled when its work begins or when a person is asked. One that is pending was approved, and
-        // then held back by a limit.
+        // then had to wait for a limit.
         if matches!(self.row.status, ExecutionStatus::Waiting | ExecutionStatus::Pending) {
             return self.resume_answered(&skill).await;
         }

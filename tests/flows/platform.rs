@@ -543,7 +543,7 @@ async fn in_a_room_strangers_are_not_heard() {
     town.writes_in("room", "ada", "hello");
     town.sees("You said: hello").await;
     assert_eq!(town.texts().len(), 1);
-    assert_eq!(inbox::held(town.service.store(), &"bob".into()).await.unwrap(), 0);
+    assert_eq!(inbox::count_held_back(town.service.store(), &"bob".into()).await.unwrap(), 0);
     town.ends_well().await;
 }
 

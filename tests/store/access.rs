@@ -57,7 +57,7 @@ async fn writes(world: &World, event: &str) -> bool {
         files: Vec::new(),
     };
     let now = world.store.now();
-    let written = world.write(|batch| inbox::hold(batch, &row, now)).await;
+    let written = world.write(|batch| inbox::hold_back(batch, &row, now)).await;
     match written {
         Ok(()) => true,
         refused => stale(refused) != adjutant::store::Stale::MessageExists,
@@ -129,7 +129,7 @@ async fn what_a_stranger_wrote_is_kept_once_until_they_are_let_in(world: World) 
     assert!(writes(&world, "m2").await);
     assert!(waiting(&world).await.is_empty());
     let room = world.room().await;
-    assert_eq!(inbox::held(&world.store, &room.person_id).await.unwrap(), 2);
+    assert_eq!(inbox::count_held_back(&world.store, &room.person_id).await.unwrap(), 2);
     access::approve(&world.store, "AAAA-AAAA").await.unwrap().expect("a stranger");
     assert_eq!(waiting(&world).await, ["m1", "m2"]);
     assert!(inbox::edit(&world.store, "console m2", "m2, better").await.unwrap());
@@ -146,10 +146,10 @@ async fn what_nobody_asked_for_in_time_is_forgotten(world: World) {
     world.clock.advance(Duration::from_mins(59));
     access::expire(&world.store).await.unwrap();
     let room = world.room().await;
-    assert_eq!(inbox::held(&world.store, &room.person_id).await.unwrap(), 1);
+    assert_eq!(inbox::count_held_back(&world.store, &room.person_id).await.unwrap(), 1);
     world.clock.advance(Duration::from_mins(1));
     access::expire(&world.store).await.unwrap();
-    assert_eq!(inbox::held(&world.store, &room.person_id).await.unwrap(), 0);
+    assert_eq!(inbox::count_held_back(&world.store, &room.person_id).await.unwrap(), 0);
     assert!(waiting(&world).await.is_empty());
     assert!(!writes(&world, "m1").await, "and it is not taken for a new one");
 }

@@ -50,7 +50,7 @@ pub struct Health {
 #[derive(Debug, Clone, Default)]
 struct ChannelHealth {
     /// Whether this instance receives it.
-    held: bool,
+    is_receiver: bool,
     /// Whether another instance receives it.
     is_standby: bool,
     received_at: Option<Instant>,
@@ -107,21 +107,23 @@ impl Health {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let is_hung = |channel: &ChannelHealth| {
             let limit = if channel.error.is_some() { HUNG_AFTER_ERROR } else { HUNG };
-            channel.held && !channel.stopped && channel.reported_at.is_some_and(|at| at.elapsed() > limit)
+            channel.is_receiver
+                && !channel.stopped
+                && channel.reported_at.is_some_and(|at| at.elapsed() > limit)
         };
         let hung = channels.iter().filter(|(_, channel)| is_hung(channel));
         hung.map(|(name, _)| format!("receiving from {name} hangs")).collect()
     }
 
-    /// Whether each channel that this instance holds has reported.
+    /// Whether each channel that this instance receives has reported.
     pub fn all_reported(&self) -> bool {
         !self.words().iter().any(|(_, word)| matches!(*word, "connecting" | "standing by"))
     }
 
     /// Whether this instance is responsible for a channel; for one without a connection it always is.
-    pub fn is_held(&self, channel: &str) -> bool {
+    pub fn is_receiver(&self, channel: &str) -> bool {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        channels.get(channel).is_none_or(|channel| channel.held)
+        channels.get(channel).is_none_or(|channel| channel.is_receiver)
     }
 
     /// Whether every channel has stopped for good.
@@ -138,7 +140,7 @@ impl Health {
         self.changed.notify_waiters();
     }
 
-    /// Waits until each channel that this instance holds has reported, and not all have stopped.
+    /// Waits until each channel that this instance receives has reported, and not all have stopped.
     pub async fn wait_until_up(&self) {
         self.wait_until(|| self.all_reported() && !self.all_stopped()).await;
     }
@@ -210,9 +212,9 @@ impl ChannelReceiver {
     /// channel stops.
     pub async fn listen(&self) {
         let why = loop {
-            let lease = self.hold().await;
+            let lease = self.acquire_lease().await;
             self.maintenance.health.change(&self.channel, |health| {
-                (health.held, health.is_standby) = (true, false);
+                (health.is_receiver, health.is_standby) = (true, false);
             });
             self.maintenance.delivering.forget_places();
             if let Err(error) = self.maintenance.wake_left_over().await {
@@ -252,7 +254,7 @@ impl ChannelReceiver {
     }
 
     /// Waits until this instance gets the channel's lease.
-    async fn hold(&self) -> Lease {
+    async fn acquire_lease(&self) -> Lease {
         let conversations = &self.intake.conversations;
         let mut is_logged = false;
         loop {
@@ -403,7 +405,7 @@ mod tests {
         assert_eq!(health.errors(), [("main".to_owned(), "it isn't connected yet".to_owned())]);
         health.change("main", |channel| channel.is_standby = true);
         assert_eq!((word(), health.errors().len()), ("standing by", 0), "another instance receives it");
-        health.change("main", |channel| (channel.held, channel.is_standby) = (true, false));
+        health.change("main", |channel| (channel.is_receiver, channel.is_standby) = (true, false));
         assert_eq!(health.errors().len(), 1);
         assert_eq!((word(), health.all_reported(), health.hung().len()), ("connecting", false, 0));
         health.note("main", ConnectionEvent::Alive);

@@ -56,7 +56,7 @@ impl Maintenance {
     }
 
     fn ours(&self) -> impl Iterator<Item = &(String, Option<String>)> {
-        self.channels.iter().filter(|(channel, _)| self.health.is_held(channel))
+        self.channels.iter().filter(|(channel, _)| self.health.is_receiver(channel))
     }
 
     /// Runs all the maintenance once.

@@ -18,13 +18,13 @@ use super::form;
 use super::outbox::{Delivering, Step};
 use crate::domain::ConversationId;
 use crate::gateway::{Worker, turn_span};
-use crate::journal::{ClaimedMessage, HeldPlace, fail_point};
+use crate::journal::{ClaimedMessage, PlaceLock, fail_point};
 use crate::store::outbox::OutboxRow;
 use crate::store::{Stale, StoreError};
 
 impl Delivering {
-    /// Holds the place of a new message that could be sent at once. It never waits, because a turn ends meanwhile.
-    pub fn hold(&self, conversation: &ConversationId, row: &OutboxRow) -> Option<HeldPlace> {
+    /// Locks the place of a new message that could be sent at once. It never waits, because a turn ends meanwhile.
+    pub fn lock_place(&self, conversation: &ConversationId, row: &OutboxRow) -> Option<PlaceLock> {
         let port = self.ports.get(&row.channel)?;
         let outbound = row.outbound();
         let is_ours = self.filters.get(&row.channel).is_none_or(|filter| filter(&outbound));
@@ -43,8 +43,8 @@ impl Delivering {
             true => port.checkpoint(&outbound.address).now_or_never()?,
             false => None,
         };
-        let on_its_way = self.under_way.begin(conversation);
-        Some(HeldPlace { instance: self.instance.clone(), checkpoint, on_its_way, alone })
+        let in_flight = self.in_flight.begin(conversation);
+        Some(PlaceLock { instance: self.instance.clone(), checkpoint, in_flight, alone })
     }
 
     /// Starts sending a claimed message.
@@ -68,13 +68,13 @@ impl Delivering {
 
     /// Returns whether the conversation's own delivery has to go on.
     async fn send_at_once(&self, ClaimedMessage { conversation, row, place }: ClaimedMessage) -> bool {
-        let HeldPlace { on_its_way, alone, .. } = place;
+        let PlaceLock { in_flight, alone, .. } = place;
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, &conversation));
         let done = match self.ports.get(&row.channel) {
             Some(port) => self.send_first_part(&conversation, &row, port).instrument(span).await,
             None => Ok(Step::Nothing),
         };
-        let is_waited_for = on_its_way.end();
+        let is_waited_for = in_flight.end();
         drop(alone);
         match done {
             Ok(Step::Done) => is_waited_for,

@@ -46,7 +46,7 @@ impl Governor {
     }
 
     /// Records that the platform accepts nothing more for this place for a while.
-    pub async fn hold(&self, address: &Address, pause: Duration) {
+    pub async fn pause(&self, address: &Address, pause: Duration) {
         let place = self.place(address).await;
         let until = Instant::now() + pause;
         let mut not_before = place.not_before.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,8 +76,8 @@ mod tests {
         let answer = tokio::time::timeout(Duration::from_millis(20), governor.answer(&here)).await;
         assert!(answer.is_err(), "one sending at a time");
         drop(permit);
-        governor.hold(&here, Duration::from_mins(1)).await;
-        governor.hold(&here, Duration::ZERO).await;
+        governor.pause(&here, Duration::from_mins(1)).await;
+        governor.pause(&here, Duration::ZERO).await;
         assert!(governor.try_send(&here).await.is_none(), "the longest wait counts");
         drop(governor.answer(&here).await);
     }

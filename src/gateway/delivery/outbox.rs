@@ -25,7 +25,7 @@ use super::speech::Speaking;
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState};
 use crate::gateway::sharing::Sharing;
 use crate::gateway::{SharedWakers, Worker, turn_span};
-use crate::journal::{UnderWay, fail_point};
+use crate::journal::{InFlight, fail_point};
 use crate::metrics;
 use crate::store::Stale;
 use crate::store::leases::Heartbeat;
@@ -35,14 +35,14 @@ use crate::store::{Store, StoreError};
 /// When to give up on a row.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
 /// An answer this soon after its turn began replaces the progress message.
-const STANDS_IN_MS: i64 = 10_000;
+const REPLACES_PROGRESS_MS: i64 = 10_000;
 
 /// How long to wait for the workers before looking again for messages of earlier processes.
 const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
 /// How long what a dead instance was sending is left alone: if only its connection to the store broke, the sending may
 /// still be under way.
-const UNDER_WAY: Duration = Duration::from_secs(3);
+const MAY_BE_IN_FLIGHT: Duration = Duration::from_secs(3);
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 
@@ -74,8 +74,8 @@ pub struct Delivering {
     pub known: moka::future::Cache<String, ()>,
     /// Locked by each delivery until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
-    /// Where an answer that its turn's end has claimed is on its way.
-    pub under_way: UnderWay,
+    /// Where an answer that its turn's end has claimed is in flight.
+    pub in_flight: InFlight,
 }
 
 /// Selects the rows that a process delivers.
@@ -147,14 +147,14 @@ impl Delivering {
     }
 
     async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
-        // What is on its way goes first. Looked at again after the rows are read, which may be later.
-        if self.under_way.register_waiter(conversation) {
+        // What is in flight goes first. Looked at again after the rows are read, which may be later.
+        if self.in_flight.register_waiter(conversation) {
             return Ok(Step::Nothing);
         }
         // One row more than needed tells whether another query is worthwhile.
         let limit = if self.filters.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
-        if self.under_way.register_waiter(conversation) {
+        if self.in_flight.register_waiter(conversation) {
             return Ok(Step::Nothing);
         }
         let last = rows.len() == 1;
@@ -176,7 +176,7 @@ impl Delivering {
             // Whoever was dead may have come back and tried again, which is another sending.
             let sending = (row.id.clone(), row.part, row.attempts);
             let seen = self.left.get_with(sending, async { Instant::now() }).await;
-            if let Some(rest) = UNDER_WAY.checked_sub(seen.elapsed()) {
+            if let Some(rest) = MAY_BE_IN_FLIGHT.checked_sub(seen.elapsed()) {
                 return Ok(Step::Later(rest));
             }
         }
@@ -228,7 +228,7 @@ impl Delivering {
                 }
             }
         } else {
-            row.edit_of = row.progress_receipt.clone().filter(|_| self.may_stand_in(&row));
+            row.edit_of = row.progress_receipt.clone().filter(|_| self.may_replace_progress(&row));
         }
         // A new checkpoint per attempt: the search before it found nothing.
         if row.edit_of.is_none() && port.limits().edits {
@@ -246,9 +246,9 @@ impl Delivering {
     }
 
     /// Whether an answer may replace the progress message. Edits don't notify, so slow answers and questions may not.
-    fn may_stand_in(&self, row: &OutboxRow) -> bool {
+    fn may_replace_progress(&self, row: &OutboxRow) -> bool {
         let age = row.resumed_at.map_or(i64::MAX, |resumed_at| self.store.now() - resumed_at);
-        row.part == 0 && row.choices == "[]" && age <= STANDS_IN_MS
+        row.part == 0 && row.choices == "[]" && age <= REPLACES_PROGRESS_MS
     }
 
     pub(in crate::gateway) async fn conclude(
@@ -363,7 +363,7 @@ impl Delivering {
         error: &str,
     ) -> Result<Step, StoreError> {
         if let Some(after) = after {
-            self.governor.hold(&row.address(), after).await;
+            self.governor.pause(&row.address(), after).await;
         }
         let pause = after.unwrap_or_else(|| {
             let failures = u32::try_from(row.attempts).unwrap_or(0).saturating_add(1);

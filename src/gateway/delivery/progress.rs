@@ -88,7 +88,7 @@ impl ProgressDisplay {
         turns.retain(|_, watched| watched.latest.borrow().address.channel != channel);
     }
 
-    /// Whether a turn has a progress message here. While its place is held, that doesn't change.
+    /// Whether a turn has a progress message here. While its place is locked, that doesn't change.
     pub fn has_message(&self, turn: &TurnId) -> bool {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.get(turn).is_some_and(|watched| watched.has_message.load(Ordering::Acquire))
@@ -205,7 +205,7 @@ impl TurnDisplay {
                 self.receipt = Some(receipt);
             }
             Delivery::Retry(pause) => {
-                self.governor.hold(&progress.address, pause.unwrap_or(Duration::from_secs(5))).await;
+                self.governor.pause(&progress.address, pause.unwrap_or(Duration::from_secs(5))).await;
             }
             Delivery::Refused(_) | Delivery::Gone(_) | Delivery::FileRefused(_) | Delivery::Unknown => {
                 self.lost = true;

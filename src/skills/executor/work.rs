@@ -10,7 +10,7 @@ use crate::skills::handlers::mcp::{McpCall, WorkResult};
 use crate::skills::{Failure, Handler, Skill, SkillError, by_itself, handlers};
 use crate::store::Batch;
 
-/// How much longer than its question a call is held that waits for a person.
+/// How much longer than its question a call stays open that waits for a person.
 const LINGER: Duration = Duration::from_mins(1);
 
 impl Attempt<'_> {

@@ -155,7 +155,7 @@ pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
 
 /// Adds a stranger's message, which waits until its author is on the list. The whole batch fails if the message was
 /// journalled before.
-pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+pub fn hold_back(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
     batch.must_return(Stale::MessageExists, INSERT, arguments(row, true, now));
 }
 
@@ -172,7 +172,7 @@ fn files(row: &NewRow<'_>) -> Option<String> {
     (!row.files.is_empty()).then(|| serde_json::to_string(&row.files).ok()).flatten()
 }
 
-fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 13] {
+fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 13] {
     [
         (&row.event).into(),
         row.conversation_id.into(),
@@ -181,7 +181,7 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 13] {
         row.text.into(),
         row.question_id.clone().into(),
         row.instance.into(),
-        held.into(),
+        is_held_back.into(),
         now.into(),
         (&row.taint).into(),
         voice(row).into(),
@@ -190,8 +190,8 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 13] {
     ]
 }
 
-/// How many messages of a person wait for approval.
-pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+/// How many messages of a stranger are held back.
+pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 

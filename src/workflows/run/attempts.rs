@@ -213,7 +213,7 @@ impl Run<'_> {
             return Ok(());
         }
         if let Some(limit) = self.scope.budget.tripped() {
-            return Err(Stop::Held(limit));
+            return Err(Stop::LimitReached(limit));
         }
         metrics::retry("workflow");
         let now = self.scope.store.now();

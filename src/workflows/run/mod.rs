@@ -6,7 +6,7 @@
 //! - Each unit of work has its own key in the run: `step`, `step.member`, `step[3]`, `step/2`, and with `#2` its second
 //!   attempt. Its row is written before it starts.
 //! - A step starts as soon as all its dependencies have ended; the configuration and the file limit how many run at once.
-//! - Once a limit has tripped nothing new starts; running work finishes, then the run is held.
+//! - Once a limit has tripped nothing new starts; running work finishes, then the run waits.
 //! - Work that may have happened is never tried again, nor work that a person rejected.
 //! - A step of a plan that fails lets those at work end. Then the planner may plan the rest anew; after a yes the run begins
 //!   again with the changed plan, in which what is done is found in the journal.
@@ -78,7 +78,7 @@ enum Stop {
     /// A person is asked.
     Waiting,
     /// A limit tripped.
-    Held(Limit),
+    LimitReached(Limit),
     /// It starts at this time, in milliseconds.
     Until(i64),
     /// It was cancelled.
@@ -229,7 +229,7 @@ impl Runner {
                 Walk::Changed => continue,
                 Walk::Stopped(Stop::Store(error)) => return Err(error),
                 Walk::Stopped(Stop::Waiting) => AgentEnd::Waiting,
-                Walk::Stopped(Stop::Held(limit)) => AgentEnd::LimitReached(limit),
+                Walk::Stopped(Stop::LimitReached(limit)) => AgentEnd::LimitReached(limit),
                 Walk::Stopped(Stop::Until(moment)) => AgentEnd::Asleep(moment),
                 walk => return run.end(&walk).await,
             };
@@ -323,7 +323,7 @@ impl Run<'_> {
         let weight = |stop: &Stop| match stop {
             Stop::Store(_) => (0, 0),
             Stop::Cancelled => (1, 0),
-            Stop::Held(_) => (2, 0),
+            Stop::LimitReached(_) => (2, 0),
             Stop::Until(moment) => (3, *moment),
             Stop::Waiting => (4, 0),
         };

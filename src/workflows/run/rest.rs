@@ -74,7 +74,7 @@ impl Run<'_> {
             }
             Err(NotStarted::Store(error)) => Walk::Stopped(error.into()),
             Err(NotStarted::End(end)) => Walk::Stopped(match end {
-                AgentEnd::LimitReached(limit) => Stop::Held(limit),
+                AgentEnd::LimitReached(limit) => Stop::LimitReached(limit),
                 AgentEnd::Asleep(moment) => Stop::Until(moment),
                 AgentEnd::Waiting => Stop::Waiting,
                 AgentEnd::Ended(_) => Stop::Cancelled,

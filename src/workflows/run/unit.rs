@@ -52,13 +52,13 @@ impl Run<'_> {
     /// The unit's row, if need be a new one that is written as begun.
     async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
         if let Some(limit) = self.scope.budget.tripped() {
-            return Err(Stop::Held(limit));
+            return Err(Stop::LimitReached(limit));
         }
         if !self.state.count(key)
             && let Err(limit) = self.scope.budget.take_agent()
         {
             self.state.uncount(key);
-            return Err(Stop::Held(limit));
+            return Err(Stop::LimitReached(limit));
         }
         if let Some(row) = self.state.row(key) {
             return Ok(row);
@@ -136,7 +136,7 @@ impl Run<'_> {
                 executions::wait(&mut batch, &row.id);
                 self.scope.store.write(batch).await?;
                 self.state.put_row(key, row);
-                Err(Stop::Held(limit))
+                Err(Stop::LimitReached(limit))
             }
         }
     }

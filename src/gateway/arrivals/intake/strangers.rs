@@ -42,7 +42,7 @@ impl Intake {
         }
         let (person, conversation) =
             self.person_and_conversation(&message.address, user, &message.sender_name, true).await?;
-        if inbox::held(store, &person.id).await? >= MOST_MESSAGES {
+        if inbox::count_held_back(store, &person.id).await? >= MOST_MESSAGES {
             return Ok(None);
         }
         let Conversations { instance, .. } = &*self.conversations;
@@ -60,7 +60,7 @@ impl Intake {
         };
         let now = store.now();
         let mut batch = Batch::new();
-        inbox::hold(&mut batch, &row, now);
+        inbox::hold_back(&mut batch, &row, now);
         if !has_code {
             let pairing = Pairing {
                 code: new_code(store.clock().random()),

@@ -39,7 +39,8 @@ pub struct Asked {
     /// What the server wants back with the answers.
     pub(super) state: Option<String>,
     /// Whether its call is still under way in a connection of one process.
-    is_held: bool,
+    #[serde(rename = "is_held")]
+    is_call_open: bool,
     /// Whether pages have to be opened before the call is made at all.
     #[serde(default)]
     opens_first: bool,
@@ -185,9 +186,9 @@ impl Ask {
 }
 
 impl Asked {
-    /// A question in the middle of a call that is held.
-    pub(super) fn held(ask: Ask, rounds: u32) -> Self {
-        Self { is_held: true, rounds, asks: vec![ask], ..Self::default() }
+    /// A question in the middle of a call that is open.
+    pub(super) fn in_open_call(ask: Ask, rounds: u32) -> Self {
+        Self { is_call_open: true, rounds, asks: vec![ask], ..Self::default() }
     }
 
     /// The questions of a result, or why nobody is asked.
@@ -211,8 +212,8 @@ impl Asked {
     }
 
     /// Whether its call is still under way in a connection of one process.
-    pub(super) fn is_held(&self) -> bool {
-        self.is_held
+    pub(super) fn is_call_open(&self) -> bool {
+        self.is_call_open
     }
 
     /// The pages that a server wants opened before it is called again, as its error names them; or why nobody is asked.
@@ -283,7 +284,7 @@ impl Asked {
         self.asks.is_empty()
     }
 
-    /// The answer to the question of a call that is held.
+    /// The answer to the question of a call that is open.
     pub(super) fn result(&self) -> Option<ElicitResult> {
         self.asks.first().and_then(Ask::result)
     }

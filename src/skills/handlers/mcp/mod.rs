@@ -12,7 +12,7 @@ mod catalogue;
 mod client;
 mod definition;
 mod field;
-mod held;
+mod open_calls;
 mod process;
 mod result;
 mod server;
@@ -28,7 +28,7 @@ use serde_json::Value;
 
 pub use self::asked::{Asked, Prompted};
 pub use self::definition::{Definition, difference};
-use self::held::{HeldCalls, Leg};
+use self::open_calls::{Leg, OpenCalls};
 use self::server::Server;
 pub use self::session::About;
 use super::super::oauth::OAuth;
@@ -62,7 +62,7 @@ pub struct McpServers {
     configs: BTreeMap<String, McpConfig>,
     servers: BTreeMap<String, Arc<Server>>,
     pins: RwLock<Vec<PinRow>>,
-    held: Arc<HeldCalls>,
+    open_calls: Arc<OpenCalls>,
 }
 
 /// A call to be made, or to go on with.
@@ -146,7 +146,7 @@ impl McpServers {
             configs: configs.clone(),
             servers: configs.iter().map(server).collect(),
             pins: RwLock::default(),
-            held: Arc::default(),
+            open_calls: Arc::default(),
         }
     }
 
@@ -202,15 +202,15 @@ impl McpServers {
     pub(in crate::skills) async fn call(&self, call: McpCall<'_>) -> Result<WorkResult, SkillError> {
         let server = self.server(&call.tool.server)?;
         let (turn, execution) = call.place;
-        let held = self.held.take(execution);
-        if held.is_none() && call.asked.is_some_and(Asked::is_held) {
+        let open = self.open_calls.take(execution);
+        if open.is_none() && call.asked.is_some_and(Asked::is_call_open) {
             return Err(server.gone());
         }
-        Ok(match server.call(&call, held).await? {
+        Ok(match server.call(&call, open).await? {
             Leg::Done(output) => WorkResult::Done(output),
-            Leg::Asks(asked, held) => {
-                if let Some(held) = held {
-                    self.held.put(turn, execution, held, call.patience);
+            Leg::Asks(asked, open) => {
+                if let Some(open) = open {
+                    self.open_calls.put(turn, execution, open, call.patience);
                 }
                 WorkResult::Asks(asked)
             }
@@ -219,7 +219,7 @@ impl McpServers {
 
     /// Lets go of what a turn that has ended was waiting for.
     pub fn release(&self, turn: &TurnId) {
-        self.held.release(turn);
+        self.open_calls.release(turn);
     }
 
     /// Holds no call for a person's answer from now on: what servers ask while one runs is declined.
@@ -253,7 +253,7 @@ impl McpServers {
 
     /// Stops all servers that run.
     pub async fn stop(&self) {
-        self.held.clear();
+        self.open_calls.clear();
         join_all(self.servers.values().map(|server| server.stop())).await;
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::definition::Definition;
-use super::held::{Held, Leg};
+use super::open_calls::{Leg, OpenCall};
 use super::result;
 use super::session::{About, Session, Unconnected};
 use super::{McpCall, McpTool};
@@ -39,7 +39,7 @@ pub(super) struct Server {
     home: PathBuf,
     idle: Duration,
     oauth: Arc<OAuth>,
-    /// Whether its calls may be held for a person's answer.
+    /// Whether its calls may stay open for a person's answer.
     holds_calls: AtomicBool,
     state: Mutex<State>,
 }
@@ -70,12 +70,12 @@ impl Server {
     pub(super) async fn call(
         self: &Arc<Self>,
         call: &McpCall<'_>,
-        held: Option<Held>,
+        open: Option<OpenCall>,
     ) -> Result<Leg, SkillError> {
         let mut secrets = self.config.secrets();
-        let is_new = held.is_none();
-        let mut done = match (held, call.asked) {
-            (Some(held), Some(asked)) => self.go_on(held, asked).await,
+        let is_new = open.is_none();
+        let mut done = match (open, call.asked) {
+            (Some(open), Some(asked)) => self.go_on(open, asked).await,
             _ => self.begin(call.tool, call.arguments, call.asked).await,
         };
         // Tokens may end before their time. What was rejected wasn't done.
@@ -93,7 +93,7 @@ impl Server {
         }
     }
 
-    /// Whether its calls may be held for a person's answer.
+    /// Whether its calls may stay open for a person's answer.
     pub(super) fn holds_calls(&self) -> bool {
         self.holds_calls.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
 //! A call from its start to its answer, with the server's questions in between.
 //!
 //! - A server of the stateless revision ends a call with its questions, and is called again with the answers.
-//! - A server of the older one asks while the call runs. Then the call is held in this process until a person has
+//! - A server of the older one asks while the call runs. Then the call stays open in this process until a person has
 //!   answered. With the process, or the connection, it's gone: nothing is called again by itself.
 
 use std::collections::HashMap;
@@ -33,11 +33,11 @@ const NOBODY: &str = "it has to be answered while the call runs; use `adjutant c
 pub(super) enum Leg {
     Done(Output),
     /// The server wants to know more. Its call may be under way.
-    Asks(Asked, Option<Held>),
+    Asks(Asked, Option<OpenCall>),
 }
 
 /// A call that is under way.
-pub(super) struct Held {
+pub(super) struct OpenCall {
     session: Arc<Session>,
     answer: Pin<Box<dyn Future<Output = Result<CallToolResponse, ServiceError>> + Send>>,
     listening: Listening,
@@ -55,7 +55,7 @@ enum Event {
     Asks(Question),
 }
 
-impl Held {
+impl OpenCall {
     async fn next(&mut self) -> Event {
         // The answer first: with it, no question matters any more.
         tokio::select! {
@@ -115,7 +115,7 @@ impl Server {
             request.request_state.clone_from(&asked.state);
         }
         let listening = session.listen();
-        let held = Held {
+        let open = OpenCall {
             answer: Box::pin(session.call(request)),
             session,
             listening,
@@ -125,28 +125,32 @@ impl Server {
             hung,
             _in_use: in_use,
         };
-        self.follow(held).await
+        self.follow(open).await
     }
 
-    /// Goes on with a call that was held, with the answer to its question.
-    pub(super) async fn go_on(self: &Arc<Self>, mut held: Held, asked: &Asked) -> Result<Leg, SkillError> {
-        if let (Some(reply), Some(answer)) = (held.reply.take(), asked.result()) {
+    /// Goes on with a call that was open, with the answer to its question.
+    pub(super) async fn go_on(
+        self: &Arc<Self>,
+        mut open: OpenCall,
+        asked: &Asked,
+    ) -> Result<Leg, SkillError> {
+        if let (Some(reply), Some(answer)) = (open.reply.take(), asked.result()) {
             // If the call is over by now, its end says what came of it.
             let _ = reply.send(answer);
         }
-        self.follow(held).await
+        self.follow(open).await
     }
 
     /// Follows a call to its end, or to a question for a person.
-    async fn follow(self: &Arc<Self>, mut held: Held) -> Result<Leg, SkillError> {
-        held.run(true);
+    async fn follow(self: &Arc<Self>, mut open: OpenCall) -> Result<Leg, SkillError> {
+        open.run(true);
         let answer = loop {
-            let Question { params, reply } = match held.next().await {
+            let Question { params, reply } = match open.next().await {
                 Event::Answered(answer) => break answer,
                 Event::Asks(question) => question,
             };
-            if held.rounds == MOST_ROUNDS {
-                held.run(false);
+            if open.rounds == MOST_ROUNDS {
+                open.run(false);
                 return Err(SkillError { unknown: true, ..self.asks_too_often() });
             }
             let ask = match self.holds_calls() {
@@ -155,20 +159,20 @@ impl Server {
             };
             match ask {
                 Ok(ask) => {
-                    held.run(false);
-                    held.rounds += 1;
-                    held.reply = Some(reply);
-                    return Ok(Leg::Asks(Asked::held(ask, held.rounds), Some(held)));
+                    open.run(false);
+                    open.rounds += 1;
+                    open.reply = Some(reply);
+                    return Ok(Leg::Asks(Asked::in_open_call(ask, open.rounds), Some(open)));
                 }
                 Err(why) => {
                     let _ = reply.send(ElicitResult::new(ElicitationAction::Decline));
-                    held.declined = Some(why);
+                    open.declined = Some(why);
                 }
             }
         };
-        held.run(false);
-        let declined = held.declined.take();
-        self.read(Arc::clone(&held.session), held.rounds, answer).await.map_err(|error| match declined {
+        open.run(false);
+        let declined = open.declined.take();
+        self.read(Arc::clone(&open.session), open.rounds, answer).await.map_err(|error| match declined {
             Some(why) => {
                 let message = format!("{}. Its question was declined: {why}", error.message);
                 SkillError { message, ..error }
@@ -222,7 +226,7 @@ impl Server {
         SkillError::tool(message)
     }
 
-    /// What it means that a call isn't held any more.
+    /// What it means that a call isn't open any more.
     pub(super) fn gone(&self) -> SkillError {
         let message = format!(
             "the connection in which {} asked is gone, so the answer can't reach it. Nothing was called again",
@@ -232,16 +236,22 @@ impl Server {
     }
 }
 
-/// The calls that are held until a person answers.
+/// The calls that stay open until a person answers.
 #[derive(Default)]
-pub(super) struct HeldCalls {
-    calls: Mutex<HashMap<ExecutionId, (TurnId, Held)>>,
+pub(super) struct OpenCalls {
+    calls: Mutex<HashMap<ExecutionId, (TurnId, OpenCall)>>,
 }
 
-impl HeldCalls {
+impl OpenCalls {
     /// Holds a call, at most for that long.
-    pub(super) fn put(self: &Arc<Self>, turn: &TurnId, call: &ExecutionId, held: Held, longest: Duration) {
-        self.calls().insert(call.clone(), (turn.clone(), held));
+    pub(super) fn put(
+        self: &Arc<Self>,
+        turn: &TurnId,
+        call: &ExecutionId,
+        open: OpenCall,
+        longest: Duration,
+    ) {
+        self.calls().insert(call.clone(), (turn.clone(), open));
         let (calls, call): (Weak<Self>, ExecutionId) = (Arc::downgrade(self), call.clone());
         // Another instance may have gone on with the turn.
         tokio::spawn(async move {
@@ -251,8 +261,8 @@ impl HeldCalls {
         });
     }
 
-    pub(super) fn take(&self, call: &ExecutionId) -> Option<Held> {
-        self.calls().remove(call).map(|(_, held)| held)
+    pub(super) fn take(&self, call: &ExecutionId) -> Option<OpenCall> {
+        self.calls().remove(call).map(|(_, open)| open)
     }
 
     /// Lets go of the calls of a turn that has ended. Their servers are told that nobody answers.
@@ -261,7 +271,7 @@ impl HeldCalls {
         let (gone, kept) = std::mem::take(&mut *calls).into_iter().partition(|(_, (of, _))| of == turn);
         *calls = kept;
         drop(calls);
-        let gone: HashMap<ExecutionId, (TurnId, Held)> = gone;
+        let gone: HashMap<ExecutionId, (TurnId, OpenCall)> = gone;
         drop(gone);
     }
 
@@ -270,7 +280,7 @@ impl HeldCalls {
         drop(gone);
     }
 
-    fn calls(&self) -> MutexGuard<'_, HashMap<ExecutionId, (TurnId, Held)>> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<ExecutionId, (TurnId, OpenCall)>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
