@@ -179,7 +179,7 @@ pub fn became(status: ExecutionStatus) -> &'static str {
 pub const NOT_YOURS: &str = "Only the person I asked, or an owner, can answer this question.";
 
 /// To an answer that comes too late.
-pub fn settled(kind: &QuestionKind, answer: Option<&Answer>, expired: bool) -> String {
+pub fn already_closed(kind: &QuestionKind, answer: Option<&Answer>, expired: bool) -> String {
     match (kind, answer) {
         _ if expired => "That question is no longer open.".into(),
         (QuestionKind::Plan { .. }, Some(answer)) => {

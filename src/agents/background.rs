@@ -47,7 +47,7 @@ fn summary(scope: &Scope, most: usize) -> String {
 
 /// The newest messages that fit, in their order, after what is told about the person.
 fn window(messages: &[Message], most: usize) -> String {
-    let (about, said): (Vec<&Message>, Vec<&Message>) =
+    let (about, spoken): (Vec<&Message>, Vec<&Message>) =
         messages.iter().partition(|message| message.role == Speaker::System);
     let mut left = most;
     let mut fits = |message: &&&Message| {
@@ -56,9 +56,9 @@ fn window(messages: &[Message], most: usize) -> String {
         is_fitting
     };
     let about: Vec<&Message> = about.iter().take_while(&mut fits).copied().collect();
-    let mut newest: Vec<&Message> = said.iter().rev().take_while(&mut fits).copied().collect();
+    let mut newest: Vec<&Message> = spoken.iter().rev().take_while(&mut fits).copied().collect();
     newest.reverse();
-    let left_out = said.len() - newest.len();
+    let left_out = spoken.len() - newest.len();
     let mut text = String::new();
     for message in about.into_iter().chain(newest) {
         let who = match message.role {

@@ -42,7 +42,7 @@ impl Agents {
         if open.len() > 1 && open.iter().all(|call| is_read(run.registry, call)) {
             let outcomes = futures::future::join_all(open.iter().map(&one)).await;
             for outcome in outcomes {
-                settle(dialogue, &mut end, outcome?);
+                add_outcome(dialogue, &mut end, outcome?);
             }
         } else {
             for call in &open {
@@ -51,7 +51,7 @@ impl Agents {
                     continue;
                 }
                 let outcome = one(call).await?;
-                settle(dialogue, &mut end, outcome);
+                add_outcome(dialogue, &mut end, outcome);
                 if !matches!(end, None | Some(Work::Waiting)) {
                     break;
                 }
@@ -198,7 +198,7 @@ fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
         .is_some_and(|skill| skill.only_reads())
 }
 
-fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
+fn add_outcome(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
     match outcome {
         CallOutcome::Result(result) => dialogue.set_result(idx, result),
         CallOutcome::Ends(work) => *end = Some(work),

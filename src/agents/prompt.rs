@@ -36,10 +36,10 @@ const DELEGATION: &str = "You may hand a part of your mission to another agent w
 
 /// What the prefix of a task depends on.
 pub(super) fn key(registry: &Registry, task: &AgentTask, role: Option<&Role>) -> String {
-    let said = role.map(|role| role.prompt.as_str()).unwrap_or_default();
+    let rules = role.map(|role| role.prompt.as_str()).unwrap_or_default();
     let delegates = task.delegates_to().join(" ");
     let kind = if task.assigned.is_some() { "role" } else { "" };
-    format!("{}\n{delegates}\n{kind}\n{said}\n{}", task.skills.join(" "), registry.catalogue())
+    format!("{}\n{delegates}\n{kind}\n{rules}\n{}", task.skills.join(" "), registry.catalogue())
 }
 
 /// The stable prefix for agents with these skills, sorted by name, and this role.
@@ -52,10 +52,10 @@ pub(super) fn prefix(
     let (granted, delegates) = (&task.skills, task.delegates_to());
     let mut system = match (task.assigned.is_some(), granted.is_empty()) {
         (true, _) => {
-            let said = role.map(|role| format!("{}\n\n", role.prompt)).unwrap_or_default();
+            let rules = role.map(|role| format!("{}\n\n", role.prompt)).unwrap_or_default();
             let more = if delegates.is_empty() { String::new() } else { format!("\n{DELEGATION}") };
             let skills = if granted.is_empty() { "" } else { "\n\nSkills, called with use_skill:" };
-            format!("{said}{ROLE_RULES}{more}{skills}")
+            format!("{rules}{ROLE_RULES}{more}{skills}")
         }
         (false, true) => WITHOUT_SKILLS.to_owned(),
         (false, false) => RULES.to_owned(),

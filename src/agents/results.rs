@@ -25,7 +25,7 @@ pub(super) fn without_repeats(summary: &str, data: &Value) -> (String, Value) {
 /// A call's summary with the identifiers of what it is about, and what of the data it doesn't say.
 pub(super) fn with_identifiers(summary: &str, data: &Value) -> (String, Value) {
     let items = items(data);
-    if serde_json::from_str::<Value>(summary).is_ok_and(|said| said == *data) {
+    if serde_json::from_str::<Value>(summary).is_ok_and(|value| value == *data) {
         return (summary.to_owned(), Value::Null);
     }
     if items.is_empty() {
@@ -136,11 +136,11 @@ fn is_said(thing: &Value, text: &str) -> bool {
     id(thing).is_some_and(|id| text.contains(id))
 }
 
-fn identifier(thing: &Value, said: &str) -> Option<String> {
+fn identifier(thing: &Value, summary: &str) -> Option<String> {
     let mut text = format!("id {}", id(thing)?);
     for field in NOTED {
         let value = words(&thing[field]);
-        if !value.is_empty() && !said.contains(&value) && (!said.is_empty() || field == "instance") {
+        if !value.is_empty() && !summary.contains(&value) && (!summary.is_empty() || field == "instance") {
             let end = value.floor_char_boundary(LONGEST_NOTE);
             let cut = if end < value.len() { " … (cut)" } else { "" };
             text.push_str(&format!(", {field} {}{cut}", &value[..end]));
@@ -180,22 +180,22 @@ fn with_id(text: &str, identifier: &str) -> String {
 }
 
 /// The data without empty fields, and without long texts that were said.
-pub(super) fn compact(data: &Value, said: &str) -> Value {
+pub(super) fn compact(data: &Value, summary: &str) -> Value {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
-        Value::String(text) => text.is_empty() || (text.len() >= LONG && said.contains(text.trim())),
+        Value::String(text) => text.is_empty() || (text.len() >= LONG && summary.contains(text.trim())),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
     };
     match data {
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| (name.clone(), compact(value, said)));
+            let fields = fields.iter().map(|(name, value)| (name.clone(), compact(value, summary)));
             Value::Object(
                 fields.filter(|(name, value)| name == "items" || !is_empty(value)).collect::<Map<_, _>>(),
             )
         }
-        Value::Array(all) => all.iter().map(|value| compact(value, said)).collect(),
+        Value::Array(all) => all.iter().map(|value| compact(value, summary)).collect(),
         value => value.clone(),
     }
 }

@@ -144,9 +144,9 @@ pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) ->
 pub(super) fn by_number(text: &str, question: &QuestionRow) -> Option<Answer> {
     let word = plain(text);
     let rest = word.strip_suffix(&question.number().to_string())?.strip_suffix(' ')?;
-    let said = rest.strip_suffix(" to").unwrap_or(rest);
+    let words = rest.strip_suffix(" to").unwrap_or(rest);
     // What somebody writes in their own words may end with any number.
-    typed(said, &question.kind).filter(|_| !matches!(question.kind, QuestionKind::Input { .. }))
+    typed(words, &question.kind).filter(|_| !matches!(question.kind, QuestionKind::Input { .. }))
 }
 
 /// What a pressed button answers.

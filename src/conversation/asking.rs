@@ -37,7 +37,7 @@ impl Conversations {
         let taint: Taint = calls.map(|call| &call.taint).collect();
         let bodies: Vec<&str> = new.iter().map(|question| question.body.as_str()).collect();
         let ids: Vec<QuestionId> = new.iter().map(|question| question.id.clone()).collect();
-        let text = wording::questions::approval(scope.said.as_deref(), &taint, &bodies);
+        let text = wording::questions::approval(scope.own_text.as_deref(), &taint, &bodies);
         let message = scope.say(batch, text, wording::questions::approve_choices(&ids));
         questions::asked(batch, &leased.turn.id, &message);
         Ok(())

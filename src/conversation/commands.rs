@@ -220,7 +220,7 @@ impl Conversations {
             return self.reply(row, None, text, Batch::new()).await;
         };
         match typed(answer, &question.kind) {
-            Some(answer) => self.settle_all(row, question, vec![((*question).clone(), answer)]).await,
+            Some(answer) => self.answer_questions(row, question, vec![((*question).clone(), answer)]).await,
             None => self.reply(row, None, wording::questions::how_to_answer(question), Batch::new()).await,
         }
     }

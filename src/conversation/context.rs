@@ -21,7 +21,7 @@ use crate::store::first_messages::EARLIER;
 use crate::store::memories::MemoryRow;
 use crate::store::turns::TurnRow;
 
-use super::history::{self, Said};
+use super::history::{self, EarlierTurn};
 
 /// How many open tasks are shown.
 const TASKS: i64 = 15;
@@ -58,15 +58,15 @@ pub async fn of_turn(
     turn: &TurnRow,
     vectors: Option<&Vectors>,
     fade: Option<Duration>,
-    sees: bool,
+    takes_pictures: bool,
 ) -> Result<TurnContext, StoreError> {
-    let said = turn.text.as_str();
+    let message = turn.text.as_str();
     let asker =
         Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
     let (mut text, data, found) = futures::try_join!(
         head(scope),
         context::read(&scope.store, query(scope, turn)),
-        memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
+        memory::search(&scope.store, asker, message, SearchIn::Memories, "", MEMORIES),
     )?;
     let ContextData { mut tasks, mut schedules, outside, past, questions, summary: kept } = data;
     let past = history::window(&scope.store, &scope.conversation, &past, scope.zone).await?;
@@ -107,18 +107,23 @@ pub async fn of_turn(
         messages.extend([Message::new(Role::User, format!("{}{summary}", EARLIER.trim_start()))]);
     }
     add_history(&mut messages, scope, past.turns, &questions);
-    let sent = files::of_turn(scope, &outside, sees).await?;
+    let sent = files::of_turn(scope, &outside, takes_pictures).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
     let is_own = turn.text_taint.is_clean();
-    let said = if is_own { said.to_owned() } else { marked(scope, &turn.text_taint, said) };
-    messages.extend([Message::new(Role::User, said)]);
+    let message = if is_own { message.to_owned() } else { marked(scope, &turn.text_taint, message) };
+    messages.extend([Message::new(Role::User, message)]);
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(TurnContext { messages, taint, needs_compacting: past.needs_compacting })
 }
 
 /// Adds what was said, with the turns that wait for the person in their places.
-fn add_history(messages: &mut FirstMessages, scope: &Scope, turns: Vec<Said>, questions: &[OpenQuestion]) {
+fn add_history(
+    messages: &mut FirstMessages,
+    scope: &Scope,
+    turns: Vec<EarlierTurn>,
+    questions: &[OpenQuestion],
+) {
     let mut open = questions.chunk_by(|one, next| one.turn == next.turn).peekable();
     for turn in turns {
         let is_earlier = |asked: &&[OpenQuestion]| asked.iter().all(|one| one.turn < turn.seq);
@@ -132,7 +137,7 @@ fn add_history(messages: &mut FirstMessages, scope: &Scope, turns: Vec<Said>, qu
 
 /// What of the store a turn's first messages are made of.
 fn query<'a>(scope: &'a Scope, turn: &'a TurnRow) -> ContextQuery<'a> {
-    let (after, turns) = history::reach(&scope.conversation);
+    let (after, turns) = history::bounds(&scope.conversation);
     ContextQuery {
         person: &scope.person.id,
         conversation: &scope.conversation.id,
@@ -144,18 +149,19 @@ fn query<'a>(scope: &'a Scope, turn: &'a TurnRow) -> ContextQuery<'a> {
 }
 
 /// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
-fn add(messages: &mut FirstMessages, scope: &Scope, Said { seq, texts, taints, added }: Said) {
+fn add(messages: &mut FirstMessages, scope: &Scope, turn: EarlierTurn) {
+    let EarlierTurn { seq, texts, taints, added } = turn;
     let is_clean = taints.iter().all(Taint::is_clean);
     let [text, answer] = texts;
     let shown =
         |text: String, taint: &Taint| if taint.is_clean() { text } else { marked(scope, taint, &text) };
-    let said = [
+    let dialogue = [
         Message::new(Role::User, added.day.clone() + &shown(text, &taints[0])),
         Message::new(Role::Assistant, shown(answer, &taints[1])),
     ];
     match is_clean {
-        true => messages.add_past(seq, said, added, history::CUT),
-        false => messages.extend(said),
+        true => messages.add_past(seq, dialogue, added, history::CUT),
+        false => messages.extend(dialogue),
     }
 }
 
@@ -181,7 +187,7 @@ fn to_do(tasks: &[OpenTask]) -> String {
 
 /// A turn that waits for the person: what they said, and what it asks. What a call took from outside isn't shown.
 fn waiting(questions: &[OpenQuestion]) -> [Message; 2] {
-    let said = questions.iter().find_map(|question| question.said.as_deref());
+    let message = questions.iter().find_map(|question| question.message.as_deref());
     let mut text = WAITING.to_owned();
     for question in questions {
         let what = match (question.skill.as_str(), question.is_outside) {
@@ -191,8 +197,8 @@ fn waiting(questions: &[OpenQuestion]) -> [Message; 2] {
         };
         let _ = write!(text, "\n- {what} [{}]", question.id);
     }
-    let said = said.map_or_else(|| "(a message with text from outside)".to_owned(), line);
-    [Message::new(Role::User, said), Message::new(Role::Assistant, text)]
+    let message = message.map_or_else(|| "(a message with text from outside)".to_owned(), line);
+    [Message::new(Role::User, message), Message::new(Role::Assistant, text)]
 }
 
 fn scheduled(schedules: &[ActiveSchedule]) -> String {

@@ -44,16 +44,16 @@ fn cost(turn: &PastTurn) -> usize {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     /// What the turns said, oldest first.
-    pub turns: Vec<Said>,
+    pub turns: Vec<EarlierTurn>,
     /// The outside sources of all of it.
     pub taint: Taint,
     /// Whether there is enough history to [`compact`].
     pub needs_compacting: bool,
 }
 
-/// What an earlier turn said.
+/// A turn before this one, as the model sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct EarlierTurn {
     /// Its `turns.seq`.
     pub seq: i64,
     /// Its message and its answer.
@@ -65,7 +65,7 @@ pub struct Said {
 }
 
 /// Where the first query for a window begins, and how many turns it may hold.
-pub fn reach(conversation: &Conversation) -> (i64, i64) {
+pub fn bounds(conversation: &Conversation) -> (i64, i64) {
     (conversation.history_from.max(conversation.compacted_to), MOST_TURNS)
 }
 
@@ -80,14 +80,14 @@ pub async fn window(
     let shown = &newest[..fitting(newest)];
     let touched = Touched::load(store, conversation, shown).await?;
     let mut days = DayMarks { zone, last: Some(clock::local_day(store.now(), zone)) };
-    let turns: Vec<Said> = shown
+    let turns: Vec<EarlierTurn> = shown
         .iter()
         .rev()
         .filter(|turn| turn.forgotten == 0)
         .map(|turn| {
             let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
             let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
-            Said { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], added }
+            EarlierTurn { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], added }
         })
         .collect();
     let taint = turns.iter().flat_map(|turn| &turn.taints).collect();
@@ -114,7 +114,7 @@ impl DayMarks {
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
-    let (after, most) = reach(conversation);
+    let (after, most) = bounds(conversation);
     turns::ended_after(store, &conversation.id, after, most).await
 }
 

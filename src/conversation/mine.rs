@@ -10,18 +10,18 @@ use crate::store::{Batch, StoreError, people};
 use crate::wording::mine;
 
 /// Ways to say it without a slash.
-const SAID: [&str; 7] =
+const PHRASES: [&str; 7] =
     ["that's mine", "thats mine", "that is mine", "this is mine", "it's mine", "its mine", "those are mine"];
 
 impl Conversations {
-    /// The command that a message means, if its writer says that something is theirs and has something marked.
-    pub async fn claims(&self, text: &str, person: &PersonId) -> Result<bool, StoreError> {
-        let said = text.trim().trim_end_matches(['.', '!']).to_lowercase().replace('’', "'");
-        let said = ["yes, ", "yes ", "ok, ", "no, "]
+    /// Whether the writer of a message says that something is theirs, and has something marked.
+    pub async fn claims_ownership(&self, text: &str, person: &PersonId) -> Result<bool, StoreError> {
+        let words = text.trim().trim_end_matches(['.', '!']).to_lowercase().replace('’', "'");
+        let words = ["yes, ", "yes ", "ok, ", "no, "]
             .iter()
-            .find_map(|word| said.strip_prefix(word))
-            .unwrap_or(&said);
-        Ok(SAID.contains(&said) && !taints::list(&self.store, person).await?.is_empty())
+            .find_map(|word| words.strip_prefix(word))
+            .unwrap_or(&words);
+        Ok(PHRASES.contains(&words) && !taints::list(&self.store, person).await?.is_empty())
     }
 
     /// Lists what is marked, or takes marks away: `/mine`, `/mine 2`, `/mine all`.

@@ -82,23 +82,24 @@ impl Conversations {
         let asked = questions::of_message(&self.store, &question.outbox_id).await?;
         let Some(meaning) = read(text, question, &asked) else { return Ok(None) };
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
-        let spoke =
+        let wrote_since =
             inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // After "no to 13", a yes may only confirm that.
-        let spoke = spoke || questions::answered_another(&self.store, question, person, asked_at).await?;
+        let wrote_since =
+            wrote_since || questions::answered_another(&self.store, question, person, asked_at).await?;
         // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
-        let is_repeated = spoke && open.len() == 1 && {
+        let is_repeated = wrote_since && open.len() == 1 && {
             let last = inbox::last_text(&self.store, &conversation.id, person).await?;
             let last = last.as_deref().and_then(|last| last.strip_prefix("/answer "));
             last.is_some_and(|last| is_emphatic(last) && (agrees(last) || !agrees(text)))
         };
         let names_them = asked.len() > 1 && !is_bare(text, &question.kind);
         Ok(match meaning {
-            Typed::Answers(_) if spoke && is_only && (is_repeated || names_them) => {
+            Typed::Answers(_) if wrote_since && is_only && (is_repeated || names_them) => {
                 Some(AnswerMatch::Question(question.id.clone()))
             }
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ if spoke => (is_emphatic(text) || names_them).then_some(AnswerMatch::Unclear),
+            _ if wrote_since => (is_emphatic(text) || names_them).then_some(AnswerMatch::Unclear),
             Typed::Answers(_) if is_only || !is_bare(text, &question.kind) => {
                 Some(AnswerMatch::Question(question.id.clone()))
             }
@@ -138,7 +139,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if it was done before.
-    pub async fn settle(&self, row: &InboxRow) -> Result<(), StoreError> {
+    pub async fn take_answer(&self, row: &InboxRow) -> Result<(), StoreError> {
         let question = match &row.question_id {
             Some(id) => questions::by_id(&self.store, id).await?,
             None => None,
@@ -157,11 +158,11 @@ impl Conversations {
                 _ => Vec::new(),
             },
         };
-        self.settle_all(row, &question, chosen).await
+        self.answer_questions(row, &question, chosen).await
     }
 
-    /// Settles questions of one message, or says why that can't be done.
-    pub(super) async fn settle_all(
+    /// Answers questions of one message, or says why that can't be done.
+    pub(super) async fn answer_questions(
         &self,
         row: &InboxRow,
         question: &QuestionRow,
@@ -182,12 +183,12 @@ impl Conversations {
             if chosen.is_empty() {
                 break;
             }
-            match self.take_answers(row, &chosen).await {
+            match self.store_answers(row, &chosen).await {
                 // Someone was faster, or the turn woke up or went to sleep at the same moment.
                 Err(StoreError::Stale(_)) => {}
                 done => return done,
             }
-            if inbox::is_settled(&self.store, row.id).await? {
+            if inbox::is_done(&self.store, row.id).await? {
                 return Ok(());
             }
             for (question, _) in &mut chosen {
@@ -197,7 +198,8 @@ impl Conversations {
             }
         }
         let now = questions::by_id(&self.store, &first).await?.unwrap_or_else(|| question.clone());
-        let text = wording::settled(&now.kind, now.answer.as_ref(), now.state == QuestionState::Expired);
+        let text =
+            wording::already_closed(&now.kind, now.answer.as_ref(), now.state == QuestionState::Expired);
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
@@ -222,7 +224,11 @@ impl Conversations {
     }
 
     /// Stores the answers to questions of one turn, in one commit.
-    async fn take_answers(&self, row: &InboxRow, chosen: &[(QuestionRow, Answer)]) -> Result<(), StoreError> {
+    async fn store_answers(
+        &self,
+        row: &InboxRow,
+        chosen: &[(QuestionRow, Answer)],
+    ) -> Result<(), StoreError> {
         let (now, question) = (self.store.now(), &chosen[0].0);
         let Some(turn) = turns::by_id(&self.store, &question.turn_id).await? else {
             return Err(StoreError::Corrupt(format!("question {} has no turn", question.id)));
@@ -248,7 +254,7 @@ impl Conversations {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             turns::set_answers(&mut batch, &question.turn_id, &answers);
-            inbox::settle(&mut batch, row.id, Some(&question.turn_id));
+            inbox::mark_done(&mut batch, row.id, Some(&question.turn_id));
             self.store.write(batch).await?;
         } else {
             let noted = chosen.iter().map(|(question, answer)| wording::questions::noted(question, answer));
@@ -265,7 +271,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// Settles a row and replies to it, in one commit with the rest of the batch.
+    /// Marks a row as done and replies to it, in one commit with the rest of the batch.
     pub(super) async fn reply(
         &self,
         row: &InboxRow,
@@ -284,7 +290,7 @@ impl Conversations {
         message: Message,
         mut batch: Batch,
     ) -> Result<(), StoreError> {
-        inbox::settle(&mut batch, row.id, message.turn.as_ref());
+        inbox::mark_done(&mut batch, row.id, message.turn.as_ref());
         let message = Message { answers: vec![row.event_id().to_owned()], ..message };
         outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &message);
         self.store.write(batch).await?;

@@ -128,7 +128,7 @@ impl Conversations {
             handle.pause();
         }
         let needs_compacting = AtomicBool::new(false);
-        let (end, tail) = match leased.turn.ending {
+        let (end, last_writes) = match leased.turn.ending {
             Some(Ending::Stop | Ending::Withdrawn) => {
                 (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new())
             }
@@ -150,14 +150,22 @@ impl Conversations {
                     last.text.push_str("\n\n");
                     last.text.push_str(&line);
                 }
-                self.end(leased, &scope, TurnStatus::Completed, ExecutionStatus::Completed, last, tail)
-                    .await?;
+                self.end(
+                    leased,
+                    &scope,
+                    TurnStatus::Completed,
+                    ExecutionStatus::Completed,
+                    last,
+                    last_writes,
+                )
+                .await?;
                 if needs_compacting.into_inner() {
                     self.compact_later(&scope);
                 }
             }
             TurnEnd::Failed(last) => {
-                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, tail).await?
+                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, last_writes)
+                    .await?
             }
             TurnEnd::Cancelled(summary) => {
                 let text = self.cancelled(&leased.turn, &summary).await?;
@@ -167,7 +175,7 @@ impl Conversations {
                     TurnStatus::Cancelled,
                     ExecutionStatus::Cancelled,
                     text.into(),
-                    tail,
+                    last_writes,
                 )
                 .await?;
             }
@@ -183,8 +191,8 @@ impl Conversations {
 
     async fn context(&self, scope: &Scope, turn: &TurnRow) -> Result<TurnContext, StoreError> {
         let services = &self.orchestrator.agents.executor.services;
-        let sees = self.orchestrator.model.takes_pictures();
-        context::of_turn(scope, turn, services.vectors.as_deref(), services.fade, sees).await
+        let takes_pictures = self.orchestrator.model.takes_pictures();
+        context::of_turn(scope, turn, services.vectors.as_deref(), services.fade, takes_pictures).await
     }
 
     async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
@@ -208,7 +216,7 @@ impl Conversations {
             sub_progress: Arc::default(),
             asked: Arc::default(),
             events: self.events.clone(),
-            said: leased.turn.text_taint.is_clean().then(|| leased.turn.text.as_str().into()),
+            own_text: leased.turn.text_taint.is_clean().then(|| leased.turn.text.as_str().into()),
             workflow: "".into(),
             words: Arc::default(),
             reached: Arc::default(),
@@ -223,10 +231,10 @@ impl Conversations {
         status: TurnStatus,
         root: ExecutionStatus,
         last: outbox::Message,
-        tail: Batch,
+        last_writes: Batch,
     ) -> Result<(), StoreError> {
         let mut batch = leased.lease.release();
-        batch.append(tail);
+        batch.append(last_writes);
         scope.free_all(&mut batch);
         let is_answer = status == TurnStatus::Completed && self.speaks;
         let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;

@@ -12,8 +12,8 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 /// The place of the only option that has a word which the person says, in a few words without a no: “the shop one”.
-pub fn meant(said: &str, options: &[&str]) -> Option<usize> {
-    let said = words(said);
+pub fn meant(text: &str, options: &[&str]) -> Option<usize> {
+    let said = words(text);
     let is_no = ["not", "no", "don", "dont", "never", "nor", "neither", "except", "but"];
     let options: Vec<BTreeSet<String>> = options.iter().map(|option| words(option)).collect();
     let having = |word: &str| options.iter().filter(|option| option.contains(word)).count();
@@ -28,14 +28,14 @@ pub fn meant(said: &str, options: &[&str]) -> Option<usize> {
 }
 
 /// The same where other texts may be said, too: only what points at a list, “the second one”, “the shop one”.
-pub fn pointed_at(said: &str, options: &[&str]) -> Option<usize> {
-    let said = said.trim().to_lowercase();
-    let said = said.trim_end_matches(['.', '!']).trim_end_matches(" please").trim_end_matches(',');
-    let said = ["i take ", "take ", "i mean ", "i meant "]
+pub fn pointed_at(text: &str, options: &[&str]) -> Option<usize> {
+    let text = text.trim().to_lowercase();
+    let text = text.trim_end_matches(['.', '!']).trim_end_matches(" please").trim_end_matches(',');
+    let text = ["i take ", "take ", "i mean ", "i meant "]
         .iter()
-        .find_map(|verb| said.strip_prefix(verb))
-        .unwrap_or(said);
-    let which = said.strip_prefix("the ").unwrap_or(said).strip_suffix(" one")?.trim();
+        .find_map(|verb| text.strip_prefix(verb))
+        .unwrap_or(text);
+    let which = text.strip_prefix("the ").unwrap_or(text).strip_suffix(" one")?.trim();
     meant(which, options).or_else(|| match which {
         "last" => options.len().checked_sub(1),
         which => ORDINALS.iter().position(|ordinal| *ordinal == which).filter(|place| *place < options.len()),

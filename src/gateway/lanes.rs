@@ -62,16 +62,16 @@ pub struct Lanes {
     pub draining: tokio_util::sync::CancellationToken,
 }
 
-/// A lane: a conversation's own, which is 0, or one beside it.
+/// A lane: number 0 is a conversation's own, the others run what was started in the background.
 #[derive(Debug, Clone)]
 struct Lane {
     conversation: ConversationId,
-    background: i64,
+    number: i64,
 }
 
 impl Lane {
     fn worker(&self) -> Worker {
-        match self.background {
+        match self.number {
             0 => Worker::Conversation(self.conversation.clone()),
             lane => Worker::Background(self.conversation.clone(), lane),
         }
@@ -87,7 +87,7 @@ impl Lanes {
     /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
     /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
     pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
-        let lane = Lane { conversation: row.conversation_id.clone(), background: 0 };
+        let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
         if self.draining.is_cancelled()
             || !self.may_work(row.channel(), &lane)
             || !self.wakers.wake(lane.worker())
@@ -181,11 +181,11 @@ impl Lanes {
 
     /// Does the next piece of work in a lane; false if there was none left.
     async fn step(self: &Arc<Self>, lane: &Lane) -> Result<bool, StoreError> {
-        let Lane { conversation, background } = lane;
-        let is_background = *background != 0;
+        let Lane { conversation, number } = lane;
+        let is_background = *number != 0;
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
-        let open = turns::next(store, conversation, instance, *background).await?;
+        let open = turns::next(store, conversation, instance, *number).await?;
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
         if let (Some(turn), None) = (open, retry_at) {
             let span = turn_span(&turn.id, conversation);
@@ -216,16 +216,16 @@ impl Lanes {
         }
         // What was written after a voice note or a file waits for it.
         let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
-        let said = ready.len();
+        let count = ready.len();
         let next = messages_for_one_turn(ready.into_iter());
-        let last = next.len() == said && retry_at.is_none();
+        let last = next.len() == count && retry_at.is_none();
         if let Some(first) = next.first()
             && let Some(at) = self.wait_for_pace(&first.person_id, store.now()).await?
         {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
             return Ok(false);
         }
-        let begun = self.conversations.begin(next, *background).await?;
+        let begun = self.conversations.begin(next, *number).await?;
         drop(starting);
         match begun {
             Some(leased) => {
@@ -332,7 +332,7 @@ impl Lanes {
     async fn try_row(&self, row: &InboxRow) -> Result<(), StoreError> {
         let done = match row.kind {
             InboxKind::Command => self.conversations.command(row).await,
-            _ => self.conversations.settle(row).await,
+            _ => self.conversations.take_answer(row).await,
         };
         match done {
             // The lane and the row's own worker may both handle it; the second one has nothing to do.

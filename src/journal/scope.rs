@@ -57,8 +57,8 @@ pub struct Scope {
     pub asked: Arc<AtomicBool>,
     /// Tells the rest of the process what the turn does.
     pub events: TurnEvents,
-    /// The message that the turn answers; none if it was made from outside text.
-    pub said: Option<Arc<str>>,
+    /// The text of the message that the turn answers; none if it was made from outside text.
+    pub own_text: Option<Arc<str>>,
     /// The text of the workflow that runs, if one does.
     pub workflow: Arc<str>,
     /// What the person said here, once it is needed.
@@ -159,8 +159,10 @@ impl Scope {
     /// What the person said, in this turn and before it in this conversation.
     pub async fn words(&self) -> Result<&Words, StoreError> {
         let load = || async {
-            let before = turns::said(&self.store, &self.conversation.id, &self.person.id, REMEMBERED).await?;
-            let now = format!("{}\n{}", self.said.as_deref().unwrap_or_default(), self.workflow);
+            let before =
+                turns::texts_of_person(&self.store, &self.conversation.id, &self.person.id, REMEMBERED)
+                    .await?;
+            let now = format!("{}\n{}", self.own_text.as_deref().unwrap_or_default(), self.workflow);
             Ok(Words::new(&now, before.iter().map(String::as_str)))
         };
         self.words.get_or_try_init(load).await

@@ -48,8 +48,8 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
 
 impl Orchestrator {
     /// The role and the task of an agent that a message starts in the background, or why it can't.
-    pub fn spawned(&self, said: &str) -> Option<Result<(String, String), String>> {
-        let (role, task) = command::spawned(said)?;
+    pub fn spawned(&self, text: &str) -> Option<Result<(String, String), String>> {
+        let (role, task) = command::spawned(text)?;
         let roles = self.agents.roles.current();
         if role.is_empty() || task.is_empty() {
             return Some(Err(wording::roles::spawn_usage(&roles.listing())));
@@ -62,8 +62,8 @@ impl Orchestrator {
 }
 
 impl Run<'_> {
-    /// Does the plan's next step. Returns the turn's end once everything is done.
-    pub(super) async fn next_of_plan(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
+    /// Does the command's next step. Returns the turn's end once everything is done.
+    pub(super) async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
         let mut draft = None;
         let (name, arguments) = if self.task_graph.is_open() {
             ("get_agent_results", json!({}))
@@ -74,8 +74,8 @@ impl Run<'_> {
             let why = refused.result.as_deref().unwrap_or_default();
             return Ok(Some(TurnEnd::Failed(wording::runs::refused(why).into())));
         } else {
-            match self.task_for(said) {
-                Ok(task) if command::is_background(said) => {
+            match self.task_for(text) {
+                Ok(task) if command::is_background(text) => {
                     // With its role, so that it gets what the role has.
                     let arguments =
                         json!({"agent_id": task.agent_id, "mission": task.mission, "role": task.role});
@@ -106,8 +106,8 @@ impl Run<'_> {
         Ok(None)
     }
 
-    fn task_for(&self, said: &str) -> Result<AgentTask, String> {
-        if said.starts_with(command::UNDO) {
+    fn task_for(&self, text: &str) -> Result<AgentTask, String> {
+        if text.starts_with(command::UNDO) {
             return Ok(AgentTask {
                 agent_id: "undo".into(),
                 mission: "take back what was done last".into(),
@@ -116,7 +116,7 @@ impl Run<'_> {
                 ..AgentTask::default()
             });
         }
-        if let Some(spawned) = self.orchestrator.spawned(said) {
+        if let Some(spawned) = self.orchestrator.spawned(text) {
             let (role, mission) = spawned?;
             return Ok(AgentTask {
                 agent_id: role.clone(),
@@ -125,7 +125,7 @@ impl Run<'_> {
                 ..AgentTask::default()
             });
         }
-        if let Some(goal) = command::planned(said) {
+        if let Some(goal) = command::planned(text) {
             let goal = goal?;
             return Ok(AgentTask {
                 agent_id: PLAN.into(),
@@ -135,7 +135,7 @@ impl Run<'_> {
                 ..AgentTask::default()
             });
         }
-        let run_request = command::read(said, &self.orchestrator.runner.workflows.current())?;
+        let run_request = command::read(text, &self.orchestrator.runner.workflows.current())?;
         if let Some(words) = run_request.words {
             return Ok(AgentTask {
                 agent_id: DRAFT.into(),
@@ -162,14 +162,14 @@ impl Run<'_> {
         report: &crate::agents::Report,
     ) -> Result<TurnEnd, StoreError> {
         let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
-        let said = self.plan.as_deref().unwrap_or_default();
+        let command_text = self.command.as_deref().unwrap_or_default();
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),
             None => report.for_person().into(),
         };
         Ok(match report.status {
-            _ if command::is_background(said) && report.status != ExecutionStatus::Cancelled => {
-                let (role, task) = command::spawned(said).unwrap_or_default();
+            _ if command::is_background(command_text) && report.status != ExecutionStatus::Cancelled => {
+                let (role, task) = command::spawned(command_text).unwrap_or_default();
                 let text = wording::roles::spawned_result(role, task, report.status, &last.text);
                 TurnEnd::Answered(text.into())
             }

@@ -102,12 +102,12 @@ struct Run<'a> {
     /// The outside sources of the first messages.
     first_messages_taint: Taint,
     task_graph: TaskGraph,
-    /// The person's message, if it runs a workflow.
-    plan: Option<String>,
+    /// The person's message, if it is a command that needs no model, such as `/run`.
+    command: Option<String>,
     /// When the first sleeping agent wakes up.
     wake_at: Option<i64>,
     /// The record of the model's last response, written when the turn ends.
-    tail: Batch,
+    last_writes: Batch,
     tasks: JoinSet<Outcome>,
 }
 
@@ -115,27 +115,28 @@ struct Run<'a> {
 type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
-    /// Runs or continues a turn until it ends or has to wait. `said` is the person's message, `first_messages` makes the first messages of a new dialogue. The returned batch records
-    /// the model's last response and belongs into the commit that ends the turn.
+    /// Runs or continues a turn, whose message is `text`, until it ends or has to wait. `first_messages` makes those of a
+    /// new dialogue. The batch records the model's last response and belongs into the commit that ends the turn.
     pub async fn run(
         &self,
         scope: &Scope,
         begun: Begun<'_>,
-        said: &str,
+        text: &str,
         first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         // Only a person's own words are a command.
-        let plan = scope.said.as_ref().and_then(|_| command::plan(said, &self.runner.workflows.current()));
-        let first_messages = async || match &plan {
+        let own = scope.own_text.as_ref();
+        let command = own.and_then(|_| command::of_text(text, &self.runner.workflows.current()));
+        let first_messages = async || match &command {
             // No model sees these messages.
-            Some(_) => Ok((vec![Message::new(Role::User, said)].into(), Taint::default())),
+            Some(_) => Ok((vec![Message::new(Role::User, text)].into(), Taint::default())),
             None => first_messages().await,
         };
         let mut run = self.start(scope, begun, first_messages).await?;
         // A turn continues as it began, even if the workflows have changed.
-        run.plan = match run.dialogue.rounds().first() {
-            Some(first) => (first.model == NO_MODEL).then(|| said.to_owned()),
-            None => plan,
+        run.command = match run.dialogue.rounds().first() {
+            Some(first) => (first.model == NO_MODEL).then(|| text.to_owned()),
+            None => command,
         };
         let end = run.run_loop().await;
         run.show(None);
@@ -145,23 +146,22 @@ impl Orchestrator {
             end => end,
         };
         if matches!(end, TurnEnd::Answered(_) | TurnEnd::Failed(_) | TurnEnd::Cancelled(_)) {
-            run.dialogue.shorten(&mut run.tail);
+            run.dialogue.shorten(&mut run.last_writes);
         }
         let taint = run.taint();
         if !taint.is_clean() {
-            turns::set_taint(&mut run.tail, &scope.turn, &taint);
+            turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
         }
-        Ok((end, run.tail))
+        Ok((end, run.last_writes))
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
     pub async fn summarise(&self, scope: &Scope, begun: Begun<'_>) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run =
-            self.start(scope, begun, async || Ok((FirstMessages::default(), Taint::default()))).await?;
+        let mut run = self.start(scope, begun, async || Ok(Default::default())).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
-        turns::set_taint(&mut run.tail, &scope.turn, &taint);
-        Ok((end, run.tail))
+        turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
+        Ok((end, run.last_writes))
     }
 
     /// The results of a turn so far.
@@ -212,9 +212,9 @@ impl Orchestrator {
             dialogue,
             first_messages_taint,
             task_graph: TaskGraph::load(rows),
-            plan: None,
+            command: None,
             wake_at: None,
-            tail: Batch::new(),
+            last_writes: Batch::new(),
             tasks: JoinSet::new(),
         })
     }
@@ -242,8 +242,8 @@ impl Run<'_> {
             if let Some(text) = self.dialogue.final_text() {
                 return Ok(TurnEnd::Answered(text.to_owned().into()));
             }
-            if let Some(plan) = self.plan.clone() {
-                if let Some(end) = self.next_of_plan(&plan).await? {
+            if let Some(command) = self.command.clone() {
+                if let Some(end) = self.next_of_command(&command).await? {
                     return Ok(end);
                 }
                 continue;
@@ -292,11 +292,11 @@ impl Run<'_> {
             Ok(response) => response,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the orchestrator's model failed");
-                let mut tail = std::mem::take(&mut self.tail);
-                self.save_taint(&mut tail);
-                self.tail = tail;
-                self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
-                self.scope.settle(&mut self.tail, &reservation, Err(&failure), true);
+                let mut last_writes = std::mem::take(&mut self.last_writes);
+                self.save_taint(&mut last_writes);
+                self.last_writes = last_writes;
+                self.dialogue.record_failure(&self.scope.store, &mut self.last_writes, &failure, started);
+                self.scope.settle(&mut self.last_writes, &reservation, Err(&failure), true);
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
                 return Ok(Some(TurnEnd::Failed(
@@ -306,11 +306,11 @@ impl Run<'_> {
         };
         self.collect_first(&mut response);
         if response.tool_calls.is_empty() {
-            let mut tail = std::mem::take(&mut self.tail);
-            self.save_taint(&mut tail);
-            self.tail = tail;
-            self.dialogue.record(&self.scope.store, &mut self.tail, &response, started);
-            self.scope.settle(&mut self.tail, &reservation, Ok(&response), true);
+            let mut last_writes = std::mem::take(&mut self.last_writes);
+            self.save_taint(&mut last_writes);
+            self.last_writes = last_writes;
+            self.dialogue.record(&self.scope.store, &mut self.last_writes, &response, started);
+            self.scope.settle(&mut self.last_writes, &reservation, Ok(&response), true);
             return Ok(None);
         }
         let mut batch = self.scope.batch();

@@ -17,8 +17,8 @@ impl Run<'_> {
         mut answer: outbox::Message,
     ) -> Result<outbox::Message, StoreError> {
         let is_models = self.dialogue.rounds().last().is_some_and(|round| !is_builtin(&round.model));
-        let has_receipts = match self.plan.as_deref() {
-            Some(said) => !said.starts_with(command::UNDO),
+        let has_receipts = match self.command.as_deref() {
+            Some(text) => !text.starts_with(command::UNDO),
             None => is_models,
         };
         if !has_receipts || self.task_graph.agents.is_empty() {
@@ -39,7 +39,7 @@ impl Run<'_> {
             if is_effect && !is_made_good {
                 let report = call::report(row);
                 let error = report.error.as_ref();
-                // A model corrects wrong arguments, and a person knows what they said no to.
+                // A model corrects wrong arguments, and a person knows what they rejected.
                 let is_known =
                     error.is_some_and(|error| matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected));
                 if !is_known {

@@ -282,7 +282,7 @@ impl Run<'_> {
         let registry = self.registry.clone();
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
-        let is_persons = self.plan.is_some();
+        let is_persons = self.command.is_some();
         let work = async move {
             let end = match run_request(&registry, &job.task) {
                 Some(asked) => {

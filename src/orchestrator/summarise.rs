@@ -32,18 +32,18 @@ impl Run<'_> {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
             () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(summary)),
         };
-        self.scope.settle(&mut self.tail, &reservation, outcome.as_ref(), true);
+        self.scope.settle(&mut self.last_writes, &reservation, outcome.as_ref(), true);
         let end = match outcome {
             Ok(mut response) => {
                 response.tool_calls.clear();
-                self.dialogue.record(&self.scope.store, &mut self.tail, &response, started);
+                self.dialogue.record(&self.scope.store, &mut self.last_writes, &response, started);
                 match response.text.trim().is_empty() {
                     true => TurnEnd::Answered(wording::stopped(&summary).into()),
                     false => TurnEnd::Answered(response.text.into()),
                 }
             }
             Err(failure) => {
-                self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
+                self.dialogue.record_failure(&self.scope.store, &mut self.last_writes, &failure, started);
                 // Our own summary needs no model.
                 TurnEnd::Answered(wording::stopped(&summary).into())
             }

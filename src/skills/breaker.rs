@@ -25,7 +25,7 @@ pub struct Breakers {
 
 impl Breakers {
     /// Whether a skill may be called now; if not, the milliseconds until it may be.
-    pub fn look(&self, skill: &str, now: i64) -> Result<(), i64> {
+    pub fn peek(&self, skill: &str, now: i64) -> Result<(), i64> {
         let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         let open_until = breakers.get(skill).map_or(0, |breaker| breaker.open_until);
         if now < open_until { Err(open_until - now) } else { Ok(()) }
@@ -40,7 +40,7 @@ impl Breakers {
     /// As [`Self::look`], for a call that follows at once: after a rest it is the only probe. If the probe's outcome is
     /// never recorded, there is another one after the next rest.
     pub fn check(&self, skill: &str, now: i64) -> Result<(), i64> {
-        self.look(skill, now)?;
+        self.peek(skill, now)?;
         let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(breaker) = breakers.get_mut(skill).filter(|breaker| breaker.open_until > 0) {
             breaker.open_until = now + REST_MS;

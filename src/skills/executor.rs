@@ -127,7 +127,7 @@ impl Attempt<'_> {
         {
             return Ok(CallEnd::LimitReached(limit));
         }
-        let breaker = self.executor.breakers.look(&skill.name, self.scope.store.now());
+        let breaker = self.executor.breakers.peek(&skill.name, self.scope.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         let preview = self.preview(skill).await?;
         let approval = &self.scope.settings.approval;

@@ -28,7 +28,7 @@ pub enum How {
 }
 
 /// A server's question, with its words in a block that no link or markup can leave. `call` is what the call does.
-pub fn question(server: &str, call: &str, said: &str, how: &How, misfit: Option<&str>) -> String {
+pub fn question(server: &str, call: &str, quoted: &str, how: &How, misfit: Option<&str>) -> String {
     let lead = match misfit {
         Some(why) => format!("That doesn't work: {}. {server} still wants to know:", code(why)),
         None => format!("Before it goes on with “{call}”, the MCP server {server} asks:"),
@@ -43,7 +43,7 @@ pub fn question(server: &str, call: &str, said: &str, how: &How, misfit: Option<
             code(host)
         ),
     };
-    format!("{lead}\n\n{}\n\nThese are its words, not mine. {how}", fenced(said))
+    format!("{lead}\n\n{}\n\nThese are its words, not mine. {how}", fenced(quoted))
 }
 
 fn in_words(several: bool, optional: bool, suggested: Option<&str>) -> String {
@@ -63,8 +63,8 @@ fn in_words(several: bool, optional: bool, suggested: Option<&str>) -> String {
 }
 
 /// A question in a few words, for a list.
-pub fn subject(server: &str, said: &str) -> String {
-    format!("{server} asks: {}", code(said))
+pub fn subject(server: &str, quoted: &str) -> String {
+    format!("{server} asks: {}", code(quoted))
 }
 
 /// A line of somebody else's text that no markup can leave.

@@ -13,10 +13,10 @@ const BUTTONS: usize = 11;
 const QUOTED: usize = 120;
 
 /// Asks for approval of calls that a turn has prepared: what the person asked, where the wish came from, and each call.
-pub fn approval(said: Option<&str>, taint: &Taint, bodies: &[&str]) -> String {
+pub fn approval(text: Option<&str>, taint: &Taint, bodies: &[&str]) -> String {
     let mut lead = String::new();
-    if let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) {
-        lead = format!("You asked: “{}”. ", cut(said));
+    if let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) {
+        lead = format!("You asked: “{}”. ", cut(text));
     }
     let things = match bodies.len() {
         1 => "this".to_owned(),
@@ -136,8 +136,8 @@ pub fn subject(question: &QuestionRow) -> String {
 
 /// The end of a turn whose one question was taken back, because the person wants something else.
 /// Words of others aren't repeated.
-pub fn withdrawn(said: Option<&str>) -> String {
-    said.map_or_else(|| "I dropped this.".to_owned(), |said| format!("I dropped this: “{}”", cut(said)))
+pub fn withdrawn(text: Option<&str>) -> String {
+    text.map_or_else(|| "I dropped this.".to_owned(), |text| format!("I dropped this: “{}”", cut(text)))
 }
 
 /// To a yes that may mean several questions, or one that was asked before something else was said.
@@ -158,8 +158,8 @@ pub fn which(open: &[QuestionRow]) -> String {
 }
 
 /// To `/answer` with something else than the number of an open question.
-pub fn no_such_number(said: &str, open: &[QuestionRow]) -> String {
-    match said.parse::<usize>() {
+pub fn no_such_number(given: &str, open: &[QuestionRow]) -> String {
+    match given.parse::<usize>() {
         Ok(number) if !open.is_empty() => {
             format!("No open question has the number {number}. {}", which(open))
         }

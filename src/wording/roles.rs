@@ -75,9 +75,9 @@ pub fn spawned_result(role: &str, task: &str, status: ExecutionStatus, text: &st
 }
 
 /// One line of `/status`.
-pub fn in_background(said: &str, status: TurnStatus, short: &str) -> String {
+pub fn in_background(text: &str, status: TurnStatus, short: &str) -> String {
     let waits = if status == TurnStatus::Waiting { ", waiting for you" } else { "" };
-    let what = said.trim_start_matches("/spawn").trim();
+    let what = text.trim_start_matches("/spawn").trim();
     format!("- {}{waits} (`/stop {short}` ends it)", cut(what))
 }
 

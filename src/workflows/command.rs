@@ -33,7 +33,7 @@ pub(super) const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
 const PRONOUNS: [&str; 10] = ["it", "this", "that", "these", "those", "him", "her", "them", "me", "us"];
 
 /// The `/run` command that a message means and nothing more; otherwise a model has to understand it.
-pub fn plan(text: &str, workflows: &Catalogue) -> Option<String> {
+pub fn of_text(text: &str, workflows: &Catalogue) -> Option<String> {
     if is_run(text) {
         return Some(text.to_owned());
     }
@@ -49,9 +49,9 @@ pub fn plan(text: &str, workflows: &Catalogue) -> Option<String> {
     let rest = after_word(rest, &["workflow"]).unwrap_or(rest);
     let rest = if matches!(rest, "please" | "now") { "" } else { rest };
     let given = after_word(rest, &LITTLE).or_else(|| rest.contains('=').then_some(rest));
-    let plan = format!("{WORD} {name} {rest}");
+    let command = format!("{WORD} {name} {rest}");
     let is_all = rest.is_empty() || given.is_some_and(is_one_thing);
-    (is_all && read(&plan, workflows).is_ok()).then_some(plan)
+    (is_all && read(&command, workflows).is_ok()).then_some(command)
 }
 
 /// What follows one of these words, if the text begins with it.
@@ -305,7 +305,7 @@ mod tests {
             ("run visit", "/run visit "),
             ("/run nothing at all", "/run nothing at all"),
         ] {
-            assert_eq!(plan(said, &catalogue).as_deref(), Some(planned), "{said}");
+            assert_eq!(of_text(said, &catalogue).as_deref(), Some(planned), "{said}");
         }
         for said in [
             "run visit-report for Acme and mail it to Bob",
@@ -324,7 +324,7 @@ mod tests {
             "what does visit-report do",
             "",
         ] {
-            assert_eq!(plan(said, &catalogue), None, "{said}");
+            assert_eq!(of_text(said, &catalogue), None, "{said}");
         }
     }
 

@@ -223,7 +223,7 @@ fn asks(chat: &mut Chat) -> Value {
 }
 
 #[test]
-fn a_press_is_answered_once_and_a_second_one_is_told_that_it_is_settled() {
+fn a_press_is_answered_once_and_a_second_one_is_told_that_it_is_closed() {
     let home = Home::with_config("[approval]\nmedium = \"ask\"\n");
     let mut chat = home.chat();
     let question = asks(&mut chat);

@@ -623,7 +623,7 @@ async fn whoever_was_not_asked_is_told_alone() {
 }
 
 #[tokio::test]
-async fn a_settled_question_loses_its_buttons() {
+async fn a_closed_question_loses_its_buttons() {
     let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "pay"}))));
     let ask = |config: &mut Config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);

@@ -11,7 +11,7 @@ on_both!(
     any_text_is_kept,
     rows_wait_for_their_own_instance_until_it_is_gone,
     rows_wait_in_the_order_of_arrival,
-    a_row_is_settled_or_taken_once,
+    a_row_is_done_or_taken_once,
     an_ended_turn_ends_its_rows,
     a_message_after_the_question_is_noticed,
 );
@@ -40,11 +40,11 @@ async fn the_same_message_is_journalled_once(world: World) {
     );
     assert_eq!(world.arrives(InboxKind::Message, "m1", "hello again", "b").await, None);
     assert_eq!(waiting(&world, "a").await, ["hello"]);
-    world.write(|batch| inbox::settle(batch, first.id, None)).await.unwrap();
+    world.write(|batch| inbox::mark_done(batch, first.id, None)).await.unwrap();
     assert_eq!(
         world.arrives(InboxKind::Message, "m1", "hello", "a").await,
         None,
-        "also when it is long settled"
+        "also when it is long done"
     );
     let stored = inbox::waiting(&world.store, &first.conversation_id, &"a".into()).await.unwrap();
     assert!(stored.is_empty());
@@ -86,18 +86,18 @@ async fn rows_wait_in_the_order_of_arrival(world: World) {
     assert!(inbox::waiting(&world.store, &"another room".into(), &"a".into()).await.unwrap().is_empty());
 }
 
-async fn a_row_is_settled_or_taken_once(world: World) {
+async fn a_row_is_done_or_taken_once(world: World) {
     let (first, second) = (world.said("m1", "one", "a").await, world.said("m2", "two", "a").await);
-    world.write(|batch| inbox::settle(batch, first.id, Some(&"t1".into()))).await.unwrap();
-    let settle = world.write(|batch| inbox::settle(batch, first.id, None)).await;
-    assert_eq!(stale(settle), Stale::MessageTaken);
+    world.write(|batch| inbox::mark_done(batch, first.id, Some(&"t1".into()))).await.unwrap();
+    let again = world.write(|batch| inbox::mark_done(batch, first.id, None)).await;
+    assert_eq!(stale(again), Stale::MessageTaken);
     assert_eq!(
         stale(world.write(|batch| inbox::take(batch, first.id, &"t1".into())).await),
         Stale::MessageTaken
     );
     world.write(|batch| inbox::take(batch, second.id, &"t1".into())).await.unwrap();
     stale(world.write(|batch| inbox::take(batch, second.id, &"t2".into())).await);
-    stale(world.write(|batch| inbox::settle(batch, second.id, None)).await);
+    stale(world.write(|batch| inbox::mark_done(batch, second.id, None)).await);
     assert!(waiting(&world, "a").await.is_empty());
 }
 

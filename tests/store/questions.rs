@@ -12,7 +12,7 @@ use crate::world::{World, execution, refused, stale};
 
 on_both!(
     a_question_is_answered_once,
-    an_expired_question_is_settled,
+    an_expired_question_is_closed,
     the_end_of_a_turn_withdraws_its_open_questions,
     only_a_question_that_was_read_can_be_answered_by_a_word,
     questions_of_one_message_are_asked_together,
@@ -83,7 +83,7 @@ async fn a_question_is_answered_once(world: World) {
     refused(world.write(|batch| questions::ask(batch, &lost, 1)).await);
 }
 
-async fn an_expired_question_is_settled(world: World) {
+async fn an_expired_question_is_closed(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p2", "x", 50).await;
     world.write(|batch| questions::expire(batch, &"p2".into(), Some(&Answer::Reject), 60)).await.unwrap();
@@ -185,7 +185,7 @@ async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {
     assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"));
     assert_eq!(find("another room", "r1").await, None, "receipts are unique in their place only");
     world.write(|batch| questions::withdraw(batch, &"t1".into(), 8)).await.unwrap();
-    assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"), "settled questions are found too");
+    assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"), "closed questions are found too");
 }
 
 async fn questions_whose_time_is_up_are_found(world: World) {
@@ -249,7 +249,7 @@ async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World
         .write(|batch| questions::answer(batch, &"q2".into(), &Answer::Text("red".into()), &"ada".into(), 7))
         .await
         .unwrap();
-    assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"), "settled or not");
+    assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"), "closed or not");
     assert_eq!(newest("t1", "three").await, None);
     assert_eq!(newest("t2", "one").await, None);
     let options = async |id: &str| by_id(&world, id).await.kind.options().to_vec();

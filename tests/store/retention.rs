@@ -256,7 +256,7 @@ async fn what_belongs_to_no_turn_is_emptied_too(world: World) {
     let (command, _new) = (world.said("m1", "/xyzzy", "i").await, world.said("m2", "xyzzy", "i").await);
     world
         .write(|batch| {
-            inbox::settle(batch, command.id, None);
+            inbox::mark_done(batch, command.id, None);
             let sent = outbox::say(&world.store, batch, &room.id, &"i".into(), &said("xyzzy sent"));
             batch.run("UPDATE outbox SET state = 'sent' WHERE id = $1", [sent.into()]);
             outbox::say(&world.store, batch, &room.id, &"i".into(), &said("xyzzy unsent"));

@@ -66,7 +66,7 @@ pub trait ChatPort: Send + Sync {
         let _ = event;
         self.show(address, receipt, text).await
     }
-    /// Removes a message, or the buttons of a settled question; best effort.
+    /// Removes a message, or the buttons of a closed question; best effort.
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let _ = (address, receipt, what);
     }
@@ -153,7 +153,7 @@ pub trait ChannelIntake: Send + Sync {
 pub enum IntakeOutcome {
     /// It is journalled, if it has to be.
     Accepted,
-    /// It was a press by somebody who may not answer, or of a button whose question is settled, and is not journalled.
+    /// It was a press by somebody who may not answer, or of a button whose question is closed, and is not journalled.
     /// Show them this sentence at once, and nobody else if the platform can.
     Notice(String),
 }

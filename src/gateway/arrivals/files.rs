@@ -121,7 +121,7 @@ impl Lanes {
         }
         let answers = match row.text == FILES_ALONE && !has_more {
             true => {
-                inbox::settle(&mut batch, row.id, None);
+                inbox::mark_done(&mut batch, row.id, None);
                 vec![row.event_id().to_owned()]
             }
             // The answer to the message comes later.
@@ -191,8 +191,8 @@ impl Fetching {
         }
         rename(&part, &path).map_err(broken)?;
         fail_point("file-kept");
-        let said = remote.map_or("text/plain", |remote| remote.mime_type.as_str());
-        let reading = self.reader.read(&path, &file.name, said).await.map_err(broken)?;
+        let media_type = remote.map_or("text/plain", |remote| remote.mime_type.as_str());
+        let reading = self.reader.read(&path, &file.name, media_type).await.map_err(broken)?;
         Ok(FileRow {
             kind: reading.kind,
             media_type: reading.media_type,

@@ -63,7 +63,7 @@ pub enum Arrival {
     Nothing,
     /// A button press by someone who may not answer.
     NotTheirs,
-    /// A press of a button whose question is settled: what to tell them.
+    /// A press of a button whose question is closed: what to tell them.
     TooLate(String),
 }
 
@@ -112,8 +112,8 @@ impl Intake {
         }
         // What a voice note is turns out when it is heard.
         if voice.is_some() {
-            let (kind, said) = (InboxKind::Message, (text.as_str(), Taint::default()));
-            return self.insert(event, (&conversation, &person), kind, said, None, (voice, files)).await;
+            let (kind, content) = (InboxKind::Message, (text.as_str(), Taint::default()));
+            return self.insert(event, (&conversation, &person), kind, content, None, (voice, files)).await;
         }
         let (kind, question_id) = self.kind_of(&mut text, &message, (&conversation, &person)).await?;
         let mut attached = (None, files);
@@ -123,8 +123,8 @@ impl Intake {
                 outbox::Message { text: wording::files::NOT_HERE.into(), ..outbox::Message::default() };
             self.say_once(&format!("files {event}"), &conversation.id, notice).await?;
         }
-        let said = (text.as_str(), Taint::default());
-        self.insert(event, (&conversation, &person), kind, said, question_id, attached).await
+        let content = (text.as_str(), Taint::default());
+        self.insert(event, (&conversation, &person), kind, content, question_id, attached).await
     }
 
     /// What a typed message is. Its text becomes a command where it means one.
@@ -145,7 +145,7 @@ impl Intake {
                 (InboxKind::Command, None)
             }
             None if commands::is_command(text) => (InboxKind::Command, None),
-            None if self.conversations.claims(text, &person.id).await? => {
+            None if self.conversations.claims_ownership(text, &person.id).await? => {
                 "/mine it".clone_into(text);
                 (InboxKind::Command, None)
             }
@@ -213,7 +213,7 @@ impl Intake {
         Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
     }
 
-    /// What to tell somebody who presses a button of a settled question; nothing if this very press settled it and
+    /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and
     /// comes again.
     async fn too_late(&self, pressed: &ButtonPress) -> Result<Option<String>, StoreError> {
         let store = &self.conversations.store;
@@ -226,7 +226,7 @@ impl Intake {
             return Ok(None);
         }
         let is_expired = question.state == QuestionState::Expired;
-        Ok(Some(wording::settled(&question.kind, question.answer.as_ref(), is_expired)))
+        Ok(Some(wording::already_closed(&question.kind, question.answer.as_ref(), is_expired)))
     }
 
     /// Replaces the text of a message that no turn has taken yet; its attachments stay. If one has, its writer is told
@@ -234,7 +234,7 @@ impl Intake {
     pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<(), StoreError> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
-        let Some((conversation, before)) = inbox::said(store, &event).await? else { return Ok(()) };
+        let Some((conversation, before)) = inbox::text_of(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
         if text == before || inbox::edit(store, &event, text).await? {
             return Ok(());
@@ -260,9 +260,16 @@ impl Intake {
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
         if let Some(command) = remembered::command_of(&pressed.button) {
-            let said = (command.as_str(), Taint::default());
+            let content = (command.as_str(), Taint::default());
             return self
-                .insert(event, (&conversation, &person), InboxKind::Command, said, None, Default::default())
+                .insert(
+                    event,
+                    (&conversation, &person),
+                    InboxKind::Command,
+                    content,
+                    None,
+                    Default::default(),
+                )
                 .await;
         }
         let button = (pressed.button.as_str(), Taint::default());

@@ -280,9 +280,9 @@ impl Lanes {
         };
         let question = match spoken_as {
             SpokenAs::NeedsHand => {
-                let said = format!("{}\n{}", wording::voice::heard(&text), wording::voice::NEEDS_HAND);
+                let sentence = format!("{}\n{}", wording::voice::heard(&text), wording::voice::NEEDS_HAND);
                 inbox::dismiss(&mut batch, row.id, InboxKind::Answer, "");
-                return self.end(row, batch, said, "heard").await.map(|()| None);
+                return self.end(row, batch, sentence, "heard").await.map(|()| None);
             }
             SpokenAs::Answer(question) => Some(question),
             SpokenAs::Message => None,
@@ -384,10 +384,10 @@ impl Lanes {
 }
 
 /// What was written beside a note, and what was said in it.
-fn with_words(written: &str, said: &str) -> String {
-    match (written, said) {
+fn with_words(written: &str, spoken: &str) -> String {
+    match (written, spoken) {
         (written, "") => written.to_owned(),
-        ("", said) => format!("{SPOKEN}{said}"),
-        (written, said) => format!("{written}\n\n{SPOKEN}{said}"),
+        ("", spoken) => format!("{SPOKEN}{spoken}"),
+        (written, spoken) => format!("{written}\n\n{SPOKEN}{spoken}"),
     }
 }

@@ -339,7 +339,7 @@ impl Delivering {
         Ok(())
     }
 
-    /// Removes the buttons of a settled question; best effort.
+    /// Removes the buttons of a closed question; best effort.
     pub fn settled(self: &Arc<Self>, outbox_id: &OutboxId) {
         let (delivering, id) = (self.clone(), outbox_id.clone());
         tokio::spawn(async move {

@@ -15,7 +15,7 @@ impl Lanes {
     /// Starts the lane that a message belongs to, or has it check for work again; or tells the instance that should.
     pub fn wake_for(self: &Arc<Self>, row: &InboxRow) {
         let is_background = commands::is_background(&row.text);
-        let lane = |background| Lane { conversation: row.conversation_id.clone(), background };
+        let lane = |number| Lane { conversation: row.conversation_id.clone(), number };
         if !self.may_work(row.channel(), &lane(i64::from(is_background))) {
             return self.leave(row.channel(), lane(i64::from(is_background)));
         }
@@ -24,17 +24,17 @@ impl Lanes {
             return;
         }
         // One that isn't at work; if all are, whichever ends first looks for the message.
-        let _ = (1..=BACKGROUND_LANES).any(|background| self.wake_lane(lane(background)));
+        let _ = (1..=BACKGROUND_LANES).any(|number| self.wake_lane(lane(number)));
     }
 
     /// Starts a lane that no instance works on.
     pub(in crate::gateway) fn wake_waiting(self: &Arc<Self>, lane: WaitingLane) {
-        self.wake_lane(Lane { conversation: lane.conversation_id, background: lane.background });
+        self.wake_lane(Lane { conversation: lane.conversation_id, number: lane.background });
     }
 
     fn leave(&self, channel: &str, lane: Lane) {
-        let Lane { conversation, background } = lane;
-        self.sharing.leave(channel, WaitingLane { conversation_id: conversation, background });
+        let Lane { conversation, number } = lane;
+        self.sharing.leave(channel, WaitingLane { conversation_id: conversation, background: number });
     }
 
     /// Starts a conversation's lanes, or has them check for work again.
@@ -51,14 +51,14 @@ impl Lanes {
         if self.has_room(channel) {
             return self.wake_all(conversation, lanes);
         }
-        for background in lanes {
-            self.leave(channel, Lane { conversation: conversation.clone(), background });
+        for number in lanes {
+            self.leave(channel, Lane { conversation: conversation.clone(), number });
         }
     }
 
     fn wake_all(self: &Arc<Self>, conversation: &ConversationId, lanes: impl Iterator<Item = i64>) {
-        for background in lanes {
-            self.wake_lane(Lane { conversation: conversation.clone(), background });
+        for number in lanes {
+            self.wake_lane(Lane { conversation: conversation.clone(), number });
         }
     }
 
@@ -85,7 +85,7 @@ impl Lanes {
     /// step, so that the process doesn't count as idle in between.
     pub(in crate::gateway) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
         let is_background = commands::is_background(&row.text);
-        let lane = Lane { conversation: row.conversation_id.clone(), background: i64::from(is_background) };
+        let lane = Lane { conversation: row.conversation_id.clone(), number: i64::from(is_background) };
         if self.wakers.hand_over(worker, lane.worker()) {
             match self.has_room(row.channel()) {
                 true => self.start(lane),

@@ -105,7 +105,7 @@ impl Pages {
         let registry = orchestrator.skills.current();
         let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
         let breakers = &orchestrator.agents.executor.breakers;
-        for skill in skills.filter(|skill| breakers.look(&skill.name, now).is_err()) {
+        for skill in skills.filter(|skill| breakers.peek(&skill.name, now).is_err()) {
             problems.push(format!("{} failed again and again; it rests for a moment", skill.name));
         }
         let catalogue = orchestrator.runner.workflows.current();

@@ -16,7 +16,7 @@ use crate::trust::Doubt;
 use crate::wording;
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
-/// nobody, a person's settled yes to exactly this call, or a row whose work had begun with one of these.
+/// nobody, a person's stored yes to exactly this call, or a row whose work had begun with one of these.
 #[derive(Debug)]
 pub struct Approved(());
 
@@ -30,7 +30,7 @@ impl Approved {
     }
 
     /// Of a call that had begun when its server asked something.
-    pub(super) fn under_way(asked: &Asked) -> Self {
+    pub(super) fn already_running(asked: &Asked) -> Self {
         let _ = asked;
         Self(())
     }

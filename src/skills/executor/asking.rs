@@ -31,10 +31,10 @@ impl Attempt<'_> {
     pub(super) async fn ask_for_server(&mut self, skill: &Skill, asked: &Asked) -> Result<CallEnd, Failure> {
         let scope = self.scope;
         let server = skill.handler.tool().map_or_else(|| skill.domain.clone(), |tool| tool.server.clone());
-        let Some(Prompted { subject, words: said, buttons, how, misfit }) = asked.next() else {
+        let Some(Prompted { subject, words: quoted, buttons, how, misfit }) = asked.next() else {
             return Err(StoreError::Corrupt(format!("the server of {} asked nothing", self.row.id)).into());
         };
-        let text = words::question(&server, skill.title(), &said, &how, misfit.as_deref());
+        let text = words::question(&server, skill.title(), &quoted, &how, misfit.as_deref());
         let subject = words::subject(&server, &subject);
         // Whatever the person says next is their answer, also in words that no button has.
         let kind = QuestionKind::Input { name: subject };
@@ -65,7 +65,7 @@ impl Attempt<'_> {
         if let Some(limit) = self.postponed().await? {
             return Ok(CallEnd::LimitReached(limit));
         }
-        let approved = Approved::under_way(&asked);
+        let approved = Approved::already_running(&asked);
         self.asked = Some(asked);
         self.run_unless_open(skill, &approved).await
     }

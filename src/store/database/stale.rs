@@ -18,7 +18,7 @@ pub enum Stale {
     /// The message is in the journal already.
     #[error("the message was journalled before")]
     MessageExists,
-    /// A turn has taken the message, or it is settled.
+    /// A turn has taken the message, or it is done.
     #[error("the message was taken already")]
     MessageTaken,
     /// The turn's status isn't the expected one.

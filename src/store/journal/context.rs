@@ -45,7 +45,7 @@ pub struct OpenQuestion {
     /// The arguments of that call as JSON; else what is asked.
     pub what: String,
     /// The message whose turn waits; none where its text is from outside.
-    pub said: Option<String>,
+    pub message: Option<String>,
     /// Whether text from outside went into the call.
     pub is_outside: bool,
 }
@@ -136,10 +136,10 @@ impl<'r> FromRow<'r, AnyRow> for Line {
             "outside" => Self::Outside(row.try_get("a")?, row.try_get("b")?),
             "question" => {
                 let flags: i64 = row.try_get("flags")?;
-                let (id, skill, what, said) =
+                let (id, skill, what, message) =
                     (row.try_get("a")?, row.try_get("b")?, row.try_get("c")?, row.try_get("d")?);
                 let turn = row.try_get("at")?;
-                Self::Question(place, OpenQuestion { id, turn, skill, what, said, is_outside: flags != 0 })
+                Self::Question(place, OpenQuestion { id, turn, skill, what, message, is_outside: flags != 0 })
             }
             "summary" => Self::Summary(place, row.try_get("a")?),
             _ => {

@@ -325,7 +325,7 @@ pub async fn ended_after(
 }
 
 /// What a person said here, newest first: this turn's message, and those before it.
-pub async fn said(
+pub async fn texts_of_person(
     store: &Store,
     conversation: &ConversationId,
     person: &PersonId,

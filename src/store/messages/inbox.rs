@@ -196,7 +196,7 @@ pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64, St
 }
 
 /// A typed message's conversation and text.
-pub async fn said(store: &Store, key: &str) -> Result<Option<(ConversationId, String)>, StoreError> {
+pub async fn text_of(store: &Store, key: &str) -> Result<Option<(ConversationId, String)>, StoreError> {
     store
         .first(
             "SELECT conversation_id, text FROM inbox WHERE event = $1 AND kind = 'said' AND spoken = 0",
@@ -335,7 +335,7 @@ pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
 }
 
 /// Marks a row that needs no turn as done.
-pub fn settle(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
+pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
     batch.must(
         Stale::MessageTaken,
         "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'",
@@ -344,11 +344,11 @@ pub fn settle(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
 }
 
 /// Whether a row needs no more work.
-pub async fn is_settled(store: &Store, id: i64) -> Result<bool, StoreError> {
+pub async fn is_done(store: &Store, id: i64) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE id = $1 AND state <> 'new'", &[id.into()]).await? > 0)
 }
 
-/// Settles the rows of a turn that ended.
+/// Closes the rows of a turn that ended.
 pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     let state = if dead { "dead" } else { "done" };
     batch.run(

@@ -323,7 +323,7 @@ pub async fn become_file(
 }
 
 /// Reschedules a row for another attempt (`pending`) or look-up (`unknown`), or gives it up (`dead`). Nothing happens
-/// when the row is settled or another process has claimed it since `row` was read: a process that was suspended and
+/// when the row is done or another process has claimed it since `row` was read: a process that was suspended and
 /// wakes up must not cause a second delivery.
 pub async fn reschedule(
     store: &Store,

@@ -280,7 +280,7 @@ pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<Questio
         .await
 }
 
-/// The question whose message has this receipt, open or settled.
+/// The question whose message has this receipt, open or closed.
 pub async fn by_receipt(
     store: &Store,
     conversation: &ConversationId,

@@ -153,7 +153,7 @@ pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, St
     }
 }
 
-/// Deletes expired codes, and settles the messages of strangers without a code.
+/// Deletes expired codes, and closes the messages of strangers without a code.
 pub async fn expire(store: &Store) -> Result<(), StoreError> {
     let now = store.now();
     if store.count("SELECT count(*) FROM pairings WHERE expires_at <= $1", &[now.into()]).await? == 0 {

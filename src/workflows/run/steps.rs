@@ -211,7 +211,7 @@ impl Run<'_> {
             let slots = Some(self.slots.clone());
             let run = self.runner.run_within(&run_scope, self.registry, &row, &request, slots);
             let end: AgentEnd = Box::pin(run).await?;
-            self.settle(key, row, end).await?
+            self.finish(key, row, end).await?
         };
         let outside = report.untrusted.then(|| report.execution.to_string());
         if !report.status.ended_well() {

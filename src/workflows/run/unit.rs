@@ -41,7 +41,7 @@ impl Run<'_> {
         let scope = Scope { cancel: cancel.clone(), ..scope };
         let end = self.runner.agents.run(&scope, self.registry, &row, job).await?;
         drop(slot);
-        self.settle(key, row, end).await
+        self.finish(key, row, end).await
     }
 
     /// The name of an agent of this run in its turn.
@@ -103,7 +103,7 @@ impl Run<'_> {
         new_row(self.scope, self.row, key, task)
     }
 
-    pub(super) async fn settle(
+    pub(super) async fn finish(
         &self,
         key: &str,
         mut row: ExecutionRow,

@@ -49,7 +49,7 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
     }
     shows_progress_without_failing(&fresh()).await;
     turns_what_was_shown_into_the_answer(&fresh()).await;
-    takes_away_what_is_settled(&fresh()).await;
+    takes_away_what_is_closed(&fresh()).await;
     sends_a_file_after_its_text(&fresh()).await;
 }
 
@@ -243,8 +243,8 @@ pub async fn turns_what_was_shown_into_the_answer<P: Platform>(platform: &P) {
     assert_eq!(seen[0].choices, answer.choices);
 }
 
-/// A settled question loses its buttons, and a progress message can be deleted.
-pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
+/// A closed question loses its buttons, and a progress message can be deleted.
+pub async fn takes_away_what_is_closed<P: Platform>(platform: &P) {
     let port = platform.connect();
     if !port.limits().edits {
         return;

@@ -36,7 +36,7 @@ fn answers_it(said: &str) -> bool {
 /// shown just this mail before. None if the answer would go elsewhere.
 pub(super) async fn sender(call: &CallContext<'_>, letter: &Message) -> Result<Option<Address>, Failure> {
     let [sender] = letter.from.as_slice() else { return Ok(None) };
-    if !letter.reply_elsewhere().is_empty() || !call.scope.said.as_deref().is_some_and(answers_it) {
+    if !letter.reply_elsewhere().is_empty() || !call.scope.own_text.as_deref().is_some_and(answers_it) {
         return Ok(None);
     }
     let scope = call.scope;
