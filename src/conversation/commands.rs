@@ -70,7 +70,7 @@ impl Conversations {
         let is_owner = self.is_owner(&row.person_id).await?;
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
         let (background, talk): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| turn.background != 0);
-        let behind = background.len();
+        let in_background = background.len();
         let named = row.text.split_whitespace().nth(1);
         let is_named = |turn: &TurnRow| named.is_some_and(|id| short(&turn.id).eq_ignore_ascii_case(id));
         let ended: Vec<TurnRow> = background.into_iter().filter(is_named).collect();
@@ -115,7 +115,7 @@ impl Conversations {
         }
         let text = match (stopping, ended) {
             (0, 0) if !others.is_empty() => wording::NOTHING_OF_YOURS,
-            (0, 0) if behind > 0 => wording::roles::ONLY_IN_THE_BACKGROUND,
+            (0, 0) if in_background > 0 => wording::roles::ONLY_IN_THE_BACKGROUND,
             (0, 0) => wording::NOTHING_TO_STOP,
             // The waiting turns said so themselves.
             (0, _) => wording::NOTHING_ELSE_TO_STOP,

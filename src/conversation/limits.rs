@@ -28,7 +28,7 @@ impl Conversations {
     }
 
     /// The conversation and the person of a turn, and what it has already used of its limits.
-    pub(super) async fn party(
+    pub(super) async fn participants(
         &self,
         leased: &LeasedTurn,
         limits: &Limits,

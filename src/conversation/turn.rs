@@ -144,18 +144,18 @@ impl Conversations {
         };
         fail_point("turn-before-end");
         match end {
-            TurnEnd::Answered(mut last) => {
+            TurnEnd::Answered(mut answer) => {
                 let expired = self.expired_approvals(leased, &scope).await?;
                 for line in expired.into_iter().chain(self.notices(&scope).await?) {
-                    last.text.push_str("\n\n");
-                    last.text.push_str(&line);
+                    answer.text.push_str("\n\n");
+                    answer.text.push_str(&line);
                 }
                 self.end(
                     leased,
                     &scope,
                     TurnStatus::Completed,
                     ExecutionStatus::Completed,
-                    last,
+                    answer,
                     last_writes,
                 )
                 .await?;
@@ -163,8 +163,8 @@ impl Conversations {
                     self.compact_later(&scope);
                 }
             }
-            TurnEnd::Failed(last) => {
-                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, last_writes)
+            TurnEnd::Failed(answer) => {
+                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, answer, last_writes)
                     .await?
             }
             TurnEnd::Cancelled(summary) => {
@@ -197,7 +197,7 @@ impl Conversations {
 
     async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
         let settings = self.settings.now();
-        let (here, person, spent) = self.party(leased, &settings.limits).await?;
+        let (here, person, spent) = self.participants(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
         Ok(Scope {
             store: self.store.clone(),
@@ -230,7 +230,7 @@ impl Conversations {
         scope: &Scope,
         status: TurnStatus,
         root: ExecutionStatus,
-        last: outbox::Message,
+        answer: outbox::Message,
         last_writes: Batch,
     ) -> Result<(), StoreError> {
         let mut batch = leased.lease.release();
@@ -238,11 +238,11 @@ impl Conversations {
         scope.free_all(&mut batch);
         let is_answer = status == TurnStatus::Completed && self.speaks;
         let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;
-        let last = outbox::Message { file: last.file, aloud, ..scope.message(last.text, Vec::new()) };
-        self.close_work(&mut batch, &leased.turn, status, root, &last.whole());
-        let row = outbox::row(&self.store, &scope.conversation, &leased.turn, &last);
+        let answer = outbox::Message { file: answer.file, aloud, ..scope.message(answer.text, Vec::new()) };
+        self.close_work(&mut batch, &leased.turn, status, root, &answer.whole());
+        let row = outbox::row(&self.store, &scope.conversation, &leased.turn, &answer);
         let place = (self.lock_place)(&scope.conversation.id, &row);
-        let claimed = self.write_last(batch, scope, (row, &last), place).await?;
+        let claimed = self.write_answer(batch, scope, (row, &answer), place).await?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
         match claimed {
@@ -256,7 +256,7 @@ impl Conversations {
     }
 
     /// Writes a turn's end with its answer, which is claimed for sending if its place is locked and nothing goes before it.
-    async fn write_last(
+    async fn write_answer(
         &self,
         mut batch: Batch,
         scope: &Scope,
@@ -289,10 +289,10 @@ impl Conversations {
         turn: &TurnRow,
         status: TurnStatus,
         root: ExecutionStatus,
-        last: &outbox::Message,
+        answer: &outbox::Message,
     ) {
-        self.close_work(batch, turn, status, root, &last.whole());
-        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), last);
+        self.close_work(batch, turn, status, root, &answer.whole());
+        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), answer);
     }
 
     /// Adds a turn's end to the batch, without its answer's message.

@@ -98,7 +98,7 @@ impl Run<'_> {
         if let Some(round) = self.dialogue.unanswered().cloned() {
             match draft {
                 Some(task) => self.add_agent(round.n, 0, task, &mut batch),
-                None => self.admit(&round, &mut batch),
+                None => self.add_dispatches(&round, &mut batch),
             }
         }
         self.scope.store.write(batch).await?;

@@ -318,7 +318,7 @@ impl Run<'_> {
         self.scope.settle(&mut batch, &reservation, Ok(&response), false);
         self.dialogue.record(&self.scope.store, &mut batch, &response, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {
-            self.admit(&round, &mut batch);
+            self.add_dispatches(&round, &mut batch);
         }
         self.scope.store.write(batch).await?;
         fail_point("dispatched");
@@ -337,7 +337,7 @@ impl Run<'_> {
     }
 
     /// Answers calls that need no waiting, and adds the valid dispatches to the task graph and the batch.
-    fn admit(&mut self, round: &Round, batch: &mut Batch) {
+    fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) {
         let mut dispatches = Vec::new();
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
             let place = Some((call.n, call.idx));

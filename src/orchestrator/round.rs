@@ -151,7 +151,7 @@ impl Run<'_> {
             return Ok(());
         }
         let mut batch = Batch::new();
-        self.admit(round, &mut batch);
+        self.add_dispatches(round, &mut batch);
         if batch.is_empty() {
             return Ok(());
         }

@@ -68,7 +68,7 @@ impl Executor {
         }
         let is_journalled = existing.is_some();
         let row = existing.unwrap_or_else(|| new_row(scope, call));
-        let mut attempt = Attempt {
+        let mut active = ActiveCall {
             executor: self,
             scope,
             registry,
@@ -79,16 +79,16 @@ impl Executor {
             targets: OnceCell::new(),
             asked: None,
         };
-        match attempt.make(registry).await {
+        match active.make(registry).await {
             Ok(end) => Ok(end),
-            Err(Failure::Skill(error)) => attempt.close(error.into(), Batch::new()).await,
+            Err(Failure::Skill(error)) => active.close(error.into(), Batch::new()).await,
             Err(Failure::Store(error)) => Err(error),
         }
     }
 }
 
 /// A call being made.
-struct Attempt<'a> {
+struct ActiveCall<'a> {
     executor: &'a Executor,
     scope: &'a Scope,
     registry: &'a Registry,
@@ -104,7 +104,7 @@ struct Attempt<'a> {
     asked: Option<Asked>,
 }
 
-impl Attempt<'_> {
+impl ActiveCall<'_> {
     async fn make(&mut self, registry: &Registry) -> Result<CallEnd, Failure> {
         let skill = self.granted(registry)?;
         if !self.is_journalled {

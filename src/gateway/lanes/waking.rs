@@ -17,7 +17,7 @@ impl Lanes {
         let is_background = commands::is_background(&row.text);
         let lane = |number| Lane { conversation: row.conversation_id.clone(), number };
         if !self.may_work(row.channel(), &lane(i64::from(is_background))) {
-            return self.leave(row.channel(), lane(i64::from(is_background)));
+            return self.leave_to_others(row.channel(), lane(i64::from(is_background)));
         }
         if !is_background {
             self.wake_lane(lane(0));
@@ -32,7 +32,7 @@ impl Lanes {
         self.wake_lane(Lane { conversation: lane.conversation_id, number: lane.background });
     }
 
-    fn leave(&self, channel: &str, lane: Lane) {
+    fn leave_to_others(&self, channel: &str, lane: Lane) {
         let Lane { conversation, number } = lane;
         self.sharing.leave(channel, WaitingLane { conversation_id: conversation, background: number });
     }
@@ -52,7 +52,7 @@ impl Lanes {
             return self.wake_all(conversation, lanes);
         }
         for number in lanes {
-            self.leave(channel, Lane { conversation: conversation.clone(), number });
+            self.leave_to_others(channel, Lane { conversation: conversation.clone(), number });
         }
     }
 
@@ -91,7 +91,7 @@ impl Lanes {
                 true => self.start(lane),
                 false => {
                     self.wakers.stop(&lane.worker());
-                    self.leave(row.channel(), lane);
+                    self.leave_to_others(row.channel(), lane);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
-use super::Attempt;
+use super::ActiveCall;
 use crate::config::Policy;
 use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{Limit, LimitReached, fail_point};
@@ -52,7 +52,7 @@ fn rejected(reason: &str) -> Failure {
     SkillError::new(ErrorKind::Rejected, reason).into()
 }
 
-impl Attempt<'_> {
+impl ActiveCall<'_> {
     /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
     pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
         let scope = self.scope;

@@ -1,6 +1,6 @@
 //! Calls whose server wants to know more before it goes on: the person is asked, and the call waits for them.
 
-use super::{Approved, Attempt};
+use super::{ActiveCall, Approved};
 use crate::domain::{Answer, QuestionKind, QuestionState};
 use crate::journal::{Question, fail_point};
 use crate::skills::call::CallEnd;
@@ -10,7 +10,7 @@ use crate::store::questions::QuestionRow;
 use crate::store::{StoreError, asked, executions};
 use crate::wording::asked as words;
 
-impl Attempt<'_> {
+impl ActiveCall<'_> {
     /// What the call's server has asked; none if it waits for something else.
     pub(super) async fn asked_by_server(
         &self,

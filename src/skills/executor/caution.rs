@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Attempt, implementation};
+use super::{ActiveCall, implementation};
 use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::Scope;
 use crate::skills::builtin::{self, BuiltinSkill};
@@ -17,7 +17,7 @@ const KEPT: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];
 const WORDS: [&str; 8] =
     ["title", "text", "name", "notes", "location", "organization", "description", "body"];
 
-impl Attempt<'_> {
+impl ActiveCall<'_> {
     /// Why a person must be asked; none if the call may go on.
     pub(super) async fn doubt(
         &self,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Attempt, Executor, implementation};
+use super::{ActiveCall, Executor, implementation};
 use crate::domain::Effects;
 use crate::journal::Scope;
 use crate::skills::builtin::{Effect, Services};
@@ -64,7 +64,7 @@ impl Executor {
     }
 }
 
-impl Attempt<'_> {
+impl ActiveCall<'_> {
     /// The skill, if the agent may call it with these arguments.
     pub(super) fn granted(&self, registry: &Registry) -> Result<Arc<Skill>, SkillError> {
         let Call { grant, skill: name, arguments, .. } = self.call;

@@ -2,7 +2,7 @@
 
 use tokio::sync::OnceCell;
 
-use super::{Attempt, Executor};
+use super::{ActiveCall, Executor};
 use crate::journal::Scope;
 use crate::skills::call::{Call, CallEnd, new_row};
 use crate::skills::{Failure, Registry, SkillError};
@@ -17,7 +17,7 @@ impl Executor {
         call: &Call<'_>,
     ) -> Result<(), StoreError> {
         let row = new_row(scope, call);
-        let mut attempt = Attempt {
+        let mut active = ActiveCall {
             executor: self,
             scope,
             registry,
@@ -28,7 +28,7 @@ impl Executor {
             targets: OnceCell::new(),
             asked: None,
         };
-        match attempt.make(registry).await {
+        match active.make(registry).await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
             Err(Failure::Store(error)) => Err(error),
         }
@@ -43,7 +43,7 @@ impl Executor {
         error: SkillError,
     ) -> Result<CallEnd, StoreError> {
         let row = new_row(scope, call);
-        let attempt = Attempt {
+        let active = ActiveCall {
             executor: self,
             scope,
             registry,
@@ -54,6 +54,6 @@ impl Executor {
             targets: OnceCell::new(),
             asked: None,
         };
-        attempt.close(error.into(), Batch::new()).await
+        active.close(error.into(), Batch::new()).await
     }
 }

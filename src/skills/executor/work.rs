@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::retry::delay_before_retry;
-use super::{Approved, Attempt, timed_out};
+use super::{ActiveCall, Approved, timed_out};
 use crate::metrics;
 use crate::skills::builtin::{self, CallContext, Effect};
 use crate::skills::handlers::mcp::{McpCall, WorkResult};
@@ -13,7 +13,7 @@ use crate::store::Batch;
 /// How much longer than its question a call stays open that waits for a person.
 const LINGER: Duration = Duration::from_mins(1);
 
-impl Attempt<'_> {
+impl ActiveCall<'_> {
     /// Does what a call does outside our own store, again where that may help.
     pub(super) async fn work(
         &self,
