@@ -128,7 +128,7 @@ impl Conversations {
             handle.pause();
         }
         let needs_compacting = AtomicBool::new(false);
-        let (end, last_writes) = match leased.turn.ending {
+        let (end, writes) = match leased.turn.ending {
             Some(Ending::Stop | Ending::Withdrawn) => {
                 (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new())
             }
@@ -150,22 +150,14 @@ impl Conversations {
                     answer.text.push_str("\n\n");
                     answer.text.push_str(&line);
                 }
-                self.end(
-                    leased,
-                    &scope,
-                    TurnStatus::Completed,
-                    ExecutionStatus::Completed,
-                    answer,
-                    last_writes,
-                )
-                .await?;
+                self.end(leased, &scope, TurnStatus::Completed, ExecutionStatus::Completed, answer, writes)
+                    .await?;
                 if needs_compacting.into_inner() {
                     self.compact_later(&scope);
                 }
             }
             TurnEnd::Failed(answer) => {
-                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, answer, last_writes)
-                    .await?
+                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, answer, writes).await?
             }
             TurnEnd::Cancelled(summary) => {
                 let text = self.cancelled(&leased.turn, &summary).await?;
@@ -175,7 +167,7 @@ impl Conversations {
                     TurnStatus::Cancelled,
                     ExecutionStatus::Cancelled,
                     text.into(),
-                    last_writes,
+                    writes,
                 )
                 .await?;
             }

@@ -8,7 +8,7 @@
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
 //! - A voice note holds its place until it is heard, and a message with files until they are fetched; see
 //!   `gateway::voice` and `gateway::files`.
-//! - What a person started with `/spawn` runs in one of three lanes beside it: its turns don't wait for the
+//! - What a person started with `/spawn` runs in one of three background lanes: its turns don't wait for the
 //!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
 //! - If another process works on the conversation, the lane tries again later; where instances share the turns, the
 //!   one that looks first: see `gateway::sharing`.
@@ -194,7 +194,7 @@ impl Lanes {
             }
             return Ok(true);
         }
-        // Each message starts in one of the lanes beside the conversation.
+        // Each message starts in one of the background lanes.
         let starting = if is_background { Some(self.wakers.starting.lock().await) } else { None };
         let rows = self.access.waiting(store, conversation, instance).await?;
         // Left by a process that died before handling it, unless a worker is on it.

@@ -33,7 +33,7 @@ pub(super) enum Worker {
 pub struct Wakers {
     /// Whether each running worker was woken since it last checked for work.
     workers: Mutex<HashMap<Worker, bool>>,
-    /// Locked while a lane beside a conversation takes a message, so that no two take the same.
+    /// Locked while a background lane takes a message, so that no two take the same.
     pub(super) starting: tokio::sync::Mutex<()>,
     idle: Notify,
 }

@@ -50,19 +50,19 @@ pub fn why(problem: FileProblem, most: u64) -> String {
 }
 
 /// Says which files can't be read, and what to do.
-pub fn not_read(files: &[FileRow], most: u64, sees: bool) -> Option<String> {
-    let lines: Vec<String> = files.iter().filter_map(|file| line(file, most, sees)).collect();
+pub fn not_read(files: &[FileRow], most: u64, takes_pictures: bool) -> Option<String> {
+    let lines: Vec<String> = files.iter().filter_map(|file| line(file, most, takes_pictures)).collect();
     if lines.is_empty() { None } else { Some(lines.join("\n")) }
 }
 
-fn line(file: &FileRow, most: u64, sees: bool) -> Option<String> {
+fn line(file: &FileRow, most: u64, takes_pictures: bool) -> Option<String> {
     let name = &file.name;
     let Some(problem) = file.problem else {
         return match file.kind {
             FileKind::Other => {
                 Some(format!("I can't look into “{name}”, but I've kept it and can send it on."))
             }
-            FileKind::Picture if !sees => Some(format!(
+            FileKind::Picture if !takes_pictures => Some(format!(
                 "My language model doesn't look at pictures. I've kept “{name}” and can send it on."
             )),
             FileKind::Picture if !file.is_picture() => Some(format!(

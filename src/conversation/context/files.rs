@@ -23,16 +23,16 @@ pub(super) struct Shown {
 pub(super) async fn of_turn(
     scope: &Scope,
     outside: &HashSet<(String, String)>,
-    sees: bool,
+    takes_pictures: bool,
 ) -> Result<Option<Shown>, StoreError> {
     match outside.iter().any(|(domain, _)| domain == "files") {
-        true => Ok(shown(scope, &files::of_turn(&scope.store, &scope.turn).await?, sees)),
+        true => Ok(shown(scope, &files::of_turn(&scope.store, &scope.turn).await?, takes_pictures)),
         false => Ok(None),
     }
 }
 
 /// The files, each in a block of its own, whose names and texts others wrote; none if there are none.
-fn shown(scope: &Scope, files: &[FileRow], sees: bool) -> Option<Shown> {
+fn shown(scope: &Scope, files: &[FileRow], takes_pictures: bool) -> Option<Shown> {
     if files.is_empty() {
         return None;
     }
@@ -41,9 +41,9 @@ fn shown(scope: &Scope, files: &[FileRow], sees: bool) -> Option<Shown> {
     let mut shown = Shown { message: Message::new(Role::User, intro(files)), taint: Taint::default() };
     for file in files {
         let taint = Taint::by(&file.source);
-        let block = untrusted::block_of(&scope.turn, &taint, &content(file, share, sees));
+        let block = untrusted::block_of(&scope.turn, &taint, &content(file, share, takes_pictures));
         shown.message.text.push_str(&format!("\n{block}"));
-        if sees && file.is_picture() {
+        if takes_pictures && file.is_picture() {
             let (file, media_type) = (file.id.clone(), file.media_type.clone());
             shown.message.pictures.push(Picture { file, media_type, content: None });
         }
@@ -68,7 +68,7 @@ fn intro(files: &[FileRow]) -> String {
     text
 }
 
-fn content(file: &FileRow, share: usize, sees: bool) -> String {
+fn content(file: &FileRow, share: usize, takes_pictures: bool) -> String {
     let head = format!("{} [file {}]: {}", file.name, file.id, wording::files::about(file));
     match (&file.content, file.problem) {
         (Some(text), _) if text.len() > share => {
@@ -79,7 +79,9 @@ fn content(file: &FileRow, share: usize, sees: bool) -> String {
         (None, Some(problem)) => {
             format!("{head}\nIt can't be read: {}", wording::files::why(problem, MOST_MEGABYTES))
         }
-        (None, None) if sees && file.is_picture() => format!("{head}\nYou see it with this message."),
+        (None, None) if takes_pictures && file.is_picture() => {
+            format!("{head}\nYou see it with this message.")
+        }
         (None, None) if file.kind == FileKind::Picture => format!("{head}\nIt can't be shown to you."),
         (None, None) => format!("{head}\nIt can't be read."),
     }

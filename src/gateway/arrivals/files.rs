@@ -111,10 +111,13 @@ impl Lanes {
         let mut batch = Batch::new();
         // Whoever takes the lane runs it, as every message.
         files::fetched(&mut batch, row, self.conversations.instance.owner(), fetched);
-        let sees = self.conversations.orchestrator.model.takes_pictures();
-        let sentence =
-            [wording::files::not_read(fetched, MOST_MEGABYTES, sees), wording::files::not_shared(not_shared)];
-        let has_more = fetched.iter().any(|file| file.content.is_some() || (sees && file.is_picture()));
+        let takes_pictures = self.conversations.orchestrator.model.takes_pictures();
+        let sentence = [
+            wording::files::not_read(fetched, MOST_MEGABYTES, takes_pictures),
+            wording::files::not_shared(not_shared),
+        ];
+        let has_more =
+            fetched.iter().any(|file| file.content.is_some() || (takes_pictures && file.is_picture()));
         let sentence = sentence.into_iter().flatten().collect::<Vec<_>>().join("\n");
         if sentence.is_empty() {
             return self.conversations.store.write(batch).await.map(drop);

@@ -42,7 +42,7 @@ impl Lanes {
         self.wake_all(conversation, 0..=BACKGROUND_LANES);
     }
 
-    /// Starts a conversation's own lane, and those beside it in which a turn may go on; or tells the instance that should.
+    /// Starts a conversation's own lane, and its background lanes in which a turn may go on; or tells the instance that should.
     pub(super) async fn wake_ready(self: &Arc<Self>, channel: &str, conversation: &ConversationId) {
         let ready = control::ready_lanes(&self.conversations.store, conversation).await;
         // Looking in vain only costs time.

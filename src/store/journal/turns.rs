@@ -39,7 +39,7 @@ pub struct TurnRow {
     pub failures: i64,
     /// It doesn't run before this time.
     pub retry_at: i64,
-    /// The lane beside the conversation's own that it runs in; 0 for its own.
+    /// The background lane that it runs in; 0 for the conversation's own.
     pub background: i64,
     /// When it began.
     pub started_at: i64,

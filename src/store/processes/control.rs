@@ -165,7 +165,7 @@ pub async fn signals(
     Ok(rows.into_iter().map(|(turn, ending)| (turn, signal(&ending))).collect())
 }
 
-/// The lanes beside a conversation in which a turn may go on.
+/// The background lanes of a conversation in which a turn may go on.
 pub async fn ready_lanes(store: &Store, conversation: &ConversationId) -> Result<Vec<i64>, StoreError> {
     const SQL: &str = "SELECT DISTINCT background FROM turns WHERE conversation_id = $1 AND ended_at IS NULL \
                        AND background > 0 AND status IN ('queued', 'running')";
