@@ -3,7 +3,6 @@
 mod accounts;
 mod channels;
 mod delivery;
-mod events;
 mod files;
 mod live;
 mod metrics;
@@ -26,8 +25,7 @@ use adjutant_chat::Inbound;
 use adjutant_web::Web;
 pub use channels::{Channel, connect, setup};
 use channels::{ChannelParts, receivers};
-use delivery::{delivering, show_progress};
-use events::{EndedTurns, dispatch};
+use delivery::{deliverer, show_progress};
 pub use live::LiveConfig;
 use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
@@ -46,11 +44,12 @@ use crate::conversation::access::Access;
 use crate::conversation::{Conversations, Running};
 use crate::document::Problem;
 use crate::gateway::SharedWakers;
+use crate::gateway::events::{EndedTurns, dispatch};
 use crate::gateway::intake::{Intake, known_places};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::lanes::pace::Pace;
 use crate::gateway::maintenance::Maintenance;
-use crate::gateway::outbox::Delivering;
+use crate::gateway::outbox::Deliverer;
 use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::gateway::scheduler::Scheduler;
 use crate::gateway::sharing::Sharing;
@@ -101,7 +100,7 @@ pub struct Service {
     instance: Arc<Instance>,
     intake: Arc<Intake>,
     lanes: Arc<Lanes>,
-    delivering: Arc<Delivering>,
+    deliverer: Arc<Deliverer>,
     conversations: Arc<Conversations>,
     maintenance: Arc<Maintenance>,
     /// The health of each channel's receiver.
@@ -191,19 +190,19 @@ impl Service {
         let speaking = voice::speaking(config, &live)?;
         let health = Arc::new(Health::of(connections.iter().map(|(name, _)| name.clone())));
         let sharing = Arc::new(Sharing::new(instance.clone(), health.clone()));
-        let delivering = delivering(&store, (&instance, &sharing), ports, filters, speaking);
+        let deliverer = deliverer(&store, (&instance, &sharing), ports, filters, speaking);
         let (events, event_queue) = TurnEvents::channel();
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
         let conversations =
-            conversations(config, (&store, &instance, &live), orchestrator, (events, &delivering));
+            conversations(config, (&store, &instance, &live), orchestrator, (events, &deliverer));
         let access = Arc::new(Access { settings: live.settings.clone() });
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
             access: access.clone(),
             wakers: SharedWakers::default(),
             pace: Pace::default(),
-            listening: voice::listening(config, &delivering.ports, store.clock())?,
-            fetching: files::fetching(&store, &delivering.ports, &services),
+            listening: voice::listening(config, &deliverer.ports, store.clock())?,
+            fetching: files::fetching(&store, &deliverer.ports, &services),
             sharing,
             draining: tasks.stop.child_token(),
         });
@@ -216,7 +215,7 @@ impl Service {
         let maintenance = Arc::new(Maintenance {
             conversations: conversations.clone(),
             lanes: lanes.clone(),
-            delivering: delivering.clone(),
+            deliverer: deliverer.clone(),
             channels: places,
             scheduler: Scheduler { conversations: conversations.clone(), access, catch_up: config.catch_up },
             health: health.clone(),
@@ -228,7 +227,7 @@ impl Service {
             instance,
             intake,
             lanes,
-            delivering,
+            deliverer,
             conversations,
             maintenance,
             health,
@@ -254,12 +253,12 @@ impl Service {
         }
         let (displays, progress) = mpsc::channel(256);
         // Both wait for as long as no turn runs.
-        let dispatch = dispatch(events, self.delivering.clone(), displays, self.ended.clone());
+        let dispatch = dispatch(events, self.deliverer.clone(), displays, self.ended.clone());
         let drained = tasks.drained.clone();
         tasks.spawn("the events of turns", None, async move {
             let _ = drained.run_until_cancelled(dispatch).await;
         });
-        let show_progress = show_progress(self.delivering.ports.clone(), progress, stop.clone());
+        let show_progress = show_progress(self.deliverer.ports.clone(), progress, stop.clone());
         tasks.spawn("progress", None, show_progress);
         let maintenance = &self.maintenance;
         tasks.spawn("maintenance", LONGEST_STEP, maintenance.clone().work(stop.clone()));
@@ -281,7 +280,7 @@ impl Service {
         tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.clone().watch(stop.clone()));
         let watch = watch_tools(skill_set, self.store.clone(), stop.clone());
         tasks.spawn("the watch on what owners approve", LONGEST_STEP, watch);
-        let watch_mail = accounts::watch_mail(services, self.delivering.clone(), stop);
+        let watch_mail = accounts::watch_mail(services, self.deliverer.clone(), stop);
         tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
     }
 
@@ -306,14 +305,14 @@ impl Service {
         Ok(is_new)
     }
 
-    /// See [`Delivering::wait_for_left_over`].
+    /// See [`Deliverer::wait_for_left_over`].
     pub async fn wait_for_left_over(&self, channel: &str) -> Result<(), StoreError> {
-        self.delivering.wait_for_left_over(channel).await
+        self.deliverer.wait_for_left_over(channel).await
     }
 
-    /// See [`Delivering::receipts_stored`].
+    /// See [`Deliverer::receipts_stored`].
     pub async fn receipts_stored(&self, inbound: &Inbound) {
-        self.delivering.receipts_stored(inbound).await;
+        self.deliverer.receipts_stored(inbound).await;
     }
 
     /// Stops the running turns of a place. Returns whether there were any.
@@ -353,9 +352,9 @@ fn conversations(
     config: &Config,
     (store, instance, live): (&Store, &Arc<Instance>, &LiveConfig),
     orchestrator: Orchestrator,
-    (events, delivering): (TurnEvents, &Arc<Delivering>),
+    (events, deliverer): (TurnEvents, &Arc<Deliverer>),
 ) -> Arc<Conversations> {
-    let delivering = delivering.clone();
+    let deliverer = deliverer.clone();
     Arc::new(Conversations {
         store: store.clone(),
         instance: instance.clone(),
@@ -364,7 +363,7 @@ fn conversations(
         zone: config.assistant.timezone,
         speaks: config.voice.speak.is_some(),
         events,
-        lock_place: Arc::new(move |conversation, row| delivering.lock_place(conversation, row)),
+        lock_place: Arc::new(move |conversation, row| deliverer.lock_place(conversation, row)),
         running: Running::default(),
     })
 }

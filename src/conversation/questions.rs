@@ -263,7 +263,7 @@ impl Conversations {
         }
         fail_point("question-answered");
         if is_last_of_message {
-            self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));
+            self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
         }
         if let Some(running) = self.running.get(&question.turn_id) {
             running.answered.send_replace(());
@@ -294,7 +294,7 @@ impl Conversations {
         let message = Message { answers: vec![row.event_id().to_owned()], ..message };
         outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &message);
         self.store.write(batch).await?;
-        self.events.send(TurnEvent::Said(row.conversation_id.clone()));
+        self.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
         Ok(())
     }
 
@@ -309,7 +309,7 @@ impl Conversations {
             control::go_on(&mut batch, &question, answer.as_ref(), self.instance.owner(), now);
             match self.store.write(batch).await {
                 Ok(_) => {
-                    self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));
+                    self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
                     woken.push(question.conversation_id.clone());
                 }
                 Err(StoreError::Stale(_)) => continue,

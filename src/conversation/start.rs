@@ -80,7 +80,7 @@ impl Conversations {
         turns::start(&mut batch, &turn, &rows);
         let leased = self.write_start(batch, name, turn).await?;
         if let Some(Ok(_)) = spawned {
-            self.events.send(TurnEvent::Said(leased.turn.conversation_id.clone()));
+            self.events.send(TurnEvent::MessageAdded(leased.turn.conversation_id.clone()));
         }
         metrics::turn_began(&leased.turn.id, received_at).await;
         Ok(Some(leased))

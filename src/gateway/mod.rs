@@ -13,6 +13,6 @@ mod wakers;
 
 pub use arrivals::{download, files, intake, receiver, voice};
 pub use background::{backups, extraction, maintenance, retention, scheduler, vectors};
-pub use delivery::{governor, outbox, progress, speech};
+pub use delivery::{events, governor, outbox, progress, speech};
 pub use wakers::{SharedWakers, Wakers};
 use wakers::{Worker, turn_span};

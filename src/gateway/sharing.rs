@@ -254,7 +254,7 @@ impl Maintenance {
         while stop.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await.is_some() {
             let channels = sharing.instance.shares().iter().filter(|_| sharing.has_peers());
             for channel in channels.filter(|channel| sharing.health.is_receiver(channel)) {
-                let cleared = stop.run_until_cancelled(self.delivering.clear_left_progress(channel)).await;
+                let cleared = stop.run_until_cancelled(self.deliverer.clear_left_progress(channel)).await;
                 if let Some(Err(error)) = cleared {
                     tracing::warn!(channel, %error, "couldn't remove old progress messages; retrying");
                 }
@@ -313,7 +313,7 @@ impl Maintenance {
                     self.lanes.wake_waiting(lane);
                 }
             }
-            message.answers.iter().for_each(|conversation| self.delivering.wake(conversation));
+            message.answers.iter().for_each(|conversation| self.deliverer.wake(conversation));
         }
     }
 
@@ -349,12 +349,12 @@ impl Maintenance {
         let mut shown = Vec::new();
         for channel in channels.iter().filter(|channel| sharing.health.is_receiver(channel)) {
             for conversation in sharing::undelivered(store, channel).await? {
-                self.delivering.wake(&conversation);
+                self.deliverer.wake(&conversation);
             }
             shown.extend(sharing::shown(store, &sharing.instance.id, channel).await?);
         }
         for progress in sharing.news(shown) {
-            self.delivering.progress.progress_since(progress, SHOWN_AFTER);
+            self.deliverer.progress.progress_since(progress, SHOWN_AFTER);
         }
         Ok(())
     }

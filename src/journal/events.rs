@@ -13,13 +13,13 @@ use crate::domain::{ConversationId, OutboxId, TurnId};
 #[derive(Debug)]
 pub enum TurnEvent {
     /// It added a message to the outbox of this conversation.
-    Said(ConversationId),
+    MessageAdded(ConversationId),
     /// It added a message, which this process has claimed.
     Claimed(Box<ClaimedMessage>),
     /// It made progress.
     Progress(Progress),
     /// The question in this message was answered, or has expired.
-    QuestionSettled(OutboxId),
+    QuestionClosed(OutboxId),
     /// It ended.
     Ended(TurnId),
 }

@@ -284,7 +284,7 @@ impl Scope {
 
     /// Wakes the delivery of this conversation's messages.
     pub fn wake_delivery(&self) {
-        self.events.send(TurnEvent::Said(self.conversation.id.clone()));
+        self.events.send(TurnEvent::MessageAdded(self.conversation.id.clone()));
     }
 
     /// `Now: 2026-11-21T10:15 Saturday, Europe/Berlin`: how models learn the time.

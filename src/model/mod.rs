@@ -19,7 +19,6 @@ use serde_json::Value;
 use crate::domain::FileId;
 
 // The built-in planner's name for it.
-use self::ModelResponse as Answer;
 
 /// Whether the built-in planner gave an answer with this model's name.
 pub fn is_builtin(model: &str) -> bool {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::StartError;
 use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
 use crate::files::{Folder, Reader};
-use crate::gateway::outbox::Delivering;
+use crate::gateway::outbox::Deliverer;
 use crate::memory::vectors::Vectors;
 use crate::model::embeddings::Embedder;
 use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
@@ -111,11 +111,7 @@ fn invalid(section: &str, why: &dyn std::fmt::Display) -> StartError {
 }
 
 /// Tells people about mails that bounced.
-pub(super) async fn watch_mail(
-    services: Arc<Services>,
-    delivering: Arc<Delivering>,
-    stop: CancellationToken,
-) {
+pub(super) async fn watch_mail(services: Arc<Services>, deliverer: Arc<Deliverer>, stop: CancellationToken) {
     if services.mail.is_none() {
         return;
     }
@@ -124,9 +120,9 @@ pub(super) async fn watch_mail(
     let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let check = services.report_bounces(&delivering.store, delivering.sharing.instance.owner());
+        let check = services.report_bounces(&deliverer.store, deliverer.sharing.instance.owner());
         match stop.run_until_cancelled(check).await {
-            Some(Ok(conversations)) => conversations.iter().for_each(|it| delivering.wake(it)),
+            Some(Ok(conversations)) => conversations.iter().for_each(|it| deliverer.wake(it)),
             Some(Err(error)) => tracing::error!(%error, "can't announce a bounced mail; will try again"),
             None => return,
         }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
-use crate::gateway::outbox::{Delivering, DeliveryFilter};
+use crate::gateway::outbox::{Deliverer, DeliveryFilter};
 use crate::gateway::progress::ProgressDisplay;
 use crate::gateway::sharing::Sharing;
 use crate::gateway::speech::Speaking;
@@ -19,13 +19,13 @@ use crate::store::leases::Instance;
 
 type Ports = HashMap<String, Arc<dyn ChatPort>>;
 
-pub(super) fn delivering(
+pub(super) fn deliverer(
     store: &Store,
     (instance, sharing): (&Instance, &Arc<Sharing>),
     ports: Ports,
     filters: HashMap<String, DeliveryFilter>,
     speaking: Option<Speaking>,
-) -> Arc<Delivering> {
+) -> Arc<Deliverer> {
     let ports = Arc::new(ports);
     let governor = Governor::default();
     let progress = Arc::new(ProgressDisplay {
@@ -34,7 +34,7 @@ pub(super) fn delivering(
         governor: governor.clone(),
         turns: Mutex::default(),
     });
-    Arc::new(Delivering {
+    Arc::new(Deliverer {
         store: store.clone(),
         instance: instance.id.clone(),
         heartbeat: instance.heartbeat.clone(),

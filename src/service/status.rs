@@ -10,7 +10,7 @@ impl Service {
     pub fn is_idle(&self) -> bool {
         self.lanes.wakers.are_idle()
             && self.conversations.events.are_handled()
-            && self.delivering.wakers.are_idle()
+            && self.deliverer.wakers.are_idle()
     }
 
     /// Whether other instances may run turns of this one's channels.
@@ -23,7 +23,7 @@ impl Service {
         while !self.is_idle() {
             self.lanes.wakers.until_idle().await;
             self.conversations.events.until_handled().await;
-            self.delivering.wakers.until_idle().await;
+            self.deliverer.wakers.until_idle().await;
         }
     }
 

@@ -72,7 +72,7 @@ async fn a_question_is_answered_once(world: World) {
     for answer in [Answer::Stop, Answer::Continue] {
         let again =
             world.write(|batch| questions::answer(batch, &"p1".into(), &answer, &"ada".into(), 8)).await;
-        assert_eq!(stale(again), Stale::QuestionSettled);
+        assert_eq!(stale(again), Stale::QuestionClosed);
     }
     stale(world.write(|batch| questions::expire(batch, &"p1".into(), Some(&Answer::Stop), 9)).await);
     let answered =

@@ -171,7 +171,7 @@ impl Intake {
         outbox::announce_once(&mut batch, topic, store.now());
         outbox::say(store, &mut batch, conversation, self.conversations.instance.owner(), &message);
         match store.write(batch).await {
-            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.clone())),
+            Ok(_) => self.conversations.events.send(TurnEvent::MessageAdded(conversation.clone())),
             // They were told before.
             Err(StoreError::Stale(_)) => {}
             Err(error) => return Err(error),

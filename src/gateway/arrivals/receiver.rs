@@ -216,7 +216,7 @@ impl ChannelReceiver {
             self.maintenance.health.change(&self.channel, |health| {
                 (health.is_receiver, health.is_standby) = (true, false);
             });
-            self.maintenance.delivering.forget_places();
+            self.maintenance.deliverer.forget_places();
             if let Err(error) = self.maintenance.wake_left_over().await {
                 tracing::error!(channel = self.channel, %error, "couldn't continue what other instances left; retrying");
             }
@@ -232,7 +232,7 @@ impl ChannelReceiver {
                 () = self.lost(&lease) => {
                     tracing::warn!(channel = self.channel, "another instance took over this channel");
                     self.maintenance.health.change(&self.channel, |health| *health = ChannelHealth::default());
-                    self.maintenance.delivering.progress.leave(&self.channel);
+                    self.maintenance.deliverer.progress.leave(&self.channel);
                 }
             }
         };
@@ -245,9 +245,9 @@ impl ChannelReceiver {
 
     /// In the background: what was left may be much, and nobody waits for it.
     fn clear_left_progress(&self) {
-        let (delivering, channel) = (self.maintenance.delivering.clone(), self.channel.clone());
+        let (deliverer, channel) = (self.maintenance.deliverer.clone(), self.channel.clone());
         tokio::spawn(async move {
-            if let Err(error) = delivering.clear_left_progress(&channel).await {
+            if let Err(error) = deliverer.clear_left_progress(&channel).await {
                 tracing::warn!(channel, %error, "couldn't remove old progress messages");
             }
         });

@@ -378,7 +378,7 @@ impl Lanes {
         let message = outbox::Message { text, answers, ..outbox::Message::default() };
         outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
         store.write(batch).await?;
-        conversations.events.send(TurnEvent::Said(row.conversation_id.clone()));
+        conversations.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
         Ok(())
     }
 }

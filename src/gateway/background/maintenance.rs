@@ -10,7 +10,7 @@ use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
 use crate::domain::ConversationId;
 use crate::gateway::lanes::Lanes;
-use crate::gateway::outbox::Delivering;
+use crate::gateway::outbox::Deliverer;
 use crate::gateway::receiver::Health;
 use crate::memory::index;
 use crate::store::{StoreError, access, queues, sharing, spending};
@@ -30,7 +30,7 @@ pub struct Maintenance {
     /// Woken when a turn can go on.
     pub lanes: Arc<Lanes>,
     /// Woken when there is something to deliver.
-    pub delivering: Arc<Delivering>,
+    pub deliverer: Arc<Deliverer>,
     /// The channels, each with its place; `None` is the whole channel.
     pub channels: Vec<(String, Option<String>)>,
     /// Runs schedules and reminders.
@@ -71,7 +71,7 @@ impl Maintenance {
         }
         for (channel, place) in self.ours() {
             // Someone who asks a single question in the terminal wants to see nothing else.
-            if !self.delivering.filters.contains_key(channel) {
+            if !self.deliverer.filters.contains_key(channel) {
                 self.wake(&self.scheduler.run_due(channel, place.as_deref()).await?);
             }
         }
@@ -107,7 +107,7 @@ impl Maintenance {
 
     fn wake(&self, conversations: &[ConversationId]) {
         for conversation in conversations {
-            self.delivering.wake(conversation);
+            self.deliverer.wake(conversation);
             self.lanes.wake(conversation);
         }
     }

@@ -15,14 +15,14 @@ use futures::FutureExt;
 use tracing::{Instrument, Span};
 
 use super::form;
-use super::outbox::{Delivering, Step};
+use super::outbox::{Deliverer, Step};
 use crate::domain::ConversationId;
 use crate::gateway::{Worker, turn_span};
 use crate::journal::{ClaimedMessage, PlaceLock, fail_point};
 use crate::store::outbox::OutboxRow;
 use crate::store::{Stale, StoreError};
 
-impl Delivering {
+impl Deliverer {
     /// Locks the place of a new message that could be sent at once. It never waits, because a turn ends meanwhile.
     pub fn lock_place(&self, conversation: &ConversationId, row: &OutboxRow) -> Option<PlaceLock> {
         let port = self.ports.get(&row.channel)?;
@@ -51,15 +51,15 @@ impl Delivering {
     pub fn send_claimed(self: &Arc<Self>, message: ClaimedMessage) {
         let worker = Worker::Claimed(message.row.id.clone());
         self.wakers.wake(worker.clone());
-        let delivering = self.clone();
+        let deliverer = self.clone();
         tokio::spawn(async move {
             let conversation = message.conversation.clone();
-            match delivering.send_at_once(message).await {
-                false => delivering.wakers.stop(&worker),
+            match deliverer.send_at_once(message).await {
+                false => deliverer.wakers.stop(&worker),
                 true => {
                     let next = Worker::Conversation(conversation.clone());
-                    if delivering.wakers.hand_over(&worker, next) {
-                        delivering.work(&conversation).await;
+                    if deliverer.wakers.hand_over(&worker, next) {
+                        deliverer.work(&conversation).await;
                     }
                 }
             }

@@ -47,7 +47,7 @@ const MAY_BE_IN_FLIGHT: Duration = Duration::from_secs(3);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 
 /// Delivers for the channels of this process.
-pub struct Delivering {
+pub struct Deliverer {
     /// The store.
     pub store: Store,
     /// This process.
@@ -93,13 +93,13 @@ pub(in crate::gateway) enum Step {
     Later(Duration),
 }
 
-impl Delivering {
+impl Deliverer {
     /// Starts delivering a conversation's messages.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
         if self.wakers.wake(Worker::Conversation(conversation.clone())) {
-            let delivering = self.clone();
+            let deliverer = self.clone();
             let conversation = conversation.clone();
-            tokio::spawn(async move { delivering.work(&conversation).await });
+            tokio::spawn(async move { deliverer.work(&conversation).await });
         }
     }
 
@@ -340,17 +340,17 @@ impl Delivering {
     }
 
     /// Removes the buttons of a closed question; best effort.
-    pub fn settled(self: &Arc<Self>, outbox_id: &OutboxId) {
-        let (delivering, id) = (self.clone(), outbox_id.clone());
+    pub fn remove_buttons(self: &Arc<Self>, outbox_id: &OutboxId) {
+        let (deliverer, id) = (self.clone(), outbox_id.clone());
         tokio::spawn(async move {
-            let Ok(Some((channel, place, receipt))) = outbox::place_of(&delivering.store, &id).await else {
+            let Ok(Some((channel, place, receipt))) = outbox::place_of(&deliverer.store, &id).await else {
                 return;
             };
-            let Some(port) = delivering.ports.get(&channel).filter(|port| port.limits().edits) else {
+            let Some(port) = deliverer.ports.get(&channel).filter(|port| port.limits().edits) else {
                 return;
             };
             let address = Address { channel, place };
-            let _alone = delivering.governor.answer(&address).await;
+            let _alone = deliverer.governor.answer(&address).await;
             port.retract(&address, &receipt, Retract::Buttons).await;
         });
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
 
-use super::outbox::Delivering;
+use super::outbox::Deliverer;
 use crate::domain::ConversationId;
 use crate::store::StoreError;
 use crate::store::leases;
 use crate::store::outbox::{self, OutboxRow};
 
-impl Delivering {
+impl Deliverer {
     /// Tells the adapter which messages it can't have seen itself: once per channel and once per place. After that it
     /// knows more than the journal.
     pub(in crate::gateway) async fn seed(

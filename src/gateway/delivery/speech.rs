@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chrono_tz::Tz;
 
-use super::outbox::Delivering;
+use super::outbox::Deliverer;
 use crate::domain::{ConversationId, TurnId};
 use crate::journal::{BudgetLedger, SharedSettings, fail_point};
 use crate::store::outbox::{self, OutboxRow};
@@ -28,7 +28,7 @@ pub struct Speaking {
     pub zone: Tz,
 }
 
-impl Delivering {
+impl Deliverer {
     /// Makes the sound of a row's last part, or leaves it out.
     pub(in crate::gateway) async fn speak(
         &self,

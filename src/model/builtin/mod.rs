@@ -86,7 +86,7 @@ use serde_json::json;
 pub use intents::{IntentError, IntentSource, Intents, Lookup};
 
 use super::price::Price;
-use super::{Answer, Message, Model, ModelError, ModelErrorKind, Request, Role, ToolCall};
+use super::{Message, Model, ModelError, ModelErrorKind, ModelResponse, Request, Role, ToolCall};
 use mission::Reply;
 use plan::{Plan, Reason, Step};
 use time::Now;
@@ -116,7 +116,7 @@ impl std::fmt::Debug for Planner {
 
 #[async_trait]
 impl Model for Planner {
-    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+    async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         let intents = (self.intents)();
         let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
         let next = if has("dispatch_agent") {
@@ -137,7 +137,7 @@ impl Model for Planner {
             Reply::Say(text) => (text, Vec::new()),
             Reply::Call(calls) => (String::new(), calls),
         };
-        Ok(Answer { text, tool_calls, model: NAME.into(), ..Answer::default() })
+        Ok(ModelResponse { text, tool_calls, model: NAME.into(), ..ModelResponse::default() })
     }
 
     fn price(&self) -> Option<Price> {

@@ -37,8 +37,8 @@ pub enum Stale {
     #[error("the effect was taken back before")]
     ExecutionUndone,
     /// The question was answered or has expired.
-    #[error("the question is settled already")]
-    QuestionSettled,
+    #[error("the question is closed already")]
+    QuestionClosed,
     /// The day's budget for everyone doesn't cover the call.
     #[error("today's budget doesn't cover this call")]
     EveryonesBudget,
@@ -97,7 +97,7 @@ impl Stale {
                 | Self::MemoryGone
                 | Self::ScheduleChanged
                 | Self::ObjectChanged
-                | Self::QuestionSettled
+                | Self::QuestionClosed
                 | Self::TurnMoved
         )
     }

@@ -151,7 +151,7 @@ pub fn asked(batch: &mut Batch, turn: &TurnId, message: &OutboxId) {
 /// Adds an answer; only the first one counts.
 pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId, now: i64) {
     batch.must(
-        Stale::QuestionSettled,
+        Stale::QuestionClosed,
         "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
          WHERE id = $4 AND state = 'pending'",
         [answer.as_str().into(), by.into(), now.into(), id.into()],
@@ -161,7 +161,7 @@ pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId
 /// Expires a question; `answer` is the default, if there is one.
 pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&Answer>, now: i64) {
     batch.must(
-        Stale::QuestionSettled,
+        Stale::QuestionClosed,
         "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
         [answer.map(Answer::as_str).into(), now.into(), id.into()],
     );

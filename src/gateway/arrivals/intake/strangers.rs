@@ -76,7 +76,7 @@ impl Intake {
             outbox::say(store, &mut batch, &conversation.id, instance.owner(), &reply);
         }
         match store.write(batch).await {
-            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.id)),
+            Ok(_) => self.conversations.events.send(TurnEvent::MessageAdded(conversation.id)),
             // It was journalled before.
             Err(StoreError::Stale(_)) => {}
             Err(error) => return Err(error),
@@ -102,7 +102,9 @@ impl Intake {
                     owners = owners.len(),
                     "too many strangers ask for access; new ones are ignored"
                 );
-                owners.into_iter().for_each(|(conversation, _)| events.send(TurnEvent::Said(conversation)));
+                owners
+                    .into_iter()
+                    .for_each(|(conversation, _)| events.send(TurnEvent::MessageAdded(conversation)));
                 Ok(())
             }
             // They were told today.

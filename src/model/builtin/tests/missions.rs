@@ -15,7 +15,7 @@ fn mission(text: &str, skills: &[&str]) -> Request {
     }
 }
 
-fn said(answer: &Answer) -> String {
+fn said(answer: &ModelResponse) -> String {
     let calls: Vec<&str> = answer.tool_calls.iter().map(|call| call.arguments.as_str()).collect();
     if calls.is_empty() { answer.text.clone() } else { calls.join("\n") }
 }

@@ -79,12 +79,12 @@ pub(super) fn request(text: &str) -> Request {
     }
 }
 
-pub(super) fn ask(planner: &Planner, request: &Request) -> Answer {
+pub(super) fn ask(planner: &Planner, request: &Request) -> ModelResponse {
     futures::executor::block_on(planner.call(request)).unwrap()
 }
 
 /// Puts an answer's calls and their results behind a request.
-pub(super) fn reply(request: &mut Request, answer: &Answer, results: &[Value]) {
+pub(super) fn reply(request: &mut Request, answer: &ModelResponse, results: &[Value]) {
     assert_eq!(answer.tool_calls.len(), results.len(), "{:?}", answer.tool_calls);
     request
         .messages

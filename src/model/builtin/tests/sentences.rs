@@ -68,7 +68,7 @@ fn carried_out(planner: &Planner, dispatch: &Value, now: &str) -> String {
         ],
         tools: vec![tool("use_skill", json!({ "properties": { "skill": { "enum": skills } } }))],
     };
-    let called = |answer: &Answer| -> Option<Value> {
+    let called = |answer: &ModelResponse| -> Option<Value> {
         answer.tool_calls.first().map(|call| serde_json::from_str(&call.arguments).unwrap())
     };
     let first = ask(planner, &request);

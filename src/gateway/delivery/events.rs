@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use adjutant_chat::Progress;
 use tokio::sync::mpsc;
 
+use super::outbox::Deliverer;
 use crate::domain::TurnId;
-use crate::gateway::outbox::Delivering;
 use crate::journal::{TurnEvent, TurnEventQueue};
 use crate::metrics;
 
@@ -15,7 +15,7 @@ const EARLY: usize = 100;
 
 /// The turns that have ended, for the trace export. The first ones are kept until it starts.
 #[derive(Debug, Default)]
-pub(super) struct EndedTurns(Mutex<Sink>);
+pub struct EndedTurns(Mutex<Sink>);
 
 #[derive(Debug, Default)]
 struct Sink {
@@ -26,7 +26,7 @@ struct Sink {
 
 impl EndedTurns {
     /// Sends the turns that have ended, and those to come, to this bounded queue.
-    pub(super) fn export_to(&self, queue: mpsc::Sender<TurnId>) {
+    pub fn export_to(&self, queue: mpsc::Sender<TurnId>) {
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let early = std::mem::take(&mut sink.early);
         sink.queue = Some(queue);
@@ -60,23 +60,23 @@ impl Sink {
 
 /// Handles the events of turns. Progress for our own displays goes through a queue of its own: it stays in order, and
 /// nothing waits for a slow display.
-pub(super) async fn dispatch(
+pub async fn dispatch(
     events: TurnEventQueue,
-    delivering: Arc<Delivering>,
+    deliverer: Arc<Deliverer>,
     displays: mpsc::Sender<Progress>,
     ended: Arc<EndedTurns>,
 ) {
     let handler = |event| match event {
-        TurnEvent::Said(conversation) => delivering.wake(&conversation),
-        TurnEvent::Claimed(message) => delivering.send_claimed(*message),
-        TurnEvent::QuestionSettled(message) => delivering.settled(&message),
+        TurnEvent::MessageAdded(conversation) => deliverer.wake(&conversation),
+        TurnEvent::Claimed(message) => deliverer.send_claimed(*message),
+        TurnEvent::QuestionClosed(message) => deliverer.remove_buttons(&message),
         TurnEvent::Ended(turn) => ended.add(turn),
         TurnEvent::Progress(progress) => {
             let channel = &progress.address.channel;
-            let edits = delivering.ports.get(channel).is_some_and(|port| port.limits().edits);
+            let edits = deliverer.ports.get(channel).is_some_and(|port| port.limits().edits);
             match edits {
-                true if !delivering.sharing.sends(channel) => delivering.sharing.note(progress),
-                true => delivering.progress.progress(progress),
+                true if !deliverer.sharing.sends(channel) => deliverer.sharing.note(progress),
+                true => deliverer.progress.progress(progress),
                 // A slow display misses a step; the next one shows everything.
                 false => drop(displays.try_send(progress)),
             }
