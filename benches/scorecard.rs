@@ -90,23 +90,16 @@ fn document(options: &Options, scores: &[Score]) -> String {
     let messages: usize = scores.iter().map(|score| score.messages).sum();
     format!(
         "# Scorecard\n\n\
-         Eight people write, each alone and all in one room, to the real binary on loopback fakes of the platforms, while \
-         it is killed\n\
-         (`kill -9`) and started again at random moments: {kills} kills, {messages} messages. The platforms \
-         misbehave meanwhile:\n\
-         sendings that arrive while their answer does not, failures after the deed, too many requests, receiving that \
-         breaks off, messages\n\
-         told twice. On PostgreSQL two or four instances serve the same accounts and share the turns; one of them or all are killed, and of the four \
-         one is also suspended or cut off from the database now and then. Every message \
-         asks for a task\n\
-         of its own, so each answer and each effect can be told apart; one in six runs a workflow for it, and of these every other \
-         answers with\n\
-         a file. Wanted are zeros.\n\n\
-         The load stays within the [promise's limit](promise.md) of 50 messages between a crash on Telegram and its recovery: \
-         two instances are\n\
-         written to at a third of the pace, and there receiving is not disturbed again before it has been heard of. Beyond that \
-         limit answers on\n\
-         Telegram were seen twice.\n\n\
+         Eight people, in direct messages and all in one room, write to the real binary on loopback fakes of the platforms, while\n\
+         it's killed (`kill -9`) and restarted at random moments: {kills} kills, {messages} messages. Meanwhile the platforms\n\
+         misbehave: deliveries arrive but their replies don't, requests fail after taking effect, rate limits hit, connections\n\
+         break, and messages arrive twice. On PostgreSQL, two or four instances serve the same accounts and share the turns, and\n\
+         one or all are killed. Of four, one is also suspended or cut off from the database for up to three seconds, again and again.\n\
+         Every message asks for its own task, so each answer and each effect can be told apart. One in six messages runs a\n\
+         workflow for it, and every other one of those answers with a file. The target is zero everywhere.\n\n\
+         The load stays within the [promise's limit](promise.md) of 50 messages between a crash on Telegram and its recovery: several\n\
+         instances get a third of the load, and receiving isn't disturbed again until it has recovered. Beyond that\n\
+         limit, answers on Telegram were seen twice.\n\n\
          {}\n{}\n\n\
          The longest wait is from a message to its answer, including crashes and pauses that the platform asked for.\n\
          Made with `cargo bench --bench scorecard -- --kills {} --seed {}` on {}.\n",

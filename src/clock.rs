@@ -62,13 +62,10 @@ pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => time.with_timezone(&Utc),
         LocalResult::None => {
-            let before = local - TimeDelta::hours(3);
-            match zone.from_local_datetime(&before) {
-                LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => {
-                    time.with_timezone(&Utc) + TimeDelta::hours(3)
-                }
-                LocalResult::None => local.and_utc(),
-            }
+            let before = local.checked_sub_signed(TimeDelta::hours(3));
+            let before = before.and_then(|before| zone.from_local_datetime(&before).earliest());
+            let after = before.and_then(|before| before.checked_add_signed(TimeDelta::hours(3)));
+            after.map_or_else(|| local.and_utc(), |after| after.with_timezone(&Utc))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Dates and times as people write them: ISO 8601, in the person's zone unless they have an offset.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 use chrono_tz::Tz;
 
 use crate::clock::local_to_utc;
@@ -18,20 +18,22 @@ impl When {
     /// Reads `2026-11-27` or `2026-11-27T17:00[:00]` (also with a space), with or without an offset.
     pub fn parse(text: &str, zone: Tz) -> Result<Self, String> {
         let text = text.trim();
+        Self::read(text, zone).filter(|when| (1..=9999).contains(&when.local().year())).ok_or_else(|| {
+            format!(
+                "\"{text}\" isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00"
+            )
+        })
+    }
+
+    fn read(text: &str, zone: Tz) -> Option<Self> {
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-            return Ok(Self::Time(time.with_timezone(&zone).naive_local()));
+            return Some(Self::Time(time.with_timezone(&zone).naive_local()));
         }
         if let Ok(day) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-            return Ok(Self::Day(day));
+            return Some(Self::Day(day));
         }
-        for form in ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"] {
-            if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
-                return Ok(Self::Time(time));
-            }
-        }
-        Err(format!(
-            "\"{text}\" isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00"
-        ))
+        let forms = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"];
+        forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok()).map(Self::Time)
     }
 
     /// As the store keeps it.

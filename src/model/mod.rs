@@ -18,8 +18,6 @@ use serde_json::Value;
 
 use crate::domain::FileId;
 
-// The built-in planner's name for it.
-
 /// Whether the built-in planner gave an answer with this model's name.
 pub fn is_builtin(model: &str) -> bool {
     model == builtin::NAME

@@ -1,6 +1,9 @@
 //! How often a thing repeats, said after it was made; the same thing twice; and what is moved by an hour.
 
-use crate::app::configured;
+use serde_json::json;
+
+use crate::app::{configured, scripted_with};
+use crate::groupware::{call, skill_caller};
 
 /// What the person says, and what the assistant answers.
 async fn talk(lines: &[&str]) -> String {
@@ -84,7 +87,7 @@ async fn what_is_moved_by_an_hour_keeps_the_rest() {
     > add a task to buy stamps
     Added “buy stamps”
     > an hour later
-    “buy stamps” has no time of day, so I changed nothing. Say at what time it should be.
+    “buy stamps” has no date, so I changed nothing. Say when it should be.
     ");
 }
 
@@ -99,6 +102,7 @@ async fn of_two_with_one_title_either_is_done_and_a_time_tells_them_apart() {
         "add a task to call bob on friday",
         "delete call bob",
         "the second one",
+        "no, the other one",
         "show my tasks",
     ])
     .await;
@@ -121,10 +125,78 @@ async fn of_two_with_one_title_either_is_done_and_a_time_tells_them_apart() {
     - call bob (due Fri 27 Nov 2026)
     > the second one
     Deleted “call bob” (due Fri 27 Nov 2026)
+    > no, the other one
+    - Taken back: Deleted “call bob” (due Fri 27 Nov 2026)
+    - Deleted “call bob” (due Sun 22 Nov 2026)
     > show my tasks
     3 open tasks:
-    - call bob (due Sun 22 Nov 2026)
+    - call bob (due Fri 27 Nov 2026)
     - buy bread
     - buy milk
     ");
+}
+
+#[tokio::test]
+async fn what_is_overdue_or_today_moves_into_the_future_with_its_rule() {
+    let said = talk(&[
+        "add a task to pay rent on 2026-11-02",
+        "make it weekly",
+        "make it every friday",
+        "remind me to stretch today at 5pm",
+        "make it every day at 8am",
+        "add a task to read the news today",
+        "2 days later",
+        "an hour later",
+        "make it every saturday",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task to pay rent on 2026-11-02
+    Added “pay rent”, due Mon 2 Nov 2026
+    > make it weekly
+    Changed “pay rent” (overdue since Mon 2 Nov 2026, repeating every week)
+    > make it every friday
+    Changed “pay rent” (due Fri 27 Nov 2026, repeating every Friday)
+    > remind me to stretch today at 5pm
+    Added “stretch”, due Sat 21 Nov 2026, 17:00
+    > make it every day at 8am
+    Changed “stretch” (due Sun 22 Nov 2026, 08:00, repeating every day)
+    > add a task to read the news today
+    Added “read the news”, due Sat 21 Nov 2026
+    > 2 days later
+    Changed “read the news” (due Mon 23 Nov 2026)
+    > an hour later
+    “read the news” has no time of day, so I changed nothing. Say at what time it should be.
+    > make it every saturday
+    Changed “read the news” (due Sat 28 Nov 2026, repeating every Saturday)
+    ");
+}
+
+#[tokio::test]
+async fn a_date_that_no_calendar_has_is_refused() {
+    let app = scripted_with(skill_caller(), |_| {}).await;
+    for due in ["-262143-01-01", "-262143-01-01T00:00", "+262142-12-31", "10000-01-01"] {
+        let (said, _) = call(&app, "tasks.create", json!({"title": "x", "due": due})).await;
+        assert!(said.contains("isn't a date or time"), "{due}: {said}");
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_rule_given_to_a_task_moves_it_to_a_day_of_that_rule() {
+    let app = scripted_with(skill_caller(), |_| {}).await;
+    for (due, rule, first) in [
+        ("2026-11-23", "FREQ=WEEKLY;BYDAY=FR", "2026-11-27"),
+        ("2026-11-23", "RRULE:freq=weekly;interval=2;byday=mo", "2026-11-23"),
+        ("2027-06-15", "FREQ=YEARLY;BYMONTH=6", "2027-06-15"),
+        ("2026-11-02", "FREQ=WEEKLY;BYDAY=FR", "2026-11-27"),
+        ("2026-11-06", "FREQ=WEEKLY;BYDAY=FR", "2026-11-06"),
+        ("2026-11-25T17:00", "FREQ=DAILY;BYDAY=SA,SU", "2026-11-28T17:00"),
+    ] {
+        let (_, made) = call(&app, "tasks.create", json!({"title": "x", "due": due})).await;
+        let change = json!({"id": made["id"], "recurrence": rule});
+        let (said, changed) = call(&app, "tasks.update", change).await;
+        assert_eq!(changed["due"], first, "{due} {rule}: {said}");
+    }
+    app.ends_well().await;
 }

@@ -166,7 +166,7 @@ fn moved(capture: &Capture, context: &FillContext) -> Result<Option<Value>, Fill
     }
     let found = context.found.ok_or(FillError::Missing)?;
     let old = items::time(found, context.now.zone);
-    let new = old.map_or_else(|| period.moment(), |old| period.moved(old));
+    let new = old.map_or_else(|| period.moment(), |old| period.moved(old, context.now));
     Ok(new.map(|new| Value::from(new.iso())))
 }
 
@@ -174,7 +174,11 @@ fn moved(capture: &Capture, context: &FillContext) -> Result<Option<Value>, Fill
 fn shifted(capture: &Capture, is_later: bool, context: &FillContext) -> Result<Option<Value>, FillError> {
     let by = time::length(&capture.text).ok_or(FillError::Mismatch)?;
     let found = context.found.ok_or(FillError::Missing)?;
-    let new = items::time(found, context.now.zone).and_then(|old| by.moves(old, is_later));
+    let new = items::time(found, context.now.zone).and_then(|old| by.shift(old, is_later));
+    let new = new.map(|new| match new {
+        When::Time(local) => When::Time(context.now.existing(local)),
+        day => day,
+    });
     Ok(new.map(|new| Value::from(new.iso())))
 }
 

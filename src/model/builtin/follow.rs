@@ -90,7 +90,7 @@ pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now
     let (request, titles) = asked_which(past)?;
     let [one, another] = titles.as_slice() else { return None };
     let taken = pick(&titles, &split::tidy(&choice.text).to_lowercase())?;
-    let is_done = answers.iter().any(|message| quoted(&message.text) == Some(taken));
+    let is_done = answers.iter().any(|message| quoted(&message.text) == Some(title_of(taken)));
     let other = if taken == *one { another } else { one };
     about(request, other, intents, now).filter(|_| is_done)
 }
@@ -159,9 +159,17 @@ fn about(request: &str, title: &str, intents: &Intents, now: &Now) -> Option<Pla
     plan::again(&named, &meaning.entry.source.skill, intents, now)
 }
 
-/// A line's title, without the time behind it.
+/// A line's title, without the time or the address behind it. A title may have brackets of its own.
 pub(super) fn title_of(line: &str) -> &str {
-    line.strip_suffix(')').and_then(|line| line.rsplit_once(" (")).map_or(line, |(title, _)| title)
+    let cut = line.strip_suffix(')').and_then(|line| line.rsplit_once(" ("));
+    let is_added = |more: &str| {
+        let is_day = more.split_once(' ').is_some_and(|(day, date)| {
+            ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&day)
+                && date.starts_with(|c: char| c.is_ascii_digit())
+        });
+        more.starts_with("due ") || more.contains('@') || is_day
+    };
+    cut.filter(|(_, more)| is_added(more)).map_or(line, |(title, _)| title)
 }
 
 /// "The second one", "number 2", or words that only one title contains.

@@ -122,8 +122,8 @@ fn targets(
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission).to_owned();
     // A line chosen from a list has the thing's time behind its title.
     let title = follow::title_of(&wanted);
-    if title != wanted {
-        arguments.insert("query".into(), title.into());
+    if let Some(query) = arguments.get_mut("query") {
+        *query = title.into();
     }
     let Some(answer) = answer_to(messages, SEARCH) else {
         let mut calls = vec![call(SEARCH, &lookup.skill, &arguments)];
@@ -143,7 +143,8 @@ fn targets(
         }
     }
     let line = format!("- {wanted}");
-    if let Some(chosen) = hits.iter().find(|hit| title != wanted && items::line(hit) == line) {
+    let mut on_that_line = hits.iter().filter(|hit| title != wanted && items::line(hit) == line);
+    if let (Some(chosen), None) = (on_that_line.next(), on_that_line.next()) {
         return Ok(vec![chosen.clone()]);
     }
     let chosen = chosen(&hits, &wanted, &arguments, (&lookup.skill, &events(messages, &wanted)), now);

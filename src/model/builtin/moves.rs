@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::intents::Meaning;
 use super::items;
-use super::time::{Now, is_one_of};
+use super::time::{Now, is_one_of, words};
 use crate::clock::when::When;
 
 /// Why a thing isn't moved to the time in the arguments.
@@ -31,9 +31,12 @@ pub(super) fn refused(
 
 /// Why nothing is done with a thing that lacks what the request needs: an address, a time to move.
 pub(super) fn lacking(meaning: &Meaning, target: &Value, now: &Now) -> String {
-    let is_moved = times(meaning).next().is_some();
+    let is_moved = new_times(meaning).next().is_some();
     match (items::name(target), items::time(target, now.zone)) {
-        (Some(name), None | Some(When::Day(_))) if is_moved => {
+        (Some(name), None) if is_moved => {
+            format!("“{name}” has no date, so I changed nothing. Say when it should be.")
+        }
+        (Some(name), Some(When::Day(_))) if is_moved => {
             format!("“{name}” has no time of day, so I changed nothing. Say at what time it should be.")
         }
         _ => "What I found lacks the details I need for this, so I did nothing.".to_owned(),
@@ -45,11 +48,11 @@ const MOVES: [&str; 3] = ["|moved", "|later", "|earlier"];
 
 /// The times that a thing is to be moved to.
 fn moved_to(meaning: &Meaning, arguments: &Map<String, Value>, now: &Now) -> Vec<When> {
-    times(meaning).filter_map(|name| When::parse(arguments.get(name)?.as_str()?, now.zone).ok()).collect()
+    new_times(meaning).filter_map(|name| When::parse(arguments.get(name)?.as_str()?, now.zone).ok()).collect()
 }
 
 /// The names of the arguments that are the new time of what was found.
-fn times<'a>(meaning: &'a Meaning) -> impl Iterator<Item = &'a String> {
+fn new_times<'a>(meaning: &'a Meaning) -> impl Iterator<Item = &'a String> {
     let moves = |value: &str| MOVES.iter().any(|one| value.contains(one));
     let arguments = meaning.entry.source.arguments.iter();
     arguments.filter(move |(_, value)| value.as_str().is_some_and(moves)).map(|(name, _)| name)
@@ -59,8 +62,9 @@ fn times<'a>(meaning: &'a Meaning) -> impl Iterator<Item = &'a String> {
 fn is_put_off(mission: &str) -> bool {
     const VERBS: &str = "\
         postpone snooze delay defer put";
-    let first = mission.split_whitespace().next().unwrap_or_default().to_lowercase();
-    is_one_of(&first, VERBS)
+    let words = words(mission);
+    let first = words.first().map_or("", |first| first.text.as_str());
+    is_one_of(first, VERBS) || (first == "push" && words.iter().any(|word| word.text == "back"))
 }
 
 fn is_earlier(time: When, target: &Value, now: &Now) -> bool {

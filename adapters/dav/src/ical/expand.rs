@@ -34,6 +34,22 @@ impl RecurrenceRule {
         self.expand(start, until, (from, NaiveDateTime::MAX), 1).starts.pop()
     }
 
+    /// The first time from `start` on, and not before `from`, that the rule itself names: `start` need not be one.
+    pub fn first_named(&self, start: NaiveDateTime, from: NaiveDateTime) -> Option<NaiveDateTime> {
+        let (whole, from) = (self.with_defaults(start), from.max(start));
+        let mut period = self.periods_before(start, from);
+        let mut candidates = Vec::new();
+        for _ in 0..MAX_STEPS {
+            let begin = whole.begin(start, period)?;
+            candidates.clear();
+            period = whole.candidates(begin, period, (NaiveDate::MIN, NaiveDate::MAX), &mut candidates);
+            if let Some(first) = candidates.iter().find(|at| **at >= from) {
+                return Some(*first);
+            }
+        }
+        None
+    }
+
     /// The starts in `from..=to`, at most `limit`. `start` itself is always the first of the series. `until`
     /// is the rule's UNTIL as a local time.
     pub(crate) fn expand(
@@ -341,6 +357,38 @@ mod tests {
         let days =
             starts("FREQ=WEEKLY;BYDAY=MO;COUNT=3", "20261121T090000", "20260101T000000", "20270101T000000");
         assert_eq!(days, ["20261121T0900", "20261123T0900", "20261130T0900"]);
+    }
+
+    #[test]
+    fn the_first_that_a_rule_names_need_not_be_the_start() {
+        let first = |rule: &str, start: &str, from: &str| {
+            let found = RecurrenceRule::read(rule).unwrap().first_named(at(start), at(from));
+            found.map(|at| at.format("%Y%m%dT%H%M").to_string())
+        };
+        // 2026-11-23 is a Monday.
+        for (rule, start, from, named) in [
+            ("FREQ=WEEKLY;BYDAY=FR", "20261123T170000", "20261123T170000", Some("20261127T1700")),
+            ("FREQ=WEEKLY;BYDAY=MO", "20261123T170000", "20261123T170000", Some("20261123T1700")),
+            ("FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", "20261123T170000", "20261123T170000", Some("20261123T1700")),
+            ("FREQ=WEEKLY;BYHOUR=9", "20261123T170000", "20261123T170000", Some("20261130T0900")),
+            ("FREQ=WEEKLY", "20261102T170000", "20261121T101500", Some("20261123T1700")),
+            ("FREQ=YEARLY;BYMONTH=6", "20270615T090000", "20270615T090000", Some("20270615T0900")),
+            (
+                "FREQ=MONTHLY;INTERVAL=2;BYMONTHDAY=1",
+                "20270101T000000",
+                "20270101T000000",
+                Some("20270101T0000"),
+            ),
+            (
+                "FREQ=MONTHLY;BYMONTHDAY=28,29,30;BYSETPOS=-1",
+                "20270129T000000",
+                "20270129T000000",
+                Some("20270130T0000"),
+            ),
+            ("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "20261123T170000", "20261123T170000", None),
+        ] {
+            assert_eq!(first(rule, start, from).as_deref(), named, "{rule} from {start}");
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(in crate::model::builtin) enum Length {
 
 impl Length {
     /// A time moved by it. None for minutes of what has no time of day.
-    pub(in crate::model::builtin) fn moves(self, old: When, is_later: bool) -> Option<When> {
+    pub(in crate::model::builtin) fn shift(self, old: When, is_later: bool) -> Option<When> {
         let day = |day: NaiveDate| match self {
             Self::Minutes(_) => None,
             Self::Days(count) if is_later => day.checked_add_days(Days::new(count.into())),

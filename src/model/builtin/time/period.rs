@@ -88,15 +88,14 @@ impl Period {
 
     /// What the phrase leaves out, taken from the time that a thing has now: "3pm" stays on its day, and on "Friday"
     /// it keeps its time.
-    pub(in crate::model::builtin) fn moved(&self, old: When) -> Option<When> {
+    pub(in crate::model::builtin) fn moved(&self, old: When, now: &Now) -> Option<When> {
+        if self.rule.is_some() {
+            return self.first_of_rule(old, now);
+        }
         Some(match (self.moment()?, old) {
-            (When::Day(day), When::Time(time)) => {
-                When::Time(self.day_of_rule(old).unwrap_or(day).and_time(time.time()))
-            }
-            (When::Day(day), When::Day(_)) => When::Day(self.day_of_rule(old).unwrap_or(day)),
+            (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
             (When::Time(time), old) if self.words.moment.is_none() => {
                 let day = if self.words.span.is_none() { old.local().date() } else { time.date() };
-                let day = self.day_of_rule(old).unwrap_or(day);
                 // Midnight ends the day that a thing is on.
                 let is_end = self.words.span.is_none() && self.words.next_day;
                 let day = if is_end { day.succ_opt()? } else { day };
@@ -106,11 +105,19 @@ impl Period {
         })
     }
 
-    /// "Every Friday" of what is on a day: the first Friday from then on.
-    fn day_of_rule(&self, old: When) -> Option<NaiveDate> {
-        let days = &self.words.weekdays;
-        let from = self.start.local().date().max(old.local().date());
-        from.iter_days().take(7).find(|day| days.contains(&day.weekday()))
+    /// "Every Friday at 9" of what is on a day: the first Friday from then on that isn't over.
+    fn first_of_rule(&self, old: When, now: &Now) -> Option<When> {
+        let time = match (self.moment()?, old) {
+            (When::Time(time), old) => Some(self.in_the_same_half(time.time(), old)),
+            (When::Day(_), When::Time(old)) => Some(old.time()),
+            (When::Day(_), When::Day(_)) => None,
+        };
+        let first = self.start.local().date();
+        let from = if self.words.span.is_some() { first } else { first.max(old.local().date()) };
+        let is_its_day =
+            |day: &NaiveDate| self.words.weekdays.is_empty() || self.words.weekdays.contains(&day.weekday());
+        let on = |day: NaiveDate| time.map_or(When::Day(day), |time| When::Time(day.and_time(time)));
+        from.iter_days().take(8).filter(is_its_day).map(on).find(|when| when.ends() > now.local)
     }
 
     /// Whether it says how often alone, and neither on which days nor at what time.

@@ -346,8 +346,11 @@ fn clock(cursor: Cursor, prep: &str, _: &Now, parts: &mut TimeWords) -> Option<u
         parts.until = Some((second.time, second.bare));
         return Some(first.used + 1 + second.used);
     }
-    // "John 3:16" is no time, and "train 7:52" may be either.
-    let is_verse = prep.is_empty() && first.bare && !parts.says_when() && first.time.minute() % 5 != 0;
+    // "Read John 3:15" is no time, and "train 7:52" may be either.
+    let is_read =
+        || cursor.words.iter().any(|word| is_one_of(&word.text, "read recite study memorize memorise"));
+    let is_alone = prep.is_empty() && first.bare && !first.lone && !parts.says_when();
+    let is_verse = is_alone && (first.time.minute() % 5 != 0 || is_read());
     if prep == "between" || (first.lone && !anchored) || is_verse {
         return None;
     }

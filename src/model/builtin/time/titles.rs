@@ -101,23 +101,35 @@ pub(super) fn inner_clause(text: &str) -> Option<String> {
 /// "The bug that Ana found", "the mail Tom sent me": a time after it may be of that clause or of the task.
 pub(super) fn clause_of_the_past(text: &str) -> Option<String> {
     const DONE: &str = "\
-        found sent gave took told wrote said lent bought brought promised mentioned asked borrowed went came did had saw \
-        met got made read left lost won has needs wants gives takes makes that's who's is are was";
+        found sent gave took told wrote said lent bought brought went came did had saw met got made read left lost won \
+        has needs wants gives takes makes that's who's is are was";
     const INSIDE: &str = "\
         sent gave told wrote lent brought borrowed bought promised mentioned who whom whose which";
     const GETS: &str = "\
         get gets getting got have having be being need needs want keep see make";
     const NOUNS: &str = "\
-        bed shed sled red ted fred wed med sacred hundred infrared naked wicked united limited unlimited seabed \
-        flatbed waterbed mohammed ahmed muhammed hatred speed need feed seed weed";
+        sacred hundred infrared naked wicked united limited unlimited seabed flatbed waterbed hatred";
+    const BEFORE_NOUNS: &str = "\
+        a an the to my new and";
+    const SUBJECTS: &str = "\
+        i we he she they you";
+    const BY_SOMEBODY: &str = "\
+        found gave took told said lent borrowed mentioned promised asked wanted recommended suggested liked loved had";
     let words = words(text);
     let last = words.len().checked_sub(1).filter(|last| *last > 1)?;
-    let is_done = |word: &str| {
-        is_one_of(word, DONE) || (word.len() > 3 && word.ends_with("ed") && !word.ends_with("eed"))
+    let (verb, before) = (word(&words, last), word(&words, last - 1));
+    let is_capital = |at: usize| {
+        let typed = words.get(at).and_then(|word| text.get(word.range.clone()));
+        typed.is_some_and(|typed| typed.starts_with(char::is_uppercase))
     };
     // "Get the car fixed" has no clause.
-    let is_passive = words.iter().take(last).any(|word| is_one_of(&word.text, GETS));
-    let ends = !is_passive && !is_one_of(word(&words, last), NOUNS) && is_done(word(&words, last));
+    let is_passive = words.iter().take(last).any(|word| is_one_of(&word.text, GETS))
+        && !is_one_of(before, SUBJECTS)
+        && !is_capital(last - 1)
+        && !is_one_of(verb, BY_SOMEBODY);
+    let is_done = is_one_of(verb, DONE) || (verb.len() > 3 && verb.ends_with("ed") && !verb.ends_with("eed"));
+    let is_noun = is_one_of(verb, NOUNS) || is_one_of(before, BEFORE_NOUNS) || is_capital(last);
+    let ends = is_done && !is_noun && !is_passive;
     let from = if ends { Some(last - 1) } else { (2..last).find(|at| is_one_of(word(&words, *at), INSIDE)) }?;
     text.get(words.get(from)?.range.start..).map(str::to_owned)
 }

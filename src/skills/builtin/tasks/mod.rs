@@ -4,7 +4,7 @@ mod search;
 
 use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
-use chrono::{Datelike, NaiveDateTime, NaiveTime, TimeDelta};
+use chrono::{Datelike, NaiveDateTime, NaiveTime};
 use serde_json::{Value, json};
 
 use search::{Filter, all_meant, counted, listed, of_kind, search};
@@ -112,27 +112,32 @@ fn due_of(task: &TaskRow, call: &CallContext<'_>) -> Option<When> {
 
 /// The title with its due date, for people.
 fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
-    let mut line = task.title.clone();
-    if let Some(due) = due_of(task, call) {
-        let is_overdue =
-            task.state == TaskState::Open && task.due_at.is_some_and(|at| at < call.store().now());
-        let word = if is_overdue { "overdue since" } else { "due" };
-        let repeats = task.recurrence.as_ref().filter(|_| task.state == TaskState::Open);
-        let repeats = repeats.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
-        line.push_str(&format!(" ({word} {}{repeats})", due.spoken()));
-    }
-    if task.priority == Priority::High {
-        line.push_str(" · high priority");
-    }
-    for tag in task.tag_list() {
-        line.push_str(&format!(" #{tag}"));
-    }
-    line
+    format!("{}{}", task.title, details(task, call))
 }
 
 /// The same with the title in quotes.
 fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
-    spoken(task, call).replacen(&task.title, &format!("“{}”", task.title), 1)
+    format!("“{}”{}", task.title, details(task, call))
+}
+
+/// What stands behind a task's title: ` (due Fri 27 Nov 2026) #home`.
+fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
+    let mut details = String::new();
+    if let Some(due) = due_of(task, call) {
+        let is_open = task.state == TaskState::Open;
+        let is_overdue = is_open && task.due_at.is_some_and(|at| at < call.store().now());
+        let word = if is_overdue { "overdue since" } else { "due" };
+        let rule = task.recurrence.as_ref().filter(|_| is_open);
+        let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+        details.push_str(&format!(" ({word} {}{repeats})", due.spoken()));
+    }
+    if task.priority == Priority::High {
+        details.push_str(" · high priority");
+    }
+    for tag in task.tag_list() {
+        details.push_str(&format!(" #{tag}"));
+    }
+    details
 }
 
 /// Sets when a task is due, and its reminder: at that time, or on the morning of that day. There are no reminders
@@ -179,17 +184,22 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
     Ok(())
 }
 
-/// Sets how a task repeats. It is due on the first day of its rule, unless the arguments say when.
+/// Sets how a task repeats. It is due on a day of its rule, unless the arguments say when.
 fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), SkillError> {
-    task.recurrence = Some(rule.trim_start_matches("RRULE:").to_owned());
+    let rule = rule.trim_start_matches("RRULE:").to_uppercase();
+    let parsed = read_rule(&rule)?;
+    task.recurrence = Some(rule);
+    let now = call.now().with_timezone(&call.zone()).naive_local();
     let first = match due_of(task, call) {
         None => next_due(task, call)?,
-        // A rule that names no day takes it from the due date.
-        Some(due) if rule.contains("BY") && call.text("due").is_none() => {
-            let day_before = due.local() - TimeDelta::days(1);
-            due_after(task, day_before, due.local() - TimeDelta::seconds(1), call)?
+        Some(due) if call.text("due").is_none() => {
+            // What is overdue stays so if its rule fits.
+            let is_its_day = parsed.first_named(due.local(), due.local()) == Some(due.local());
+            let today = if matches!(due, When::Day(_)) { now.date().and_time(NaiveTime::MIN) } else { now };
+            let first = parsed.first_named(due.local(), today).filter(|_| !is_its_day);
+            first.map(|first| like(due, first))
         }
-        Some(_) => next_due(task, call).map(|_| None)?,
+        Some(_) => None,
     };
     if let Some(first) = first {
         set_due(task, first, call);
@@ -197,6 +207,22 @@ fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), 
     let day = due_of(task, call).map(|due| due.local().day());
     task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
     Ok(())
+}
+
+fn read_rule(rule: &str) -> Result<RecurrenceRule, SkillError> {
+    RecurrenceRule::read(rule).map_err(|error| {
+        SkillError::params(format!(
+            "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
+        ))
+    })
+}
+
+/// A time of a rule as a due date: a whole day if the former one is.
+fn like(due: When, time: NaiveDateTime) -> When {
+    match due {
+        When::Time(_) => When::Time(time),
+        When::Day(_) => When::Day(time.date()),
+    }
 }
 
 fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -332,28 +358,10 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 
 /// When a recurring task is due after now and after its own due date.
 fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, SkillError> {
-    let now = call.now().with_timezone(&call.zone()).naive_local();
-    let start = due_of(task, call).map_or(now, When::local);
-    due_after(task, start, start.max(now), call)
-}
-
-/// When a recurring task is due after a time, if it began at `start`.
-fn due_after(
-    task: &TaskRow,
-    start: NaiveDateTime,
-    after: NaiveDateTime,
-    call: &CallContext<'_>,
-) -> Result<Option<When>, SkillError> {
     let Some(rule) = &task.recurrence else { return Ok(None) };
-    let wrong = |error: adjutant_dav::DavError| {
-        SkillError::params(format!(
-            "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
-        ))
-    };
-    let parsed = RecurrenceRule::read(rule).map_err(wrong)?;
+    let now = call.now().with_timezone(&call.zone()).naive_local();
+    let due = due_of(task, call).unwrap_or(When::Day(now.date()));
+    let start = if task.due.is_some() { due.local() } else { now };
     // In local time, so that nine o'clock stays nine o'clock when the clocks change.
-    Ok(parsed.next_after(start, after).map(|next| match due_of(task, call) {
-        Some(When::Time(_)) => When::Time(next),
-        _ => When::Day(next.date()),
-    }))
+    Ok(read_rule(rule)?.next_after(start, start.max(now)).map(|next| like(due, next)))
 }
