@@ -200,3 +200,40 @@ async fn a_rule_given_to_a_task_moves_it_to_a_day_of_that_rule() {
     }
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn what_a_message_makes_is_what_it_means_next() {
+    let said = talk(&[
+        "add a task to pay rent on friday and repeat it every month",
+        "remind me to call mum tomorrow at 5pm, then move it to 6pm",
+        "add a task to buy milk, then delete it",
+        "schedule lunch on friday at noon and make it weekly",
+        "remind me to call dad",
+        "tomorrow at 5pm",
+        "show my tasks",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task to pay rent on friday and repeat it every month
+    - Added “pay rent”, due Fri 27 Nov 2026
+    - Changed “pay rent” (due Fri 27 Nov 2026, repeating every month)
+    > remind me to call mum tomorrow at 5pm, then move it to 6pm
+    - Added “call mum”, due Sun 22 Nov 2026, 17:00
+    - Changed “call mum” (due Sun 22 Nov 2026, 18:00)
+    > add a task to buy milk, then delete it
+    - Added “buy milk”
+    - Deleted “buy milk”
+    > schedule lunch on friday at noon and make it weekly
+    - Created “Lunch”, Fri 27 Nov 2026, 12:00–13:00
+    - Changed “Lunch”, Fri 27 Nov 2026, 12:00–13:00, repeating every week
+    > remind me to call dad
+    Added “call dad”. I don't know a time for it, so I won't remind you.
+    > tomorrow at 5pm
+    Changed “call dad” (due Sun 22 Nov 2026, 17:00)
+    > show my tasks
+    3 open tasks:
+    - call dad (due Sun 22 Nov 2026, 17:00)
+    - call mum (due Sun 22 Nov 2026, 18:00)
+    - pay rent (due Fri 27 Nov 2026, repeating every month)
+    ");
+}

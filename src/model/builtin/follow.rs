@@ -7,6 +7,7 @@ use super::plan::{self, Plan};
 use super::replies;
 use super::split;
 use super::time::{Now, is_one_of, length, when, words};
+use crate::clock::WEEKDAYS;
 use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
 
@@ -50,7 +51,7 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     if replies::is_refusal(&answer.text) {
         return known.filter(|_| is_about_it(&said.text));
     }
-    let said = retimed(&said.text, now).unwrap_or_else(|| said.text.clone());
+    let said = retimed(past, &said.text, now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
     let [step] = plan.steps.as_slice() else { return None };
     let domain = plan::domain(&step.skill).to_owned();
@@ -63,14 +64,15 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
 /// Whether a text is about what was touched before it, understood or not: "make it half past", "no, 4".
 fn is_about_it(said: &str) -> bool {
     const WORDS: &str = "\
-        it make change";
+        it make change later earlier sooner hour hours minute minutes day days week weeks";
     after_no(said).is_some() || words(said).iter().any(|word| is_one_of(&word.text, WORDS))
 }
 
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
 pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
-    let (request, titles) = asked_which(before)?;
-    about(request, pick(&titles, &split::tidy(said).to_lowercase())?, intents, now)
+    let (request, lines) = asked_which(before)?;
+    let line = pick(&lines, &split::tidy(said).to_lowercase())?;
+    about(request, name_among(&lines, line), intents, now)
 }
 
 /// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
@@ -87,12 +89,12 @@ pub(super) fn other(before: &[Message], said: &str, intents: &Intents, now: &Now
     let at = before.iter().rposition(|message| message.role == Role::User)?;
     let (past, turn) = before.split_at_checked(at)?;
     let (choice, answers) = turn.split_first()?;
-    let (request, titles) = asked_which(past)?;
-    let [one, another] = titles.as_slice() else { return None };
-    let taken = pick(&titles, &split::tidy(&choice.text).to_lowercase())?;
+    let (request, lines) = asked_which(past)?;
+    let [one, another] = lines.as_slice() else { return None };
+    let taken = pick(&lines, &split::tidy(&choice.text).to_lowercase())?;
     let is_done = answers.iter().any(|message| quoted(&message.text) == Some(title_of(taken)));
     let other = if taken == *one { another } else { one };
-    about(request, other, intents, now).filter(|_| is_done)
+    about(request, name_among(&lines, other), intents, now).filter(|_| is_done)
 }
 
 /// What is to be remembered instead of what the last turn remembered: "no, I live in Lyon".
@@ -106,8 +108,10 @@ pub(super) fn restated(before: &[Message], said: &str, intents: &Intents, now: &
     is_memory.then(|| plan.after_undo())
 }
 
-/// "No, 4pm" and "actually Tuesday", as "make it 4pm".
-pub(super) fn retimed(said: &str, now: &Now) -> Option<String> {
+/// "No, 4pm" and "actually Tuesday", as "make it 4pm"; and so "tomorrow", after a reminder that has no time yet.
+pub(super) fn retimed(before: &[Message], said: &str, now: &Now) -> Option<String> {
+    let answer = before.iter().rfind(|message| message.role == Role::Assistant);
+    let is_asked = answer.is_some_and(|answer| answer.text.contains(replies::NO_TIME));
     let mut rest = split::tidy(said);
     while let Some(more) = after_no(rest) {
         rest = more;
@@ -120,7 +124,7 @@ pub(super) fn retimed(said: &str, now: &Now) -> Option<String> {
     if ["later", "earlier", "sooner"].iter().any(|end| rest.strip_suffix(end).and_then(length).is_some()) {
         return Some(format!("make it {rest}"));
     }
-    after_no(said)?;
+    after_no(said).or(is_asked.then_some(said))?;
     let found = when::find(rest, now, true)?;
     (!found.is_doubtful && found.rest(rest).is_empty()).then(|| format!("make it {rest}"))
 }
@@ -136,17 +140,19 @@ fn after_no(said: &str) -> Option<&str> {
     Some(split::tidy(rest?.trim_start_matches([' ', ',', '.'])))
 }
 
-/// The last request and the titles that its answer asked to choose from.
+/// The last request and the lines that its answer asked to choose from.
 fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
     let at = before.iter().rposition(|message| message.role == Role::User)?;
     let (request, answers) = before.get(at..)?.split_first()?;
     let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
     let (_, list) = answer.text.split_once(mission::WHICH)?;
-    let lines: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
-    // Of two things with one title, the time tells them apart.
-    let is_one = |line: &str| lines.iter().filter(|other| title_of(other) == title_of(line)).count() == 1;
-    let titles = lines.iter().map(|line| if is_one(line) { title_of(line) } else { line }).collect();
-    Some((&request.text, titles))
+    Some((&request.text, list.lines().filter_map(|line| line.strip_prefix("- ")).collect()))
+}
+
+/// A line's title, or all of it if another line has the same title: the time tells them apart.
+fn name_among<'a>(lines: &[&'a str], line: &'a str) -> &'a str {
+    let alike = lines.iter().filter(|other| title_of(other) == title_of(line)).count();
+    if alike == 1 { title_of(line) } else { line }
 }
 
 /// A request in its own words, about the thing of this title.
@@ -172,26 +178,32 @@ pub(super) fn title_of(line: &str) -> &str {
     cut.filter(|(_, more)| is_added(more)).map_or(line, |(title, _)| title)
 }
 
-/// "The second one", "number 2", or words that only one title contains.
-fn pick<'a>(titles: &[&'a str], said: &str) -> Option<&'a str> {
-    let said = said.strip_prefix("the ").unwrap_or(said);
-    let bare = said.strip_suffix(" one").or_else(|| said.strip_prefix("number ")).unwrap_or(said);
-    let place = match bare {
-        "first" | "1st" | "1" => Some(1),
-        "second" | "2nd" | "2" => Some(2),
-        "third" | "3rd" | "3" => Some(3),
-        "last" => Some(titles.len()),
+/// "The second one", "number 2", "the one on Friday", or other words that only one line contains.
+fn pick<'a>(lines: &[&'a str], said: &str) -> Option<&'a str> {
+    const SMALL: &str = "\
+        the a one on at due for with about task event number no";
+    let place = match said.trim_start_matches("the ").trim_end_matches(" one").trim_start_matches("number ") {
+        "first" | "1st" | "1" | "#1" | "one" => Some(1),
+        "second" | "2nd" | "2" | "#2" | "two" => Some(2),
+        "third" | "3rd" | "3" | "#3" | "three" => Some(3),
+        "last" => Some(lines.len()),
         _ => None,
     };
     if let Some(place) = place {
-        return titles.get(place.checked_sub(1)?).copied();
+        return lines.get(place.checked_sub(1)?).copied();
     }
-    let mut fitting = titles.iter().filter(|title| {
-        let title = title.to_lowercase();
-        title.contains(said) || (bare != said && title.contains(bare))
-    });
-    let title = fitting.next()?;
-    fitting.next().is_none().then_some(*title)
+    let wanted: Vec<String> =
+        words(said).into_iter().map(|word| word.text).filter(|word| !is_one_of(word, SMALL)).collect();
+    // A day is short in a list.
+    let short = |word: &str| {
+        if WEEKDAYS.contains(&word) { word.get(..3).unwrap_or(word).to_owned() } else { word.to_owned() }
+    };
+    let has = |line: &str, wanted: &str| {
+        words(line).iter().any(|word| word.text == wanted || short(wanted) == word.text)
+    };
+    let mut fitting = lines.iter().filter(|line| wanted.iter().all(|word| has(line, word)));
+    let line = fitting.next().filter(|_| !wanted.is_empty())?;
+    fitting.next().is_none().then_some(*line)
 }
 
 /// The title in an answer that names one thing in quotes.

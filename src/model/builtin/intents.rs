@@ -206,9 +206,12 @@ impl Meaning<'_> {
     /// Gives what ends a message back to a text that is kept as typed: "email Bob: are you coming? Thanks!" Returns it.
     pub(super) fn take_end<'t>(&mut self, text: &str, end: &'t str) -> Option<&'t str> {
         let last = self.captures.values_mut().max_by_key(|capture| capture.range.end)?;
-        let is_kept = last.conversions.iter().any(String::is_empty)
+        let is_kept = last.conversions.iter().any(|one| one.is_empty() || one == "said")
             && last.range.end == text.len()
-            && text.contains(": ");
+            && (text.contains(": ") || self.entry.source.skill.starts_with("email."))
+            // An address is no text.
+            && last.text.contains(' ');
+        let end = end.trim_end_matches([',', ' ']);
         is_kept.then(|| {
             last.text.push_str(end);
             last.range.end += end.len();

@@ -157,7 +157,7 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let touched = follow::touched(before, intents, &now);
     let is_question = is_question(text);
-    let retimed = follow::retimed(text, &now);
+    let retimed = follow::retimed(before, text, &now);
     let text = retimed.as_deref().unwrap_or(text);
     let mut plan = plan::plan(text, intents, &now, touched.as_ref());
     if let Some(said) = input::waiting(before)

@@ -119,6 +119,7 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         let text = split::tidy(text);
         vec![Segment {
             text,
+            end: "",
             then: false,
             meaning: understand(text, Position { later: false, doubtful: false }),
         }]
@@ -126,14 +127,12 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         split::split(text, &understand)
     };
     let mut plan = Plan::default();
-    let last = segments.len();
-    for (at, segment) in (1..).zip(segments) {
+    for segment in segments {
         match segment.meaning {
-            Some(Understood { mut meaning, reads }) => {
+            Some(Understood { meaning, reads }) => {
                 let mut reads = reads.unwrap_or_else(|| segment.text.to_owned());
-                if at == last
-                    && let Some(end) = meaning.take_end(&reads, split::end_after(segment.text, text))
-                {
+                let mut meaning = of_its_kind(&plan.steps, &reads, intents, now).unwrap_or(meaning);
+                if let Some(end) = meaning.take_end(&reads, segment.end) {
                     reads.push_str(end);
                 }
                 let step = step(&plan.steps, &reads, segment.then, &meaning, (intents, now));
@@ -165,6 +164,21 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         plan.reason = plan.reason.or(Some(Reason::Leftover(changes)));
     }
     plan
+}
+
+/// What a part says about "it", if "it" is a thing of the kind that the part before it makes.
+fn of_its_kind<'a>(earlier: &[Step], text: &str, intents: &'a Intents, now: &Now) -> Option<Meaning<'a>> {
+    let kind = domain(&source_of(earlier)?.skill);
+    let is_of_it = |entry: &Intent, pronoun: Option<&str>| {
+        let lookup = entry.source.lookup.as_ref();
+        pronoun.is_some() && lookup.is_some_and(|lookup| domain(&lookup.skill) == kind)
+    };
+    intents.meaning(text, now, &is_of_it).filter(|meaning| meaning.leftover.is_none())
+}
+
+/// The step that "it" is from: the nearest one that needs no other.
+fn source_of(earlier: &[Step]) -> Option<&Step> {
+    earlier.iter().rev().find(|step| step.depends_on.is_empty()).or(earlier.last())
 }
 
 /// Plans a text that asks for this skill, whatever else its words may mean.
@@ -340,8 +354,7 @@ fn dependencies(earlier: &[Step], skill: &str, then: bool, needs: bool) -> Vec<S
     let mut waits: Vec<String> = earlier.iter().filter(same).map(|step| step.agent_id.clone()).collect();
     let Some(last) = earlier.last() else { return waits };
     if needs {
-        let source = earlier.iter().rev().find(|step| step.depends_on.is_empty()).unwrap_or(last);
-        waits.push(source.agent_id.clone());
+        waits.extend(source_of(earlier).map(|source| source.agent_id.clone()));
     }
     if then && waits.is_empty() {
         let is_sibling = !last.then && !last.depends_on.is_empty();

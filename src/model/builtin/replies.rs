@@ -76,6 +76,9 @@ fn not_begun(plan: &Plan, step: &Step, reports: &BTreeMap<String, Report>) -> Op
     Some(format!("I didn't do “{mission}” either, because it was to follow “{needed}”."))
 }
 
+/// What is said of a reminder without a time.
+pub(super) const NO_TIME: &str = "I don't know a time for it, so I won't remind you.";
+
 fn done(step: &Step, report: Option<&Report>) -> String {
     let outcome = outcome(&step.mission, report);
     let is_done = report.is_some_and(|report| report.status == Some(ExecutionStatus::Completed));
@@ -85,7 +88,7 @@ fn done(step: &Step, report: Option<&Report>) -> String {
         .as_ref()
         .is_some_and(|said| !said.contains_key("due") && !said.contains_key("recurrence"));
     match is_done && reminds && is_timeless {
-        true => format!("{outcome}. I don't know a time for it, so I won't remind you."),
+        true => format!("{outcome}. {NO_TIME}"),
         false => outcome,
     }
 }

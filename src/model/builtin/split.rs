@@ -16,6 +16,8 @@ use crate::domain::SPOKEN;
 pub(super) struct Segment<'a, T> {
     /// Its words, without politeness and final punctuation.
     pub(super) text: &'a str,
+    /// The politeness and punctuation behind them.
+    pub(super) end: &'a str,
     /// "then" stood before it.
     pub(super) then: bool,
     /// What it means, if it's understood.
@@ -47,6 +49,8 @@ enum Strength {
 struct Cut {
     /// The bytes dropped between the sides.
     gap: Range<usize>,
+    /// Where the punctuation in the gap ends.
+    marks: usize,
     strength: Strength,
     then: bool,
 }
@@ -134,10 +138,12 @@ fn best<'a, T>(
     let mut segments = Vec::new();
     let mut from = 0;
     while let Some(Best { end, meaning, .. }) = table.get_mut(from).and_then(Option::take) {
-        let text = words(from, end);
+        let part = words(from, end);
+        let marks = cuts.get(end - 1).map_or(text.len(), |cut| cut.marks);
+        let rest = text.get(start(from)..marks.max(start(from))).unwrap_or_default();
         let then = from.checked_sub(1).and_then(|at| cuts.get(at)).is_some_and(|cut| cut.then);
-        if !text.is_empty() {
-            segments.push(Segment { text, then, meaning });
+        if !part.is_empty() {
+            segments.push(Segment { text: part, end: end_after(part, rest), then, meaning });
         }
         from = end;
     }
@@ -188,7 +194,7 @@ fn cuts(text: &str) -> Vec<Cut> {
             (None, Some(false)) => Strength::Weak,
             (Some(strength), _) => strength,
         };
-        cuts.push(Cut { gap: at..at + length + words, strength, then });
+        cuts.push(Cut { gap: at..at + length + words, marks: at + length, strength, then });
         if cuts.len() == CUTS {
             break;
         }

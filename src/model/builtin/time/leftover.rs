@@ -45,7 +45,12 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
             return Some(found.said(&text));
         }
         rest = found.rest(&text);
-        if odd::is_of_either_half(&rest, &found.when) {
+        let is_far = has(&["moved"]) && found.when.is_a_year_away(now) && !has_year(&found.said(&text));
+        if is_far {
+            return Some(found.said(&text));
+        }
+        let is_open = names && found.when.is_soon_or_tomorrow(now);
+        if is_open || odd::is_of_either_half(&rest, &found.when) {
             return Some(either_half(&found, &text));
         }
         let inner = || {
@@ -300,7 +305,7 @@ fn is_written_time(word: &str) -> bool {
         |part: &&str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
     let is_date = numbers.len() == 3 && numbers.iter().all(is_number);
     let is_pair = numbers.len() == 2 && numbers.iter().all(is_number) && word.contains(['/', ':']);
-    let ends = ["am", "pm", "a.m", "p.m", "h", "hr", "hrs", "min", "mins", "ish"];
+    let ends = ["am", "pm", "a.m", "p.m", "a", "p", "h", "hr", "hrs", "min", "mins", "ish"];
     (count.len() <= 4 && ends.contains(&rest))
         || (count.len() <= 2 && rest.starts_with('h') && rest.len() <= 3)
         || is_date
@@ -346,6 +351,13 @@ pub(in crate::model::builtin) fn evening(
     let is_doubtful =
         (is_late && found.when.is_bare_before_noon()) || (is_early && found.when.is_bare_after_noon());
     is_doubtful.then(|| either_half(&found, capture))
+}
+
+/// "10 November 2027".
+fn has_year(text: &str) -> bool {
+    words(text)
+        .iter()
+        .any(|word| word.text.len() >= 4 && word.text.bytes().filter(u8::is_ascii_digit).count() >= 4)
 }
 
 fn either_half(found: &when::Found, text: &str) -> String {

@@ -168,6 +168,11 @@ impl Period {
         self.rule.is_none() && self.moment().unwrap_or(self.start).ends() <= now.local
     }
 
+    /// Whether it is a date of the next year, said when that of this year has just gone by.
+    pub(in crate::model::builtin) fn is_a_year_away(&self, now: &Now) -> bool {
+        self.words.moment.is_none() && (self.start.local().date() - now.local.date()).num_days() > 300
+    }
+
     /// Whether it says on which day.
     pub(in crate::model::builtin) fn names_a_day(&self) -> bool {
         self.words.span.is_some()
@@ -191,6 +196,17 @@ impl Period {
     /// Whether its hour was said without the half of the day, and taken for one after noon.
     pub(in crate::model::builtin) fn is_bare_after_noon(&self) -> bool {
         self.is_bare() && self.start.local().hour() >= 12
+    }
+
+    /// "At 9", said at 20:40: in twenty minutes, or tomorrow morning? And "at 1" is likely the coming night.
+    pub(in crate::model::builtin) fn is_soon_or_tomorrow(&self, now: &Now) -> bool {
+        let is_free = self.words.span.is_none() && self.rule.is_none() && self.words.moment.is_none();
+        let start = self.start.local();
+        let (hour, at) = (start.hour(), now.local.time());
+        let other_half = start.time().overflowing_add_signed(Duration::hours(12)).0;
+        let is_soon = hour < 12 && other_half > at && (other_half - at).num_hours() < 4;
+        let is_night = (13..=17).contains(&hour) && at.hour() >= 20;
+        is_free && self.is_bare() && start.date() > now.local.date() && (is_soon || is_night)
     }
 
     fn is_bare(&self) -> bool {

@@ -71,6 +71,8 @@ pub(in crate::model::builtin) fn another_wish(text: &str) -> Option<String> {
                     is_one_of(verb, verbs) && is_one_of(third, ALL)
                 }
             },
+            // "Lunch tomorrow at noon with a reminder".
+            "with" => matches!(next, "reminder" | "reminders") || (next == "a" && third == "reminder"),
             _ => false,
         }
     };
@@ -102,9 +104,11 @@ pub(super) fn inner_clause(text: &str) -> Option<String> {
 pub(super) fn clause_of_the_past(text: &str) -> Option<String> {
     const DONE: &str = "\
         found sent gave took told wrote said lent bought brought went came did had saw met got made read left lost won \
-        has needs wants gives takes makes that's who's is are was";
+        has needs wants gives takes makes that's who's is are was taken seen given written broke ate wore rang";
     const INSIDE: &str = "\
-        sent gave told wrote lent brought borrowed bought promised mentioned who whom whose which";
+        sent gave told wrote lent brought borrowed bought promised mentioned who whom whose which whoever whatever because what";
+    const WE: &str = "\
+        i we he she they i'll i've i'm we'll we've we're he's she's they're they've";
     const GETS: &str = "\
         get gets getting got have having be being need needs want keep see make";
     const NOUNS: &str = "\
@@ -130,7 +134,11 @@ pub(super) fn clause_of_the_past(text: &str) -> Option<String> {
     let is_done = is_one_of(verb, DONE) || (verb.len() > 3 && verb.ends_with("ed") && !verb.ends_with("eed"));
     let is_noun = is_one_of(verb, NOUNS) || is_one_of(before, BEFORE_NOUNS) || is_capital(last);
     let ends = is_done && !is_noun && !is_passive;
-    let from = if ends { Some(last - 1) } else { (2..last).find(|at| is_one_of(word(&words, *at), INSIDE)) }?;
+    let is_clause = |at: &usize| {
+        let here = word(&words, *at);
+        is_one_of(here, WE) || (*at > 0 && is_one_of(here, INSIDE))
+    };
+    let from = if ends { Some(last - 1) } else { (0..last).find(is_clause) }?;
     text.get(words.get(from)?.range.start..).map(str::to_owned)
 }
 
@@ -159,6 +167,13 @@ pub(super) fn strange_title(text: &str, is_event: bool) -> Option<String> {
     let [first, second] = [0, 1].map(|at| word(&words, at));
     let is_nothing =
         words.len() == 1 && matches!(first, "nothing" | "none" | "nil" | "something" | "anything");
+    const THINGS: &str = "\
+        task event reminder meeting appointment one";
+    const POINTERS: &str = "\
+        it that this them these those";
+    let is_nothing = is_nothing
+        || (words.len() == 1 && (is_one_of(first, POINTERS) || is_one_of(first, "task event reminder")))
+        || (words.len() == 2 && is_one_of(first, "this that the") && is_one_of(second, THINGS));
     let is_passive = matches!((first, second), ("be", "reminded") | ("remind", "me"));
     let is_command = is_one_of(first, "see show list delete cancel remove")
         && words.iter().any(|word| is_one_of(&word.text, "task tasks reminder reminders schedule schedules"));

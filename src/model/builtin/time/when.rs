@@ -53,6 +53,7 @@ impl Found {
         for range in self.ranges.iter().cloned().chain(std::iter::once(text.len()..text.len())) {
             let part = text.get(from..range.start).unwrap_or_default().trim_matches(MARKS);
             let part = if range.is_empty() { part } else { part.trim_end_matches(['.', '!', '?']) };
+            let part = if rest.is_empty() && from > 0 { part.trim_start_matches(['.', ' ']) } else { part };
             let link = ["to ", "that ", "about "].iter().find_map(|link| part.strip_prefix(link));
             let part = if rest.is_empty() && from > 0 { link.unwrap_or(part) } else { part };
             if !rest.is_empty() && !part.is_empty() {
@@ -74,10 +75,11 @@ const CHANGES: &str = "\
     labor labour election fathers mothers father's mother's mid of once beginning commencing starting w/c wc since from \
     after only just hopefully ideally deadline is are was were be starts start begins begin opens open closes close \
     ends leaves left arrives ever even expires expiring back dated arriving airs airing ending comes landing lands \
-    page pages platform verse";
+    page pages platform verse leaving";
 /// What is ordered or booked for a time is to be done before it.
 const BOOKED: &str = "\
-    book order reserve get invite tickets table cab taxi hotel flight flights cake";
+    book order reserve get invite tickets table cab taxi hotel flight flights cake weather forecast thank apologise \
+    apologize clothes outfit congratulate";
 
 /// Finds the time phrase of a text. `whole` is a text that should be nothing else.
 pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
@@ -113,8 +115,8 @@ pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Opt
     // "The day before Friday", "the night after the party".
     let is_bound_to_another = |range: &Range<usize>| {
         let first = words.get(range.start).map_or("", |word| word.text.as_str());
-        // "Tell Ann that the party is at 8".
-        (first == "is" && range.start > 0)
+        // "Tell Ann that the party is at 8", "the notes of Monday".
+        (matches!(first, "is" | "of") && range.start > 0)
             || (matches!(first, "before" | "after")
                 && before(range)
                     .is_some_and(|word| is_one_of(word, "day night evening morning afternoon weekend")))
