@@ -54,6 +54,10 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     let said = retimed(past, &said.text, now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
     let [step] = plan.steps.as_slice() else { return None };
+    // A list of a day may show one of a series, and "it" would be the next one.
+    if step.skill == "calendar.list_events" {
+        return None;
+    }
     let domain = plan::domain(&step.skill).to_owned();
     let is_changed = ["update", "update_event", "complete"].iter().any(|verb| step.skill.ends_with(verb));
     let title =
