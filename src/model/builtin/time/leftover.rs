@@ -4,12 +4,10 @@
 use super::now::Now;
 use super::numbers::number;
 use super::period::{EARLY, EVENING, LATE};
-use super::titles::{
-    another_wish, around_a_name, clause_of_the_past, count, inner_clause, selection, strange_title,
-};
+use super::titles::{another_wish, around_a_name, count, selection, strange_title};
 use super::when;
 use super::words::{Word, is_one_of, words};
-use super::{calendar, hours, odd};
+use super::{calendar, clauses, hours, odd};
 
 /// What a capture says and its conversions don't use. `title` names a capture that gives a new thing its name.
 pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
@@ -53,12 +51,11 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
         if is_open || odd::is_of_either_half(&rest, &found.when) {
             return Some(either_half(&found, &text));
         }
-        let inner = || {
-            let ends = names && found.is_last(&text);
-            let clause = || ends.then(|| clause_of_the_past(&rest)).flatten();
-            names.then(|| inner_clause(&rest)).flatten().or_else(clause)
+        let clause = || {
+            let ends = || found.is_last(&text).then(|| clauses::before_a_date(&rest)).flatten();
+            clauses::after_a_question(&rest).or_else(ends).filter(|_| names)
         };
-        if let Some(odd) = odd::qualifier(&rest, &found.when).or_else(inner) {
+        if let Some(odd) = odd::qualifier(&rest, &found.when).or_else(clause) {
             return Some(odd);
         }
     }

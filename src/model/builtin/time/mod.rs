@@ -1,6 +1,7 @@
 //! What a text says about time: its words, the phrases in them and what they mean, and what is left unused.
 
 mod calendar;
+mod clauses;
 mod hours;
 pub(super) mod leftover;
 mod now;

@@ -2,7 +2,7 @@
 
 use super::leftover::word;
 use super::numbers::number;
-use super::words::{is_one_of, words};
+use super::words::{Word, is_one_of, words};
 use crate::suggest::distance;
 
 /// Words in a search that choose among things instead of naming one: "all", "the last two", "except".
@@ -83,65 +83,6 @@ pub(in crate::model::builtin) fn another_wish(text: &str) -> Option<String> {
         .or_else(|| is_to_us.then(|| format!("{} you", word(&words, 0))))
 }
 
-/// "Ask Tom if he is free", "tell Ann that I arrive": the time after it may be of the one or of the other.
-pub(super) fn inner_clause(text: &str) -> Option<String> {
-    const TELLS: &str = "\
-        ask tell check see email text message remind find let inform say";
-    const LINKS: &str = "\
-        if whether that";
-    const SUBJECTS: &str = "\
-        i he she we they";
-    let words = words(text);
-    let asks_or_says = words.iter().take(2).any(|word| is_one_of(&word.text, TELLS));
-    let clause = (2..words.len()).find(|at| {
-        is_one_of(word(&words, *at), SUBJECTS)
-            || (is_one_of(word(&words, *at), LINKS) && word(&words, at + 2).len() > 1)
-    })?;
-    text.get(words.get(clause)?.range.start..).filter(|_| asks_or_says).map(str::to_owned)
-}
-
-/// "The bug that Ana found", "the mail Tom sent me": a time after it may be of that clause or of the task.
-pub(super) fn clause_of_the_past(text: &str) -> Option<String> {
-    const DONE: &str = "\
-        found sent gave took told wrote said lent bought brought went came did had saw met got made read left lost won \
-        has needs wants gives takes makes that's who's is are was taken seen given written broke ate wore rang";
-    const INSIDE: &str = "\
-        sent gave told wrote lent brought borrowed bought promised mentioned who whom whose which whoever whatever because what";
-    const WE: &str = "\
-        i we he she they i'll i've i'm we'll we've we're he's she's they're they've";
-    const GETS: &str = "\
-        get gets getting got have having be being need needs want keep see make";
-    const NOUNS: &str = "\
-        sacred hundred infrared naked wicked united limited unlimited seabed flatbed waterbed hatred";
-    const BEFORE_NOUNS: &str = "\
-        a an the to my new and";
-    const SUBJECTS: &str = "\
-        i we he she they you";
-    const BY_SOMEBODY: &str = "\
-        found gave took told said lent borrowed mentioned promised asked wanted recommended suggested liked loved had";
-    let words = words(text);
-    let last = words.len().checked_sub(1).filter(|last| *last > 1)?;
-    let (verb, before) = (word(&words, last), word(&words, last - 1));
-    let is_capital = |at: usize| {
-        let typed = words.get(at).and_then(|word| text.get(word.range.clone()));
-        typed.is_some_and(|typed| typed.starts_with(char::is_uppercase))
-    };
-    // "Get the car fixed" has no clause.
-    let is_passive = words.iter().take(last).any(|word| is_one_of(&word.text, GETS))
-        && !is_one_of(before, SUBJECTS)
-        && !is_capital(last - 1)
-        && !is_one_of(verb, BY_SOMEBODY);
-    let is_done = is_one_of(verb, DONE) || (verb.len() > 3 && verb.ends_with("ed") && !verb.ends_with("eed"));
-    let is_noun = is_one_of(verb, NOUNS) || is_one_of(before, BEFORE_NOUNS) || is_capital(last);
-    let ends = is_done && !is_noun && !is_passive;
-    let is_clause = |at: &usize| {
-        let here = word(&words, *at);
-        is_one_of(here, WE) || (*at > 0 && is_one_of(here, INSIDE))
-    };
-    let from = if ends { Some(last - 1) } else { (0..last).find(is_clause) }?;
-    text.get(words.get(from)?.range.start..).map(str::to_owned)
-}
-
 /// What stands beside the name of a person or a company: "with email", ", and email him".
 pub(super) fn around_a_name(text: &str) -> Option<String> {
     const WORDS: &str = "\
@@ -155,6 +96,19 @@ pub(super) fn around_a_name(text: &str) -> Option<String> {
     strange.map(|word| word.text.clone()).or_else(|| another_wish(text))
 }
 
+/// "Nothing", "it", "this task".
+fn is_no_name(words: &[Word]) -> bool {
+    const ALONE: &str = "\
+        nothing none nil something anything it that this them these those task event reminder";
+    const THINGS: &str = "\
+        task event reminder meeting appointment one";
+    match words {
+        [word] => is_one_of(&word.text, ALONE),
+        [pointer, thing] => is_one_of(&pointer.text, "this that the") && is_one_of(&thing.text, THINGS),
+        _ => false,
+    }
+}
+
 /// A title that is more, or less, than the name of a thing: "nothing", "again to call Bob", "what I have to do", "lunch to
 /// Bob's calendar".
 pub(super) fn strange_title(text: &str, is_event: bool) -> Option<String> {
@@ -165,19 +119,10 @@ pub(super) fn strange_title(text: &str, is_event: bool) -> Option<String> {
         calendar diary agenda planner";
     let words = words(text);
     let [first, second] = [0, 1].map(|at| word(&words, at));
-    let is_nothing =
-        words.len() == 1 && matches!(first, "nothing" | "none" | "nil" | "something" | "anything");
-    const THINGS: &str = "\
-        task event reminder meeting appointment one";
-    const POINTERS: &str = "\
-        it that this them these those";
-    let is_nothing = is_nothing
-        || (words.len() == 1 && (is_one_of(first, POINTERS) || is_one_of(first, "task event reminder")))
-        || (words.len() == 2 && is_one_of(first, "this that the") && is_one_of(second, THINGS));
     let is_passive = matches!((first, second), ("be", "reminded") | ("remind", "me"));
     let is_command = is_one_of(first, "see show list delete cancel remove")
         && words.iter().any(|word| is_one_of(&word.text, "task tasks reminder reminders schedule schedules"));
-    if is_nothing || is_passive || is_command || is_one_of(first, FIRST) {
+    if is_no_name(&words) || is_passive || is_command || is_one_of(first, FIRST) {
         return Some(format!("{first} {second}").trim_end().to_owned());
     }
     let but = (0..words.len()).find(|at| word(&words, *at) == "but" && word(&words, at + 1) == "i");
