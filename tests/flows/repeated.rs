@@ -208,6 +208,8 @@ async fn what_a_message_makes_is_what_it_means_next() {
         "remind me to call mum tomorrow at 5pm, then move it to 6pm",
         "add a task to buy milk, then delete it",
         "schedule lunch on friday at noon and make it weekly",
+        "add a task buy a gift, then schedule dinner on friday at 7pm, then delete it",
+        "add a task buy tea and add a task buy jam and mark them as done",
         "remind me to call dad",
         "tomorrow at 5pm",
         "show my tasks",
@@ -226,14 +228,24 @@ async fn what_a_message_makes_is_what_it_means_next() {
     > schedule lunch on friday at noon and make it weekly
     - Created “Lunch”, Fri 27 Nov 2026, 12:00–13:00
     - Changed “Lunch”, Fri 27 Nov 2026, 12:00–13:00, repeating every week
+    > add a task buy a gift, then schedule dinner on friday at 7pm, then delete it
+    - Added “buy a gift”
+    - Created “Dinner”, Fri 27 Nov 2026, 19:00–20:00
+    - Deleted “Dinner”
+    > add a task buy tea and add a task buy jam and mark them as done
+    - Added “buy tea”
+    - Added “buy jam”
+    - Done: “buy tea”
+      Done: “buy jam”
     > remind me to call dad
     Added “call dad”. I don't know a time for it, so I won't remind you.
     > tomorrow at 5pm
     Changed “call dad” (due Sun 22 Nov 2026, 17:00)
     > show my tasks
-    3 open tasks:
+    4 open tasks:
     - call dad (due Sun 22 Nov 2026, 17:00)
     - call mum (due Sun 22 Nov 2026, 18:00)
     - pay rent (due Fri 27 Nov 2026, repeating every month)
+    - buy a gift
     ");
 }

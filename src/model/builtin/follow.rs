@@ -49,7 +49,9 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     let known = earlier.and_then(|at| touched_in(past, at, turns - 1, intents, now));
     // What wasn't understood touched nothing.
     if replies::is_refusal(&answer.text) {
-        return known.filter(|_| is_about_it(&said.text));
+        let is_time =
+            || when::find(&said.text, now, true).is_some_and(|found| found.rest(&said.text).is_empty());
+        return known.filter(|_| is_about_it(&said.text) || is_time());
     }
     let said = retimed(past, &said.text, now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
@@ -130,6 +132,9 @@ pub(super) fn retimed(before: &[Message], said: &str, now: &Now) -> Option<Strin
     }
     after_no(said).or(is_asked.then_some(said))?;
     let found = when::find(rest, now, true)?;
+    if is_asked && found.when.is_soon_or_tomorrow(now) {
+        return None;
+    }
     (!found.is_doubtful && found.rest(rest).is_empty()).then(|| format!("make it {rest}"))
 }
 

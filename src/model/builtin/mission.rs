@@ -46,13 +46,14 @@ struct Brief<'a> {
 }
 
 impl Brief<'_> {
-    /// "it" is the nearest item, "them" the nearest list if there is one, whatever was made in between.
-    fn meant(&self, plural: bool) -> &[Value] {
-        let full = |list_only: bool| {
-            let fits = move |thing: &&(bool, Vec<Value>)| !thing.1.is_empty() && (thing.0 || !list_only);
-            self.things.iter().rev().find(fits).map(|(_, things)| things.as_slice())
-        };
-        full(plural).or_else(|| full(false)).unwrap_or_default()
+    /// "it" is the nearest item; "them" the nearest list if there is one, else all items.
+    fn meant(&self, plural: bool) -> Vec<Value> {
+        let mut nearest = self.things.iter().rev().filter(|(_, things)| !things.is_empty());
+        match (plural, nearest.clone().find(|(is_list, _)| *is_list)) {
+            (true, Some((_, list))) => list.clone(),
+            (true, None) => self.things.iter().flat_map(|(_, things)| things.clone()).collect(),
+            (false, _) => nearest.next().map(|(_, things)| things.clone()).unwrap_or_default(),
+        }
     }
 }
 
@@ -108,9 +109,9 @@ fn targets(
     if let Some(pronoun) = &meaning.pronoun {
         let plural = is_plural(pronoun);
         let meant = brief.meant(plural);
-        return match (meant, plural) {
+        return match (meant.as_slice(), plural) {
             ([], _) => Err(Reply::Say(format!("I don't know what “{pronoun}” refers to, so I did nothing."))),
-            ([_], _) | (_, true) => Ok(meant.to_vec()),
+            ([_], _) | (_, true) => Ok(meant),
             (several, false) => Err(Reply::Say(ask_which(pronoun, several.iter()))),
         };
     }

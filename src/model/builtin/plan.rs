@@ -30,6 +30,8 @@ pub(super) struct Step {
     pub(super) depends_on: Vec<String>,
     /// "then" stood before it.
     then: bool,
+    /// It is about what another part makes or finds.
+    refers: bool,
 }
 
 impl Step {
@@ -75,6 +77,7 @@ impl Plan {
             arguments: Some(Map::new()),
             depends_on: Vec::new(),
             then: false,
+            refers: false,
         };
         self.steps.iter_mut().for_each(|step| step.depends_on.push(undo.agent_id.clone()));
         self.steps.insert(0, undo);
@@ -131,7 +134,10 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         match segment.meaning {
             Some(Understood { meaning, reads }) => {
                 let mut reads = reads.unwrap_or_else(|| segment.text.to_owned());
-                let mut meaning = of_its_kind(&plan.steps, &reads, intents, now).unwrap_or(meaning);
+                let Some(mut meaning) = of_its_kind(meaning, &plan.steps, &reads, (intents, now)) else {
+                    plan.missed.push(segment.text.to_owned());
+                    continue;
+                };
                 if let Some(end) = meaning.take_end(&reads, segment.end) {
                     reads.push_str(end);
                 }
@@ -166,9 +172,21 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
     plan
 }
 
-/// What a part says about "it", if "it" is a thing of the kind that the part before it makes.
-fn of_its_kind<'a>(earlier: &[Step], text: &str, intents: &'a Intents, now: &Now) -> Option<Meaning<'a>> {
-    let kind = domain(&source_of(earlier)?.skill);
+/// What a part says about "it": a thing of the kind that the part before it makes. None if that can't be done to such a
+/// thing.
+fn of_its_kind<'a>(
+    meaning: Meaning<'a>,
+    earlier: &[Step],
+    text: &str,
+    (intents, now): (&'a Intents, &Now),
+) -> Option<Meaning<'a>> {
+    let (Some(source), Some(lookup)) = (source_of(earlier), &meaning.entry.source.lookup) else {
+        return Some(meaning);
+    };
+    let kind = domain(&source.skill);
+    if meaning.pronoun.is_none() || domain(&lookup.skill) == kind {
+        return Some(meaning);
+    }
     let is_of_it = |entry: &Intent, pronoun: Option<&str>| {
         let lookup = entry.source.lookup.as_ref();
         pronoun.is_some() && lookup.is_some_and(|lookup| domain(&lookup.skill) == kind)
@@ -176,9 +194,9 @@ fn of_its_kind<'a>(earlier: &[Step], text: &str, intents: &'a Intents, now: &Now
     intents.meaning(text, now, &is_of_it).filter(|meaning| meaning.leftover.is_none())
 }
 
-/// The step that "it" is from: the nearest one that needs no other.
+/// The step that "it" is from: the nearest one that isn't about another's.
 fn source_of(earlier: &[Step]) -> Option<&Step> {
-    earlier.iter().rev().find(|step| step.depends_on.is_empty()).or(earlier.last())
+    earlier.iter().rev().find(|step| !step.refers).or(earlier.last())
 }
 
 /// Plans a text that asks for this skill, whatever else its words may mean.
@@ -193,7 +211,10 @@ fn as_reminder(step: &Step, intents: &Intents, now: &Now) -> Option<Step> {
     let arguments = step.arguments.as_ref().filter(|_| step.skill == SCHEDULE)?;
     let (text, when) = (arguments.get("text")?.as_str()?, arguments.get("when")?.as_str()?);
     let once = plan(text, intents, now, None);
-    let said = once.steps.iter().find(|step| is_reminder(step))?;
+    let [said] = once.steps.as_slice() else { return None };
+    if !is_reminder(said) || !once.missed.is_empty() {
+        return None;
+    }
     let mut turned = plan(&format!("{} {when}", said.mission), intents, now, None);
     let reminder = turned.steps.pop().filter(|_| turned.steps.is_empty() && turned.missed.is_empty())?;
     let repeats = reminder.arguments.as_ref().is_some_and(|given| given.contains_key("recurrence"));
@@ -211,8 +232,12 @@ fn not_understood_later(step: &Step, intents: &Intents, now: &Now) -> Option<Str
     // A command is no matter of words.
     let text = arguments.get("text")?.as_str().filter(|text| !text.starts_with('/'))?;
     let later = plan(text, intents, now, None);
-    let is_lost =
-        later.steps.is_empty() || !later.missed.is_empty() || text.to_lowercase().starts_with(REMIND);
+    // "Every day at 8 show my tasks and remind me to call Bob": the second once, or every day?
+    let is_mixed = later.steps.len() > 1 && later.steps.iter().any(Step::changes);
+    let is_lost = later.steps.is_empty()
+        || !later.missed.is_empty()
+        || is_mixed
+        || text.to_lowercase().starts_with(REMIND);
     is_lost.then(|| text.to_owned())
 }
 
@@ -325,6 +350,7 @@ fn step(
         arguments: if direct { meaning.arguments(&context).ok() } else { None },
         depends_on: dependencies(earlier, &source.skill, then, needs),
         then,
+        refers: needs,
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn before_a_date(text: &str) -> Option<String> {
     let last = words.len().checked_sub(1).filter(|last| *last > 1)?;
     let is_clause = |at: &usize| {
         let here = word(&words, *at);
-        is_one_of(here, SUBJECTS) || (*at > 0 && is_one_of(here, INSIDE))
+        (*at > 1 && is_one_of(here, SUBJECTS)) || (*at > 0 && is_one_of(here, INSIDE))
     };
     let ends = ends_with_its_verb(text, &words, last);
     let from = if ends { Some(last - 1) } else { (0..last).find(is_clause) }?;

@@ -48,29 +48,44 @@ pub(super) fn count(text: &str, is_event: bool) -> Option<String> {
         .then(|| format!("{} {}", word(&words, 0), word(&words, 1)).trim_end().to_owned())
 }
 
+fn is_after_comma(text: &str, words: &[Word], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    let gap = before.zip(words.get(at)).and_then(|(a, b)| text.get(a.range.end..b.range.start));
+    gap.is_some_and(|gap| gap.contains(','))
+}
+
 /// Words that ask for something else, or of us: "... and delete it", "tell you something".
 pub(in crate::model::builtin) fn another_wish(text: &str) -> Option<String> {
     const ALL: &str = "\
-        all every everything it them that this him her";
+        all every everything it them that this him her both";
+    const ORDERS: &str = "\
+        schedule remind email add create delete cancel repeat";
     let text = text.replace('&', " and ").replace("; ", " and ");
     let words = words(&text);
+    let is_schedule = |verb: &str| verb.len() > 5 && distance(verb, "schedule") <= 2;
     let is_order = |at: usize| {
         let [here, next, third] = [0, 1, 2].map(|ahead| word(&words, at + ahead));
         match here {
             "remind" => next == "me",
             "and" | "then" => match next {
-                verb if verb.len() > 5 && distance(verb, "schedule") <= 2 => !third.is_empty(),
+                verb if is_schedule(verb) => !third.is_empty(),
                 _ if third.contains('@') => true,
                 "add" => is_one_of(third, "a an task event reminder it that them this"),
                 "task" | "event" => true,
                 "a" | "an" => matches!(third, "task" | "event" | "reminder"),
                 "put" => is_one_of(third, "it that them"),
+                "show" | "list" => is_one_of(third, "me my all the"),
                 verb => {
-                    let verbs =
-                        "delete remove cancel clear drop undo complete add email send invite tell book move";
-                    is_one_of(verb, verbs) && is_one_of(third, ALL)
+                    const VERBS: &str = "\
+                        delete remove cancel clear drop undo complete add email send invite tell book move repeat \
+                        make mark tag rename reschedule postpone delay schedule forget have";
+                    is_one_of(verb, VERBS) && is_one_of(third, ALL)
                 }
             },
+            // "Buy milk, email Bob …".
+            _ if (is_one_of(here, ORDERS) || is_schedule(here)) && is_after_comma(&text, &words, at) => {
+                !next.is_empty()
+            }
             // "Lunch tomorrow at noon with a reminder".
             "with" => matches!(next, "reminder" | "reminders") || (next == "a" && third == "reminder"),
             _ => false,
@@ -104,7 +119,10 @@ fn is_no_name(words: &[Word]) -> bool {
         task event reminder meeting appointment one";
     match words {
         [word] => is_one_of(&word.text, ALONE),
-        [pointer, thing] => is_one_of(&pointer.text, "this that the") && is_one_of(&thing.text, THINGS),
+        [first, second] => {
+            (is_one_of(&first.text, "this that the") && is_one_of(&second.text, THINGS))
+                || (first.text == "do" && is_one_of(&second.text, "it that this them"))
+        }
         _ => false,
     }
 }
@@ -119,6 +137,10 @@ pub(super) fn strange_title(text: &str, is_event: bool) -> Option<String> {
         calendar diary agenda planner";
     let words = words(text);
     let [first, second] = [0, 1].map(|at| word(&words, at));
+    // "That repeats".
+    if let Some(last) = words.last().filter(|last| is_one_of(&last.text, "repeat repeats repeating")) {
+        return Some(last.text.clone());
+    }
     let is_passive = matches!((first, second), ("be", "reminded") | ("remind", "me"));
     let is_command = is_one_of(first, "see show list delete cancel remove")
         && words.iter().any(|word| is_one_of(&word.text, "task tasks reminder reminders schedule schedules"));
