@@ -201,6 +201,22 @@ async fn build(
     TestApp { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
 }
 
+/// The file of a skill `outside.read`, which prints a text that others wrote.
+pub(crate) fn outside_skill(command: &[&str]) -> String {
+    format!(
+        r#"
+domain = "outside"
+summary = "What others wrote"
+[[skill]]
+name = "outside.read"
+summary = "Read it"
+risk = "low"
+repeatable = true
+handler = {{ command = {command:?} }}
+"#
+    )
+}
+
 /// Adds a skill file to the configuration. The folder lasts as long as the test.
 pub(crate) fn skill_file(config: &mut Config, toml: &str) {
     let folder = config.data_dir.join("skills");

@@ -4,20 +4,8 @@ use adjutant::model::{Message, Request};
 use adjutant::store::{Batch, calls};
 use serde_json::json;
 
-use crate::app::{TestApp, direct, scripted_with, skill_file};
+use crate::app::{TestApp, direct, outside_skill, scripted_with, skill_file};
 use crate::scripted::{Scripted, Who, has_results, text};
-
-/// A skill whose text others wrote.
-const OUTSIDE: &str = r#"
-domain = "outside"
-summary = "What others wrote"
-[[skill]]
-name = "outside.read"
-summary = "Read it"
-risk = "low"
-repeatable = true
-handler = { command = ["echo", "Words of others."] }
-"#;
 
 async fn app() -> TestApp {
     let script = Scripted::new().orchestrator(|request: &Request| {
@@ -29,7 +17,7 @@ async fn app() -> TestApp {
             said => text(format!("You said: {said}")),
         }
     });
-    scripted_with(script, |config| skill_file(config, OUTSIDE)).await
+    scripted_with(script, |config| skill_file(config, &outside_skill(&["echo", "Words of others."]))).await
 }
 
 /// The first request of the last turn, without the stable beginning.

@@ -11,7 +11,7 @@ use adjutant::store::memories::{self, MemoryRow};
 use adjutant::store::{Batch, questions, taints};
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, agent, direct, scripted_with, skill, skill_file};
+use crate::app::{Heard, TestApp, agent, direct, outside_skill, scripted_with, skill, skill_file};
 use crate::scripted::{Reply, Scripted, calls, has_results, text};
 
 /// What outside text orders, and the arguments that it gives.
@@ -55,23 +55,11 @@ pub(crate) fn attacks() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// A skill whose text others wrote.
-const OUTSIDE: &str = r#"
-domain = "outside"
-summary = "What others wrote"
-[[skill]]
-name = "outside.read"
-summary = "Read it"
-risk = "low"
-repeatable = true
-handler = { command = ["cat", "FILE"] }
-"#;
-
 fn world(config: &mut Config, order: &str) {
     let file = config.data_dir.join("outside.txt");
     std::fs::create_dir_all(&config.data_dir).unwrap();
     std::fs::write(&file, format!("Hello! {order}")).unwrap();
-    skill_file(config, &OUTSIDE.replace("FILE", file.to_str().unwrap()));
+    skill_file(config, &outside_skill(&["cat", file.to_str().unwrap()]));
     let server = || MailServer {
         host: "127.0.0.1".into(),
         port: 1,

@@ -6,7 +6,7 @@ use super::mission;
 use super::plan::{self, Plan};
 use super::replies;
 use super::split;
-use super::time::{Now, is_one_of, length, when, words};
+use super::time::{Now, Word, is_one_of, length, when, words};
 use crate::clock::WEEKDAYS;
 use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
@@ -179,12 +179,16 @@ pub(super) fn title_of(line: &str) -> &str {
     let cut = line.strip_suffix(')').and_then(|line| line.rsplit_once(" ("));
     let is_added = |more: &str| {
         let is_day = more.split_once(' ').is_some_and(|(day, date)| {
-            ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&day)
-                && date.starts_with(|c: char| c.is_ascii_digit())
+            is_short_day(&day.to_lowercase()) && date.starts_with(|c: char| c.is_ascii_digit())
         });
         more.starts_with("due ") || more.contains('@') || is_day
     };
     cut.filter(|(_, more)| is_added(more)).map_or(line, |(title, _)| title)
+}
+
+/// "fri", as lists write a day.
+fn is_short_day(word: &str) -> bool {
+    WEEKDAYS.iter().any(|day| day.get(..3) == Some(word))
 }
 
 /// "The second one", "number 2", "the one on Friday", or other words that only one line contains.
@@ -203,12 +207,10 @@ fn pick<'a>(lines: &[&'a str], said: &str) -> Option<&'a str> {
     }
     let wanted: Vec<String> =
         words(said).into_iter().map(|word| word.text).filter(|word| !is_one_of(word, SMALL)).collect();
-    // A day is short in a list.
-    let short = |word: &str| {
-        if WEEKDAYS.contains(&word) { word.get(..3).unwrap_or(word).to_owned() } else { word.to_owned() }
-    };
     let has = |line: &str, wanted: &str| {
-        words(line).iter().any(|word| word.text == wanted || short(wanted) == word.text)
+        words(line).iter().any(|Word { text, .. }| {
+            text == wanted || (is_short_day(text) && WEEKDAYS.contains(&wanted) && wanted.starts_with(text))
+        })
     };
     let mut fitting = lines.iter().filter(|line| wanted.iter().all(|word| has(line, word)));
     let line = fitting.next().filter(|_| !wanted.is_empty())?;

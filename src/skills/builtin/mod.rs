@@ -42,6 +42,7 @@ mod tasks;
 mod undo;
 mod web;
 
+use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -312,6 +313,17 @@ fn listing(lines: &[String], total: usize, (one, many): (&str, &str), none: impl
 fn ambiguous(what: &str, names: impl Iterator<Item = String>) -> SkillError {
     let names: Vec<String> = names.take(5).collect();
     SkillError::params(format!("{what}: {}. Say which one", names.join("; ")))
+}
+
+/// An argument's RRULE, as it is stored and as it is read.
+fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
+    let rule = given.to_uppercase().trim_start_matches("RRULE:").to_owned();
+    match RecurrenceRule::read(&rule) {
+        Ok(read) => Ok((rule, read)),
+        Err(error) => Err(SkillError::params(format!(
+            "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
+        ))),
+    }
 }
 
 /// Whether a text in small letters contains every word of a query in small letters.

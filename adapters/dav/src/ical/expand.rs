@@ -36,18 +36,20 @@ impl RecurrenceRule {
 
     /// The first time from `start` on, and not before `from`, that the rule itself names: `start` need not be one.
     pub fn first_named(&self, start: NaiveDateTime, from: NaiveDateTime) -> Option<NaiveDateTime> {
-        let (whole, from) = (self.with_defaults(start), from.max(start));
-        let mut period = self.periods_before(start, from);
-        let mut candidates = Vec::new();
-        for _ in 0..MAX_STEPS {
-            let begin = whole.begin(start, period)?;
-            candidates.clear();
-            period = whole.candidates(begin, period, (NaiveDate::MIN, NaiveDate::MAX), &mut candidates);
-            if let Some(first) = candidates.iter().find(|at| **at >= from) {
-                return Some(*first);
-            }
+        if from <= start && self.names(start) {
+            return Some(start);
         }
-        None
+        self.next_after(start, start.max(from.checked_sub_signed(TimeDelta::seconds(1))?))
+    }
+
+    /// Whether the rule itself names the start of a series.
+    fn names(&self, start: NaiveDateTime) -> bool {
+        let whole = self.with_defaults(start);
+        let mut first = Vec::new();
+        if let Some(begin) = whole.begin(start, 0) {
+            whole.candidates(begin, 0, (NaiveDate::MIN, NaiveDate::MAX), &mut first);
+        }
+        first.contains(&start)
     }
 
     /// The starts in `from..=to`, at most `limit`. `start` itself is always the first of the series. `until`

@@ -9,8 +9,6 @@ pub(super) fn after_a_question(text: &str) -> Option<String> {
         ask tell check see email text message remind find let inform say";
     const LINKS: &str = "\
         if whether that";
-    const SUBJECTS: &str = "\
-        i he she we they";
     let words = words(text);
     let asks_or_says = words.iter().take(2).any(|word| is_one_of(&word.text, TELLS));
     let clause = (2..words.len()).find(|at| {
@@ -28,9 +26,15 @@ const DONE: &str = "\
 const INSIDE: &str = "\
     sent gave told wrote lent brought borrowed bought promised mentioned who whom whose which whoever whatever because \
     what";
-/// Its subjects, with what is drawn together with them.
+/// Its subjects.
 const SUBJECTS: &str = "\
-    i we he she they i'll i've i'm we'll we've we're he's she's they're they've";
+    i he she we they";
+
+fn is_subject(word: &str) -> bool {
+    const WITH_VERBS: &str = "\
+        i'll i've i'm we'll we've we're he's she's they're they've";
+    is_one_of(word, SUBJECTS) || is_one_of(word, WITH_VERBS)
+}
 
 /// "The bug that Ana found", "the mail Tom sent me": a date behind it may be of that clause or of the task.
 pub(super) fn before_a_date(text: &str) -> Option<String> {
@@ -38,7 +42,7 @@ pub(super) fn before_a_date(text: &str) -> Option<String> {
     let last = words.len().checked_sub(1).filter(|last| *last > 1)?;
     let is_clause = |at: &usize| {
         let here = word(&words, *at);
-        (*at > 1 && is_one_of(here, SUBJECTS)) || (*at > 0 && is_one_of(here, INSIDE))
+        (*at > 1 && is_subject(here)) || (*at > 0 && is_one_of(here, INSIDE))
     };
     let ends = ends_with_its_verb(text, &words, last);
     let from = if ends { Some(last - 1) } else { (0..last).find(is_clause) }?;
@@ -61,7 +65,7 @@ fn ends_with_its_verb(text: &str, words: &[Word], last: usize) -> bool {
         typed.is_some_and(|typed| typed.starts_with(char::is_uppercase))
     };
     let is_passive = words.iter().take(last).any(|word| is_one_of(&word.text, GETS))
-        && !is_one_of(before, SUBJECTS)
+        && !is_subject(before)
         && !is_capital(last - 1)
         && !is_one_of(verb, BY_SOMEBODY);
     let is_noun = is_one_of(verb, NOUNS) || is_one_of(before, BEFORE_NOUNS) || is_capital(last);

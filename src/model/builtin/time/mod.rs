@@ -16,4 +16,4 @@ mod words;
 pub(super) use now::Now;
 pub(super) use numbers::length;
 pub(super) use period::Period;
-pub(super) use words::{is_one_of, words};
+pub(super) use words::{Word, is_one_of, words};

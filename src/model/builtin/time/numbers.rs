@@ -78,14 +78,21 @@ impl Length {
 pub(in crate::model::builtin) fn length(text: &str) -> Option<Length> {
     let words = words(text);
     let cursor = Cursor::at_start(&words);
-    if let Some((count, used)) = minutes(cursor) {
-        return (used == words.len() && count > 0).then_some(Length::Minutes(count));
-    }
-    let count = number(cursor.word(0)).filter(|count| *count > 0 && words.len() == 2)?;
+    let (length, used) = match minutes(cursor) {
+        Some((count, used)) => (Length::Minutes(count), used),
+        None => (days(cursor)?, 2),
+    };
+    let is_some = !matches!(length, Length::Minutes(0) | Length::Days(0) | Length::Months(0));
+    (used == words.len() && is_some).then_some(length)
+}
+
+/// "3 days", "two weeks", "a month": two words.
+pub(super) fn days(cursor: Cursor) -> Option<Length> {
+    let count = number(cursor.word(0))?;
     Some(match cursor.word(1) {
         "day" | "days" => Length::Days(count),
-        "week" | "weeks" => Length::Days(7 * count),
-        "fortnight" => Length::Days(14 * count),
+        "week" | "weeks" | "wk" | "wks" => Length::Days(7 * count),
+        "fortnight" | "fortnights" => Length::Days(14 * count),
         "month" | "months" => Length::Months(count),
         "year" | "years" => Length::Months(12 * count),
         _ => return None,

@@ -1,14 +1,15 @@
 //! The words of a time phrase, read one component after another: a day, a clock time, a length, a
 //! repetition, in any order, each at most once.
 
-use chrono::{Datelike, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
+use chrono::{Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 
 use super::calendar;
 use super::hours;
 use super::now::Now;
-use super::numbers::{minutes, number};
+use super::numbers::{days, minutes};
 use super::words::{Word, is_one_of};
 use crate::clock::span::Span;
+use crate::clock::when::When;
 
 /// A part of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,15 +261,7 @@ fn relative(cursor: Cursor, _: &str, now: &Now, parts: &mut TimeWords) -> Option
 }
 
 fn later_day(today: NaiveDate, cursor: Cursor) -> Option<NaiveDate> {
-    let count = number(cursor.word(0))?;
-    match cursor.word(1) {
-        "day" | "days" => today.checked_add_signed(Duration::days(i64::from(count))),
-        "week" | "weeks" | "wk" | "wks" => today.checked_add_signed(Duration::weeks(i64::from(count))),
-        "fortnight" | "fortnights" => today.checked_add_signed(Duration::weeks(2 * i64::from(count))),
-        "month" | "months" => today.checked_add_months(Months::new(count)),
-        "year" | "years" => today.with_year(today.year() + i32::try_from(count).ok()?),
-        _ => None,
-    }
+    Some(days(cursor)?.shift(When::Day(today), true)?.local().date())
 }
 
 fn day(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! Events as arguments, as JSON and in words.
 
-use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, RecurrenceRule, ResponseStatus, Zone};
+use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
 use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::clock::rule;
 use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::skills::SkillError;
-use crate::skills::builtin::CallContext;
+use crate::skills::builtin::{CallContext, read_rule};
 
 /// The longest event.
 const LONGEST: TimeDelta = TimeDelta::days(366);
@@ -87,9 +87,7 @@ pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<Cal
         }
     }
     if let Some(rule) = call.text("recurrence") {
-        let rule = rule.trim_start_matches("RRULE:").to_uppercase();
-        RecurrenceRule::read(&rule).map_err(|error| params(format!("/recurrence: {error}")))?;
-        new.rule = Some(rule);
+        new.rule = Some(read_rule(rule)?.0);
     }
     if let Some(minutes) = call.arguments.get("reminders").and_then(Value::as_array) {
         let minutes = minutes.iter().filter_map(Value::as_u64).filter_map(|one| u32::try_from(one).ok());

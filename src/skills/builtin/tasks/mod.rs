@@ -2,7 +2,6 @@
 
 mod search;
 
-use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
 use chrono::{Datelike, NaiveDateTime, NaiveTime};
 use serde_json::{Value, json};
@@ -10,7 +9,9 @@ use serde_json::{Value, json};
 use search::{Filter, all_meant, counted, listed, of_kind, search};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words};
+use super::{
+    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, read_rule,
+};
 use crate::clock::local_to_utc;
 use crate::clock::rule;
 use crate::clock::when::When;
@@ -186,8 +187,7 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
 
 /// Sets how a task repeats. It is due on a day of its rule, unless the arguments say when.
 fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), SkillError> {
-    let rule = rule.trim_start_matches("RRULE:").to_uppercase();
-    let parsed = read_rule(&rule)?;
+    let (rule, parsed) = read_rule(rule)?;
     task.recurrence = Some(rule);
     let now = call.now().with_timezone(&call.zone()).naive_local();
     let first = match due_of(task, call) {
@@ -207,14 +207,6 @@ fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), 
     let day = due_of(task, call).map(|due| due.local().day());
     task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
     Ok(())
-}
-
-fn read_rule(rule: &str) -> Result<RecurrenceRule, SkillError> {
-    RecurrenceRule::read(rule).map_err(|error| {
-        SkillError::params(format!(
-            "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
-        ))
-    })
 }
 
 /// A time of a rule as a due date: a whole day if the former one is.
@@ -363,5 +355,6 @@ fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, Skil
     let due = due_of(task, call).unwrap_or(When::Day(now.date()));
     let start = if task.due.is_some() { due.local() } else { now };
     // In local time, so that nine o'clock stays nine o'clock when the clocks change.
-    Ok(read_rule(rule)?.next_after(start, start.max(now)).map(|next| like(due, next)))
+    let (_, parsed) = read_rule(rule)?;
+    Ok(parsed.next_after(start, start.max(now)).map(|next| like(due, next)))
 }
