@@ -14,7 +14,7 @@ use crate::model::price::{Price, SharedPrice};
 use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
 use crate::model::{ModelError, SharedModel};
-use crate::skills::{Registry, Skills};
+use crate::skills::{self, Registry, Skills};
 
 /// The models in use.
 pub struct Models {
@@ -178,16 +178,16 @@ fn planner(skills: Arc<Skills>) -> SharedModel {
 
 /// The intents of all skills.
 fn intents(registry: &Registry) -> Intents {
+    let lookup =
+        |known: &skills::Lookup| Lookup { skill: known.skill.clone(), arguments: known.arguments.clone() };
     let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
     let sources = skills.flat_map(|skill| {
         skill.intents.iter().map(|intent| IntentSource {
             skill: skill.name.clone(),
             pattern: intent.pattern.clone(),
             arguments: intent.arguments.clone(),
-            lookup: intent
-                .lookup
-                .as_ref()
-                .map(|lookup| Lookup { skill: lookup.skill.clone(), arguments: lookup.arguments.clone() }),
+            lookup: intent.lookup.as_ref().map(lookup),
+            also: intent.also.as_ref().map(lookup),
             example: intent.example.clone(),
         })
     });

@@ -343,7 +343,8 @@ fn check_lookups(reads: &[Read], domain: &str, problems: &mut Problems<'_>) {
             }
             None if wanted.split('.').next() == Some(domain) || !wanted.contains('.') => {
                 let hint = did_you_mean(wanted, reads.iter().map(|read| read.name.as_str()));
-                problems.add(pending.at, format!("the lookup's skill '{wanted}' does not exist{hint}"));
+                let message = format!("{}'s skill '{wanted}' does not exist{hint}", pending.what);
+                problems.add(pending.at, message);
             }
             None => {}
         }
@@ -505,11 +506,16 @@ name = "notes.drop"
         let toml = SOUND
             .replace("kind = \"short\" }", "kind = \"shrt\" }")
             .replace("skill = \"notes.add\", arguments = { text", "skill = \"notes.add\", arguments = { txt")
-            .replace("example = \"Note the time!\"", "lookup = { skill = \"notes.fnd\" }");
+            .replace(
+                "example = \"Note the time!\"",
+                "lookup = { skill = \"notes.fnd\" }\nalso = { skill = \"notes.add\", arguments = { txt = \"{x}\" } }",
+            );
         insta::assert_snapshot!(faults(&toml), @r#"
         notes.toml:24: the intent's arguments: /kind: "shrt" is not one of "short" or "long"
         notes.toml:25: the lookup's skill 'notes.fnd' does not exist; did you mean 'notes.add'?
-        notes.toml:40: the skill has no argument 'txt'; did you mean 'text'?
+        notes.toml:26: `{x}` is no capture of the pattern, such as (?<x>...)
+        notes.toml:26: the skill has no argument 'txt'; did you mean 'text'?
+        notes.toml:41: the skill has no argument 'txt'; did you mean 'text'?
         "#);
     }
 

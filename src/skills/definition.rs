@@ -169,14 +169,17 @@ pub struct Intent {
     pub arguments: Map<String, Value>,
     /// A search to make first.
     pub lookup: Option<Lookup>,
+    /// What the sentence asks for besides: what's on tomorrow are events and tasks.
+    pub also: Option<Lookup>,
     /// A sentence that the pattern understands, for help.
     pub example: Option<String>,
 }
 
-/// A search whose only hit the intent's arguments refer to as `{found.id}`.
+/// A skill that an intent needs besides its own: a search whose only hit its arguments refer to as `{found.id}`, or what
+/// its sentence also asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lookup {
-    /// The searching skill.
+    /// The skill.
     pub skill: String,
     /// Its arguments.
     pub arguments: Map<String, Value>,

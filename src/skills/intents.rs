@@ -24,8 +24,10 @@ pub(super) struct Target<'a> {
     pub(super) validator: Option<&'a jsonschema::Validator>,
 }
 
-/// A lookup whose skill is in the same file, checked when all skills are known.
+/// Another skill that an intent names, checked when all skills are known.
 pub(super) struct Pending {
+    /// Under which key.
+    pub(super) what: &'static str,
     pub(super) lookup: Lookup,
     pub(super) at: Position,
 }
@@ -38,24 +40,25 @@ pub(super) fn read(
     let (mut intents, mut pending) = (Vec::new(), Vec::new());
     for node in skill.list("intents", "a list of tables: [[skill.intents]]", problems) {
         let Some(table) = Table::of(node, "the intent", problems) else { continue };
-        table.only(&["pattern", "arguments", "lookup", "example"], problems);
-        let lookup = table.get("lookup").and_then(|node| read_lookup(node, problems));
-        if let Some((lookup, at)) = &lookup {
-            pending.push(Pending { lookup: lookup.clone(), at: *at });
-        }
+        table.only(&["pattern", "arguments", "lookup", "also", "example"], problems);
+        let [lookup, also] = [("lookup", "the lookup"), ("also", "`also`")].map(|(key, what)| {
+            let read = table.get(key).and_then(|node| read_lookup(what, node, problems));
+            pending.extend(read.iter().map(|(lookup, at)| Pending { what, lookup: lookup.clone(), at: *at }));
+            read
+        });
         let arguments = read_arguments(table, problems);
         let example = table.optional_text("example", problems).map(str::to_owned);
         let Some(source) = table.text("pattern", problems) else { continue };
         if problems.is_trusted {
-            let lookup = lookup.map(|(lookup, _)| lookup);
-            intents.push(Intent { pattern: source.to_owned(), arguments, lookup, example });
+            let [lookup, also] = [lookup, also].map(|read| read.map(|(lookup, _)| lookup));
+            intents.push(Intent { pattern: source.to_owned(), arguments, lookup, also, example });
             continue;
         }
         let pattern = RegexBuilder::new(source).case_insensitive(true).size_limit(PATTERN_BYTES).build();
         match pattern {
             Ok(pattern) => {
                 check_references(&arguments, &pattern, lookup.is_some(), table.place("arguments"), problems);
-                if let Some((lookup, at)) = &lookup {
+                for (lookup, at) in lookup.iter().chain(&also) {
                     check_references(&lookup.arguments, &pattern, false, *at, problems);
                 }
                 check_example(table, example.as_deref(), &pattern, problems);
@@ -65,8 +68,8 @@ pub(super) fn read(
             }
         }
         check_fit(table, &arguments, target, problems);
-        let lookup = lookup.map(|(lookup, _)| lookup);
-        intents.push(Intent { pattern: source.to_owned(), arguments, lookup, example });
+        let [lookup, also] = [lookup, also].map(|read| read.map(|(lookup, _)| lookup));
+        intents.push(Intent { pattern: source.to_owned(), arguments, lookup, also, example });
     }
     (intents, pending)
 }
@@ -88,8 +91,8 @@ fn read_arguments(table: Table, problems: &mut Problems<'_>) -> Map<String, Valu
     }
 }
 
-fn read_lookup(node: &Node, problems: &mut Problems<'_>) -> Option<(Lookup, Position)> {
-    let table = Table::of(node, "the lookup", problems)?;
+fn read_lookup(what: &'static str, node: &Node, problems: &mut Problems<'_>) -> Option<(Lookup, Position)> {
+    let table = Table::of(node, what, problems)?;
     table.only(&["skill", "arguments"], problems);
     let arguments = read_arguments(table, problems);
     let skill = table.text("skill", problems)?.to_owned();

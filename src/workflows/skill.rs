@@ -65,7 +65,8 @@ fn intents(workflow: &Workflow) -> Vec<Intent> {
     let mut inputs: Vec<&Input> = workflow.inputs.iter().take(MOST_PAIRS).collect();
     let (pairs, arguments) = pairs(&inputs);
     let example = Some(format!("run {}", workflow.name));
-    let mut intents = vec![Intent { pattern: format!("{lead}{pairs}$"), arguments, lookup: None, example }];
+    let mut intents =
+        vec![Intent { pattern: format!("{lead}{pairs}$"), arguments, lookup: None, also: None, example }];
     // Plain words are the first required input; the others may follow by name.
     if let Some(at) = inputs.iter().position(|input| is_asked(input)) {
         let first = inputs.remove(at);
@@ -76,6 +77,7 @@ fn intents(workflow: &Workflow) -> Vec<Intent> {
             pattern: format!("{lead}{given}{pairs}$"),
             arguments,
             lookup: None,
+            also: None,
             example: None,
         });
     }

@@ -333,8 +333,9 @@ async fn the_31st_of_every_month_is_the_last_day_of_a_shorter_one() {
     > put accounts in my calendar on the 30th every month
     Created “Accounts”, Mon 30 Nov 2026, all day, repeating every month on the 30th or the last day
     > what's on from 20 feb to 2 march
-    1 event:
-    - Sun 28 Feb 2027, all day: Accounts
+    - 1 event:
+      - Sun 28 Feb 2027, all day: Accounts
+    - No open tasks due then
     ");
     app.ends_well().await;
 }
@@ -367,7 +368,8 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     Taken back: Changed “Lunch with Ann”, Sat 28 Nov 2026, 12:00–13:00. It was Fri 27 Nov 2026, 12:00–13:00
     Taken back: Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
     > what's on this week
-    No events in that period (Sat 21 Nov 2026 to Sun 22 Nov 2026)
+    - No events in that period (Sat 21 Nov 2026 to Sun 22 Nov 2026)
+    - No open tasks due then
     > add milk to my to-do list
     Added “milk”
     > delete all my tasks

@@ -201,7 +201,7 @@ fn convert(capture: &Capture, conversion: &str, now: &Now) -> Option<Value> {
         "from" => iso(time()?.from())?,
         "end" => iso(time()?.end())?,
         "last" | "within" => iso(time()?.last())?,
-        "ahead" => iso(time()?.from().filter(|from| from.local() > now.local))?,
+        "ahead" => iso(ahead(&time()?, now))?,
         "until" => iso(time()?.until())?,
         "duration" => time()?.duration()?.into(),
         "repeat" => time()?.rule?.into(),
@@ -216,6 +216,12 @@ fn convert(capture: &Capture, conversion: &str, now: &Now) -> Option<Value> {
         _ => bare(text)?.into(),
     };
     Some(value)
+}
+
+/// The beginning of a period that isn't now. What is overdue belongs to one that is.
+fn ahead(period: &Period, now: &Now) -> Option<When> {
+    let is_over = period.end().is_some_and(|end| end.local() <= now.local);
+    period.from().filter(|from| is_over || from.local() > now.local)
 }
 
 /// A number, true, false or other JSON; otherwise a string.

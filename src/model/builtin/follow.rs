@@ -6,6 +6,7 @@ use super::mission;
 use super::plan::{self, Plan};
 use super::replies;
 use super::split;
+use super::steps;
 use super::time::{Now, Word, is_one_of, length, when, words};
 use crate::clock::WEEKDAYS;
 use crate::domain::REMEMBERED;
@@ -23,6 +24,8 @@ pub(super) struct Touched {
     pub(super) title: String,
     /// Whether it was there before that turn.
     pub(super) is_changed: bool,
+    /// Whether the turn gave it a time, or could have.
+    pub(super) is_planned: bool,
 }
 
 /// "Cancel that" after a change: of the change, or of all of it?
@@ -53,18 +56,20 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
             || when::find(&said.text, now, true).is_some_and(|found| found.rest(&said.text).is_empty());
         return known.filter(|_| is_about_it(&said.text) || is_time());
     }
-    let said = retimed(past, &said.text, now).unwrap_or_else(|| said.text.clone());
+    let said = retimed(past, &said.text, known.as_ref(), now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
     let [step] = plan.steps.as_slice() else { return None };
     // A list of a day may show one of a series, and "it" would be the next one.
     if step.skill == "calendar.list_events" {
         return None;
     }
-    let domain = plan::domain(&step.skill).to_owned();
-    let is_changed = ["update", "update_event", "complete"].iter().any(|verb| step.skill.ends_with(verb));
+    let domain = steps::domain(&step.skill).to_owned();
+    let is = |verbs: &[&str]| verbs.iter().any(|verb| step.skill.ends_with(verb));
+    let is_changed = is(&["update", "update_event", "complete"]);
+    let is_planned = is(&["s.create", "create_event", "s.update", "update_event"]) && domain != "contacts";
     let title =
         quoted(&answer.text).or_else(|| only_task(past, &answer.text).filter(|_| domain == "tasks"))?;
-    Some(Touched { domain, title: title.to_owned(), is_changed })
+    Some(Touched { domain, title: title.to_owned(), is_changed, is_planned })
 }
 
 /// Whether a text is about what was touched before it, understood or not: "make it half past", "no, 4".
@@ -77,8 +82,26 @@ fn is_about_it(said: &str) -> bool {
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
 pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let (request, lines) = asked_which(before)?;
-    let line = pick(&lines, &split::tidy(said).to_lowercase())?;
+    let said = split::tidy(said).to_lowercase();
+    if matches!(said.as_str(), "both" | "both of them" | "all" | "all of them") {
+        let mut all = Plan::default();
+        for (at, line) in lines.iter().enumerate() {
+            let [mut step] = about(request, name_among(&lines, line), intents, now)?.steps.try_into().ok()?;
+            step.agent_id = format!("a{}", at + 1);
+            all.steps.push(step);
+        }
+        return Some(all);
+    }
+    let line = pick(&lines, &said)?;
     about(request, name_among(&lines, line), intents, now)
+}
+
+/// Whether these words choose nothing of what the last answer asked to choose from.
+pub(super) fn declined(before: &[Message], said: &str) -> bool {
+    let said = split::tidy(said).to_lowercase();
+    let is_none =
+        ["neither", "neither of them", "none", "none of them", "no", "no one", "nothing", "never mind"];
+    is_none.contains(&said.as_str()) && asked_which(before).is_some()
 }
 
 /// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
@@ -114,8 +137,13 @@ pub(super) fn restated(before: &[Message], said: &str, intents: &Intents, now: &
     is_memory.then(|| plan.after_undo())
 }
 
-/// "No, 4pm" and "actually Tuesday", as "make it 4pm"; and so "tomorrow", after a reminder that has no time yet.
-pub(super) fn retimed(before: &[Message], said: &str, now: &Now) -> Option<String> {
+/// "No, 4pm" and "actually Tuesday", as "make it 4pm"; and so "at 5pm" alone, right after what may have a time.
+pub(super) fn retimed(
+    before: &[Message],
+    said: &str,
+    touched: Option<&Touched>,
+    now: &Now,
+) -> Option<String> {
     let answer = before.iter().rfind(|message| message.role == Role::Assistant);
     let is_asked = answer.is_some_and(|answer| answer.text.contains(replies::NO_TIME));
     let mut rest = split::tidy(said);
@@ -130,7 +158,8 @@ pub(super) fn retimed(before: &[Message], said: &str, now: &Now) -> Option<Strin
     if ["later", "earlier", "sooner"].iter().any(|end| rest.strip_suffix(end).and_then(length).is_some()) {
         return Some(format!("make it {rest}"));
     }
-    after_no(said).or(is_asked.then_some(said))?;
+    let is_planned = touched.is_some_and(|touched| touched.is_planned) && !said.trim_end().ends_with('?');
+    after_no(said).or((is_asked || is_planned).then_some(said))?;
     let found = when::find(rest, now, true)?;
     if is_asked && found.when.is_soon_or_tomorrow(now) {
         return None;
@@ -149,11 +178,19 @@ fn after_no(said: &str) -> Option<&str> {
     Some(split::tidy(rest?.trim_start_matches([' ', ',', '.'])))
 }
 
-/// The last request and the lines that its answer asked to choose from.
+/// The last request and the lines that its answer asked to choose from. What wasn't understood since then is no answer.
 fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
-    let at = before.iter().rposition(|message| message.role == Role::User)?;
-    let (request, answers) = before.get(at..)?.split_first()?;
-    let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
+    let mut before = before;
+    let (request, answer) = loop {
+        let at = before.iter().rposition(|message| message.role == Role::User)?;
+        let (earlier, turn) = before.split_at_checked(at)?;
+        let (request, answers) = turn.split_first()?;
+        let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
+        if !replies::is_refusal(&answer.text) {
+            break (request, answer);
+        }
+        before = earlier;
+    };
     let (_, list) = answer.text.split_once(mission::WHICH)?;
     Some((&request.text, list.lines().filter_map(|line| line.strip_prefix("- ")).collect()))
 }
@@ -195,6 +232,7 @@ fn is_short_day(word: &str) -> bool {
 fn pick<'a>(lines: &[&'a str], said: &str) -> Option<&'a str> {
     const SMALL: &str = "\
         the a one on at due for with about task event number no";
+    let said = said.trim_end_matches(" please").trim_end_matches(',');
     let place = match said.trim_start_matches("the ").trim_end_matches(" one").trim_start_matches("number ") {
         "first" | "1st" | "1" | "#1" | "one" => Some(1),
         "second" | "2nd" | "2" | "#2" | "two" => Some(2),

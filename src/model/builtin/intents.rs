@@ -20,14 +20,16 @@ pub struct IntentSource {
     pub arguments: Map<String, Value>,
     /// A search that must come first.
     pub lookup: Option<Lookup>,
+    /// What else the text asks for.
+    pub also: Option<Lookup>,
     /// What a person might type, for the help.
     pub example: Option<String>,
 }
 
-/// A search whose single hit fills `{found.id}`.
+/// Another skill: a search whose single hit fills `{found.id}`, or what a text also asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lookup {
-    /// The skill that searches.
+    /// The skill.
     pub skill: String,
     /// Its arguments, like an intent's.
     pub arguments: Map<String, Value>,
@@ -301,6 +303,7 @@ mod tests {
             pattern: pattern.into(),
             arguments: Map::new(),
             lookup: None,
+            also: None,
             example: None,
         };
         let faulty = Intents::new(vec![source("^x$"), source("(")]).map(|_| ()).unwrap_err();

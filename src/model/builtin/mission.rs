@@ -8,9 +8,10 @@ use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
 use super::moves;
-use super::plan::{self, Reason};
+use super::plan::Reason;
 use super::replies::{self, clipped};
 use super::split;
+use super::steps;
 use super::time::{Now, words};
 use crate::clock::when::When;
 use crate::model::{Message, Request, Role, ToolCall};
@@ -163,7 +164,7 @@ fn chosen<'h>(
     let exact: Vec<&Value> =
         hits.iter().filter(|hit| items::name(hit).is_some_and(|name| same(name, wanted))).collect();
     // A search also finds “car” in “scarf”, which is good for a list, and no reason to delete it.
-    let is_loose = !["tasks", "calendar", "contacts"].contains(&plan::domain(skill));
+    let is_loose = !["tasks", "calendar", "contacts"].contains(&steps::domain(skill));
     let named: Vec<&Value> = hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).collect();
     if let [one] = named.as_slice()
         && let Some(first) = began_before(one, arguments, now)
@@ -218,7 +219,7 @@ fn or_an_event(wanted: &str, task: Option<&Value>, event: &Value) -> String {
 
 /// What a search of this skill looks among.
 fn none_of(skill: &str) -> &'static str {
-    match plan::domain(skill) {
+    match steps::domain(skill) {
         "tasks" => "no task",
         "calendar" => "no event",
         "contacts" => "no contact",

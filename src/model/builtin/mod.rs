@@ -27,7 +27,7 @@
 //! | `moved` | the same, and what it leaves out is taken from `{found.start}` or `{found.due}`: "3pm" stays on its day |
 //! | `later`, `earlier` | that time moved by a length: "an hour", "2 days" |
 //! | `from` | the beginning of the period that a question is about: "tomorrow", "this week", "2pm to 4pm" |
-//! | `ahead` | the same, if it is still to come: what is overdue belongs to "today" |
+//! | `ahead` | the same, unless the period has begun and isn't over: what is overdue belongs to "today" |
 //! | `end` | its end, exclusive: for days the day after the last one |
 //! | `last` | its end as an argument: for days the last one, else the time |
 //! | `within` | the same, of one day or time alone |
@@ -71,6 +71,7 @@ mod moves;
 mod plan;
 mod replies;
 mod split;
+mod steps;
 mod summary;
 mod time;
 mod typos;
@@ -88,7 +89,8 @@ pub use intents::{IntentError, IntentSource, Intents, Lookup};
 use super::price::Price;
 use super::{Message, Model, ModelError, ModelErrorKind, ModelResponse, Request, Role, ToolCall};
 use mission::Reply;
-use plan::{Plan, Reason, Step};
+use plan::{Plan, Reason};
+use steps::Step;
 use time::Now;
 
 /// The model's name in its answers.
@@ -157,7 +159,7 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let touched = follow::touched(before, intents, &now);
     let is_question = is_question(text);
-    let retimed = follow::retimed(before, text, &now);
+    let retimed = follow::retimed(before, text, touched.as_ref(), &now);
     let text = retimed.as_deref().unwrap_or(text);
     let mut plan = plan::plan(text, intents, &now, touched.as_ref());
     if let Some(said) = input::waiting(before)
@@ -187,6 +189,9 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
         && let Some(restated) = follow::restated(before, text, intents, &now)
     {
         plan = restated;
+    }
+    if plan.steps.is_empty() && follow::declined(before, text) {
+        return Ok(Reply::Say(replies::DECLINED.to_owned()));
     }
     if plan.steps.is_empty() {
         return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents, &now)));

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::follow::Touched;
 use super::input::Report;
 use super::intents::Intents;
-use super::plan::{Plan, Reason, Step};
+use super::plan::{Plan, Reason};
 use super::split;
+use super::steps::Step;
 use super::time::{Now, words};
 use crate::domain::ExecutionStatus;
 
@@ -75,6 +76,9 @@ fn not_begun(plan: &Plan, step: &Step, reports: &BTreeMap<String, Report>) -> Op
     let [mission, needed] = [&step.mission, &needed.mission].map(|text| clipped(text, 80));
     Some(format!("I didn't do “{mission}” either, because it was to follow “{needed}”."))
 }
+
+/// The answer when a person chooses nothing.
+pub(super) const DECLINED: &str = "OK, I changed nothing.";
 
 /// What is said of a reminder without a time.
 pub(super) const NO_TIME: &str = "I don't know a time for it, so I won't remind you.";

@@ -35,14 +35,14 @@ pub(super) fn intents_of(files: &[&str]) -> Arc<Intents> {
 fn source(skill: &str, intent: &Value) -> IntentSource {
     let map = |value: &Value| value.as_object().cloned().unwrap_or_else(Map::new);
     let text = |value: &Value| value.as_str().map(str::to_owned);
+    let lookup =
+        |known: &Value| Lookup { skill: text(&known["skill"]).unwrap(), arguments: map(&known["arguments"]) };
     IntentSource {
         skill: skill.into(),
         pattern: text(&intent["pattern"]).unwrap(),
         arguments: map(&intent["arguments"]),
-        lookup: intent.get("lookup").map(|lookup| Lookup {
-            skill: text(&lookup["skill"]).unwrap(),
-            arguments: map(&lookup["arguments"]),
-        }),
+        lookup: intent.get("lookup").map(lookup),
+        also: intent.get("also").map(lookup),
         example: text(&intent["example"]),
     }
 }

@@ -411,7 +411,7 @@ fn several_requests_in_one_message() {
     > if it rains tomorrow, delete the task about milk
     SAYS I didn't understand “if it rains tomorrow, delete the task about milk”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - delete the task about milk
-    - what is on my calendar tomorrow?
+    - what's on tomorrow?
     - add a task to send the report by Friday 5pm
     - remind me to call Bob tomorrow at 9
     > never delete the task about milk

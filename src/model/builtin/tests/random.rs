@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn any_pattern_is_compiled_or_refused(pattern in any::<String>(), value in any::<String>(), text in text()) {
         let arguments = Map::from_iter([("x".to_owned(), Value::from(value))]);
-        let source = IntentSource { skill: "a.b".into(), pattern, arguments, lookup: None, example: None };
+        let source = IntentSource { skill: "a.b".into(), pattern, arguments, lookup: None, also: None, example: None };
         if let Ok(intents) = Intents::new(vec![source]) {
             let intents = Arc::new(intents);
             ask(&Planner::new(Arc::new(move || intents.clone())), &request(&text));

@@ -71,7 +71,8 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     };
     let about = call.text("query").map(|query| format!(" about “{}”", query.to_lowercase()));
     let nouns = (&*format!("{word}task"), &*format!("{word}tasks"));
-    let none = format!("No {word}tasks{}", about.unwrap_or_default());
+    let then = if span.is_some() { " due then" } else { "" };
+    let none = format!("No {word}tasks{}{then}", about.unwrap_or_default());
     let summary = listing(&lines, found.len(), nouns, none);
     Ok(Output::new(summary, json!({"items": items, "count": found.len()})))
 }
