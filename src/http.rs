@@ -174,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn slow_and_silent_clients_are_cut_off() {
-        let short = Duration::from_millis(50);
+        let short = Duration::from_millis(500);
         let (address, serving) = server(&[], Limits { head: short, body: short, ..Limits::default() }).await;
         tokio::spawn(serving);
         assert_eq!(answer(address, "").await, "");

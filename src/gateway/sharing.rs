@@ -67,8 +67,9 @@ const BEAT: Duration = Duration::from_millis(500);
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// How often a lane has to be seen waiting before it is taken, because the first time another one may just have been told.
 const MIN_LOOKS: usize = 2;
-/// After so many looks, a lane that waits is taken whatever runs here.
-const PATIENCE: usize = 10;
+/// After so many looks, a lane that waits is taken whatever runs here. A debug build is slower, above all where many tests
+/// run at once.
+const PATIENCE: usize = if cfg!(debug_assertions) { 50 } else { 10 };
 /// A turn that runs for less shows nothing.
 pub const SHOWN_AFTER: Duration = Duration::from_millis(400);
 /// How often what a turn shows is written.

@@ -114,7 +114,8 @@ mod tests {
     async fn a_task_that_waits_forever_hangs() {
         let monitor = TaskMonitor::default();
         let task = tokio::spawn(monitor.watch("the maintenance", SHORT, std::future::pending()));
-        assert_eq!(first_error(&monitor).await, "the maintenance has hung for 0 s");
+        let error = first_error(&monitor).await;
+        assert!(error.starts_with("the maintenance has hung for "), "{error}");
         task.abort();
     }
 

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::gateway::{DEADLINE, Gateway, wait_until};
+use crate::answers::wait_for_answers;
+use crate::gateway::{Gateway, wait_until};
 use crate::platform::{Make, PLATFORMS, Platform};
 use crate::process::Home;
 
@@ -30,7 +31,7 @@ impl World {
     #[track_caller]
     fn is_answered_once(&self, what: &str) {
         let name = self.platform.name();
-        assert!(self.platform.wait_for_said(1, DEADLINE), "{name} {what}");
+        wait_for_answers(&*self.platform, 1, what);
         let said = self.platform.said();
         assert_eq!(said.len(), 1, "{name} {what}: {said:?}");
         assert!(said[0].contains(CONTENT), "{name} {what}: {said:?}");

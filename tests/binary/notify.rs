@@ -197,8 +197,8 @@ fn a_platform_that_is_away_is_told_and_restarts_nothing() {
     let (mut manager, mut gateway) = Manager::start(&home);
     let begin = manager.hears("READY=1");
     assert_eq!(begin, ["STATUS=telegram reconnecting, 0 turns\n", "READY=1\n"]);
-    let meanwhile = manager.hears_for(PATIENCE * 2);
-    assert!(meanwhile.iter().filter(|message| *message == "WATCHDOG=1\n").count() >= 2, "{meanwhile:?}");
+    manager.hears("WATCHDOG=1");
+    manager.hears("WATCHDOG=1");
     assert_eq!(gateway.get("/readyz").0, "503");
     assert_eq!(gateway.stop().0, Some(0));
 }

@@ -3,7 +3,8 @@
 
 use adjutant::store::Batch;
 
-use crate::gateway::{DEADLINE, Gateway, wait_until};
+use crate::answers::wait_for_answers;
+use crate::gateway::{Gateway, wait_until};
 use crate::platform::PLATFORMS;
 use crate::process::Home;
 
@@ -27,7 +28,7 @@ fn an_update_that_our_code_fails_on_is_set_aside_and_the_next_one_is_taken() {
         wait_until("it receives", || platform.heard() > 0);
         platform.say(0, "this is poison");
         platform.say(0, "add a task to survive");
-        assert!(platform.wait_for_said(1, DEADLINE), "{name}");
+        wait_for_answers(&*platform, 1, name);
         assert_eq!(platform.said().len(), 1, "{name}: {:?}", platform.said());
         gateway.logs("it is set aside, and the next one is taken");
         let doctor = home.run(&["doctor"]);

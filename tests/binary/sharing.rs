@@ -317,7 +317,8 @@ fn a_question_and_a_voice_note_of_a_turn_elsewhere_are_answered() {
     sees(telegram, ada, "Did 1.");
     telegram.say(ada, ada, "do thing 2");
     crate::gateway::eventually("the next question", || {
-        telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty())
+        // The buttons of the first one are taken away some time after its answer.
+        telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty() && seen.id != question.id)
     });
     telegram.say(ada, ada, "yes");
     sees(telegram, ada, "Did 2.");

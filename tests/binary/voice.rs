@@ -8,7 +8,8 @@ use adjutant_fakes::speech::{FakeSpeech, note};
 use adjutant_fakes::speech_judge::SpeechJudge;
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::gateway::{DEADLINE, Gateway, wait_until};
+use crate::answers::wait_for_answers;
+use crate::gateway::{Gateway, wait_until};
 use crate::platform::{Make, PLATFORMS, Platform};
 use crate::process::Home;
 
@@ -53,7 +54,7 @@ impl World {
     #[track_caller]
     fn is_answered_once(&self, what: &str) {
         let name = self.platform.name();
-        assert!(self.platform.wait_for_said(2, DEADLINE), "{name} {what}: {:?}", self.platform.said());
+        wait_for_answers(&*self.platform, 2, what);
         let mut said: BTreeMap<String, usize> = BTreeMap::new();
         self.platform.said().into_iter().for_each(|text| *said.entry(text).or_default() += 1);
         let heard = format!("🎤 “{WORDS}”");
@@ -113,12 +114,12 @@ fn two_people_speak_at_once_and_a_file_that_is_gone_is_said() {
         let gateway = world.start(&[]);
         world.platform.speak(0, &note(3, WORDS), 3);
         world.platform.speak(1, &note(3, "milk"), 3);
-        assert!(world.platform.wait_for_said(4, DEADLINE), "{:?}", world.platform.said());
+        wait_for_answers(&*world.platform, 4, "both are answered");
         assert_eq!(world.home.tasks(), ["buy milk", "call Ada"]);
         // Discord's address is renewed, and then it is gone for good.
         world.platform.spoil_downloads(Download::Status(404), 2);
         world.platform.speak(2, &note(3, WORDS), 3);
-        assert!(world.platform.wait_for_said(5, DEADLINE), "{:?}", world.platform.said());
+        wait_for_answers(&*world.platform, 5, "it is said");
         let told = world.platform.said().into_iter().find(|text| text.contains("couldn't listen"));
         assert!(told.is_some_and(|told| told.contains("the file isn't there any more")));
         assert_eq!(gateway.stop().0, Some(0));
@@ -134,7 +135,7 @@ fn an_answer_to_a_voice_note_is_spoken_once() {
         world.platform.speak(0, &note(3, WORDS), 3);
         gateway.dies();
         let gateway = world.start(&[]);
-        assert!(world.platform.wait_for_said(3, DEADLINE), "{point}: {:?}", world.platform.said());
+        wait_for_answers(&*world.platform, 3, point);
         wait_until("it is spoken", || world.platform.voices() > 0);
         // A typed message has a written answer.
         world.platform.say(0, "add a task to buy bread");

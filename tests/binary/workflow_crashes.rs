@@ -55,7 +55,8 @@ fn a_run_survives_a_crash_at_every_fail_point() {
             assert!(asked["text"].as_str().unwrap().contains("Go on?"), "{point}: {asked}");
             let end = program.press("p1", &button(&asked, "Go"));
             let text = end["text"].as_str().unwrap();
-            assert!(text.contains("complete"), "{point}: {text}");
+            // A turn that goes to sleep slowly lets the press be answered alone.
+            assert!(text.contains("complete") || text == "OK: Go.", "{point}: {text}");
             let (counts, crashed) = program.finish();
             assert_eq!(counts, once_each(&["m1", "p1"]), "{point}");
             let mut tasks = home.tasks();

@@ -137,7 +137,7 @@ async fn an_agents_time_is_up_in_the_middle_of_a_call() {
     let skills = web.skills();
     let app = scripted_with(script, |config| {
         skill_file(config, &skills);
-        config.limits.agent_timeout = Duration::from_secs(2);
+        config.limits.agent_timeout = Duration::from_secs(5);
     })
     .await;
     let heard = app.says("ada", "go").await;

@@ -350,17 +350,17 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
         .when(Who::Agent, "Mission: mission a", move |_| text("looked").behind(&never))
         .agent(|_| text("looked too"));
     let app = scripted_with(script, |config| {
-        config.limits.turn_timeout = Duration::from_secs(2);
+        config.limits.turn_timeout = Duration::from_secs(5);
         config.limits.agent_timeout = Duration::from_secs(9);
     })
     .await;
     let asked = app.says("ada", "go").await;
     // An agent gets no more time than its turn.
     insta::assert_snapshot!(asked.text, @r"
-    I've worked on this for 2 seconds, which is the limit.
+    I've worked on this for 5 seconds, which is the limit.
 
     **Not done**
-    - mission a: it ran out of time (2 seconds)
+    - mission a: it ran out of time (5 seconds)
     - mission b: it needs a, which took too long
 
     Shall I continue?

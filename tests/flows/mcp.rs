@@ -47,7 +47,7 @@ impl World {
         let env = env.map(|(name, value)| (name, Secret::new(value))).collect();
         let launch = McpLaunch::Command { words: self.server.words(), env };
         let risk = [("search*".to_owned(), Risk::Low)].into();
-        let timeout = Some(Duration::from_secs(5));
+        let timeout = Some(Duration::from_secs(20));
         let server = McpConfig { launch, allow: Vec::new(), risk, timeout };
         config.mcp.insert("notes".to_owned(), server);
         config
@@ -129,7 +129,9 @@ async fn what_was_interrupted_is_unknown_unless_it_only_reads() {
         let mut config = world.config(behaviour);
         let script = Scripted::new().orchestrator(plan(reply));
         config.mcp.get_mut("notes").unwrap().risk = [("*".to_owned(), Risk::Low)].into();
-        config.mcp.get_mut("notes").unwrap().timeout = Some(Duration::from_secs(2));
+        if behaviour == "hangs" {
+            config.mcp.get_mut("notes").unwrap().timeout = Some(Duration::from_secs(3));
+        }
         let app = scripted_with(script, |app| *app = config).await;
         let heard = app.says("ada", "go").await;
         assert_eq!(app.ends(&heard).await[1], end, "{behaviour}");

@@ -74,7 +74,7 @@ async fn a_voice_note_is_shown_and_done_by_the_planner_too() {
 #[tokio::test]
 async fn later_messages_wait_for_it_and_those_of_others_do_not() {
     let speech = FakeSpeech::start();
-    speech.reply([Reply::Busy(1), Reply::Words("first".into())]);
+    speech.reply([Reply::Busy(4), Reply::Words("first".into())]);
     let app = scripted_with(echo(), listens(&speech)).await;
     let spoken = app.speaks("ada", "x").await;
     let typed = app.tells("ada", "second").await;

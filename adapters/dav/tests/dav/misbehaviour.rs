@@ -95,18 +95,23 @@ fn response(status: &str, headers: &str, body: &str) -> Act {
     ))
 }
 
+/// For those that are never answered.
+const QUICK: Duration = Duration::from_millis(700);
+
 fn client(port: u16) -> CalDav {
-    let quick = Account {
-        timeout: Duration::from_millis(700),
-        ..account(&format!("http://127.0.0.1:{port}/c/"), "me")
-    };
-    CalDav::new(&quick).unwrap()
+    client_that_waits(port, Duration::from_secs(20))
+}
+
+fn client_that_waits(port: u16, timeout: Duration) -> CalDav {
+    let account = Account { timeout, ..account(&format!("http://127.0.0.1:{port}/c/"), "me") };
+    CalDav::new(&account).unwrap()
 }
 
 /// The faults of reading and of writing with a server that does this.
 async fn errors(act: Act) -> (DavError, DavError) {
+    let timeout = if matches!(act, Act::Hang) { QUICK } else { Duration::from_secs(20) };
     let (port, _) = misbehaving(vec![act], None);
-    let dav = client(port);
+    let dav = client_that_waits(port, timeout);
     let window = span("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
     let read = dav.list("/c/", window).await.unwrap_err();
     (read, dav.create("/c/", &series("u", None)).await.unwrap_err())
@@ -120,7 +125,7 @@ async fn a_hang_is_a_timeout_and_a_write_may_have_happened() {
     let half =
         "HTTP/1.1 207 Multi-Status\r\nContent-Length: 5000\r\n\r\n<multistatus xmlns=\"DAV:\"><response>";
     let (port, _) = misbehaving(vec![Act::Stall(half)], None);
-    let read = client(port).calendars().await.unwrap_err();
+    let read = client_that_waits(port, QUICK).calendars().await.unwrap_err();
     assert_eq!(read.kind, ErrorKind::Timeout, "{read}");
 }
 

@@ -239,7 +239,9 @@ async fn a_deaf_gateway_is_noticed_and_resumed() {
         fake.go_deaf();
         fake.say("ada", &place, "can you hear me?");
         until("heard", || journal.texts() == ["can you hear me?"]).await;
-        assert_eq!(fake.sessions(), (1, 1));
+        // A busy machine may miss another heartbeat.
+        let (begun, resumed) = fake.sessions();
+        assert!(begun == 1 && resumed >= 1, "{begun} {resumed}");
     })
     .await;
     assert!(is_in_trouble(&journal, "stopped acknowledging heartbeats"));

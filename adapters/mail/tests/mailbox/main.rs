@@ -82,7 +82,7 @@ pub(crate) async fn deliver(server: &Fake, draft: &Draft) -> Composed {
 
 /// Waits until something is there.
 pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         if let Some(found) = look().await {
             return found;
         }

@@ -62,8 +62,13 @@ fn fake(mut script: impl FnMut(usize, &str) -> Does + Send + 'static) -> (Server
 }
 
 /// As a client has it that does not wait for long for one that hangs.
-fn impatient((server, heard): (Server, Heard)) -> (Server, Heard) {
-    (Server { timeout: Duration::from_millis(400), ..server }, heard)
+fn impatient(fake: (Server, Heard)) -> (Server, Heard) {
+    waiting(fake, Duration::from_millis(400))
+}
+
+/// The same, with time for the steps before the one that hangs.
+fn waiting((server, heard): (Server, Heard), timeout: Duration) -> (Server, Heard) {
+    (Server { timeout, ..server }, heard)
 }
 
 /// Whether it is to hang.
@@ -136,7 +141,8 @@ async fn smtp_that_is_lost_after_the_content_may_have_sent() {
     let error = send(server).await.unwrap_err();
     assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, true), "{error}");
     assert!(heard.lock().unwrap().iter().any(|line| line == ".."), "a lone dot is not the end");
-    let (server, _) = impatient(smtp_fake(|line| (line == ".").then_some(Does::Hangs)));
+    let hangs = smtp_fake(|line| (line == ".").then_some(Does::Hangs));
+    let (server, _) = waiting(hangs, Duration::from_secs(2));
     let error = send(server).await.unwrap_err();
     assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Timeout, true), "{error}");
     let (server, _) = smtp_fake(|line| (line == ".").then(|| says("nonsense\r\n")));
@@ -369,7 +375,8 @@ async fn a_change_that_was_begun_is_not_done_again() {
     assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, true), "{error}");
     assert_eq!(heard.lock().unwrap().iter().filter(|line| line.contains("APPEND")).count(), 1);
 
-    let (server, heard) = impatient(imap_fake(|_, said| said.contains("UID MOVE").then_some(Does::Hangs)));
+    let hangs = imap_fake(|_, said| said.contains("UID MOVE").then_some(Does::Hangs));
+    let (server, heard) = waiting(hangs, Duration::from_secs(3));
     let error = Imap::new(server).move_to("1:7:INBOX", "Sent").await.unwrap_err();
     assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Timeout, true), "{error}");
     assert_eq!(heard.lock().unwrap().iter().filter(|line| line.contains("MOVE")).count(), 1);

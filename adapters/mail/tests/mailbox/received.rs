@@ -267,5 +267,5 @@ async fn a_mailbox_of_many_letters_is_searched_from_its_newest() {
     assert_eq!(found(subject("number"), 1000).await.len(), 100);
     assert_eq!(found(subject("nothing"), 5).await, [""; 0]);
     // Some 10 ms each; a client that fetches all takes minutes.
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }

@@ -226,7 +226,7 @@ async fn a_wrong_presser_is_told_alone() {
 
 #[tokio::test]
 async fn what_is_not_journalled_is_not_acknowledged_and_comes_again() {
-    let (fake, journal) = (FakeSlack::with_patience(Duration::from_millis(300)), Journal::default());
+    let (fake, journal) = (FakeSlack::with_patience(Duration::from_secs(2)), Journal::default());
     let place = fake.dm("ada");
     receiving(&fake, &journal, async || {
         *journal.fails.lock().unwrap() = 1;
