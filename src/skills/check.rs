@@ -490,7 +490,7 @@ name = "notes.drop"
         notes.toml:23: the pattern is faulty: unclosed group
         notes.toml:26: `{` is not closed; write {{ for a brace itself
         notes.toml:26: `{found.id}` needs a lookup; add lookup = { skill = ..., arguments = ... }
-        notes.toml:26: `{wat|upper}`: there is no conversion 'upper'; there are text, title, line, words, name, said, lower, time, start, from, ahead, end, last, within, until, moved, later, earlier, duration, repeat, tags, list, int, value
+        notes.toml:26: `{wat|upper}`: there is no conversion 'upper'; there are text, title, line, words, things, name, said, lower, time, start, from, ahead, end, last, within, until, moved, later, earlier, duration, repeat, tags, list, int, value
         notes.toml:26: the skill has no argument 'open'
         notes.toml:26: the skill has no argument 'waht'
         notes.toml:27: the pattern does not match its own example

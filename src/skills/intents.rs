@@ -9,10 +9,10 @@ use crate::document::{Node, Position, Problems, Table};
 use crate::suggest::did_you_mean;
 
 /// The conversions of `{capture|conversion}`; the built-in planner carries them out.
-pub(super) const CONVERSIONS: [&str; 24] = [
-    "text", "title", "line", "words", "name", "said", "lower", "time", "start", "from", "ahead", "end",
-    "last", "within", "until", "moved", "later", "earlier", "duration", "repeat", "tags", "list", "int",
-    "value",
+pub(super) const CONVERSIONS: [&str; 25] = [
+    "text", "title", "line", "words", "things", "name", "said", "lower", "time", "start", "from", "ahead",
+    "end", "last", "within", "until", "moved", "later", "earlier", "duration", "repeat", "tags", "list",
+    "int", "value",
 ];
 
 /// A pattern that needs more memory than this is a slip.

@@ -52,6 +52,7 @@ mod saved_plans;
 mod scheduler;
 mod script;
 mod scripted;
+mod several;
 #[path = "simulation.rs"]
 mod simulated;
 #[expect(dead_code, reason = "the benches use more of it")]

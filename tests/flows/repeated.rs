@@ -1,4 +1,4 @@
-//! How often a thing repeats, said after it was made; the same thing twice; what is moved by an hour; what is said in short.
+//! How often a thing repeats, said after it was made; the same thing twice; and what is moved by an hour.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::app::{configured, scripted_with};
 use crate::groupware::{call, skill_caller};
 
 /// What the person says, and what the assistant answers.
-async fn talk(lines: &[&str]) -> String {
+pub(crate) async fn talk(lines: &[&str]) -> String {
     let app = configured(|_| {}).await;
     let mut talk = String::new();
     for line in lines {
@@ -247,128 +247,5 @@ async fn what_a_message_makes_is_what_it_means_next() {
     - call mum (due Sun 22 Nov 2026, 18:00)
     - pay rent (due Fri 27 Nov 2026, repeating every month)
     - buy a gift
-    ");
-}
-
-#[tokio::test]
-async fn what_is_on_are_the_days_events_and_tasks() {
-    let said = talk(&[
-        "what's on tomorrow?",
-        "add a task to buy milk tomorrow",
-        "add a task to call the bank on monday",
-        "schedule lunch with Ann tomorrow at noon",
-        "what's on tomorrow?",
-        "what's on my calendar tomorrow?",
-    ])
-    .await;
-    insta::assert_snapshot!(said, @"
-    > what's on tomorrow?
-    - No events in that period (Sun 22 Nov 2026)
-    - No open tasks due then
-    > add a task to buy milk tomorrow
-    Added “buy milk”, due Sun 22 Nov 2026
-    > add a task to call the bank on monday
-    Added “call the bank”, due Mon 23 Nov 2026
-    > schedule lunch with Ann tomorrow at noon
-    Created “Lunch with Ann”, Sun 22 Nov 2026, 12:00–13:00
-    > what's on tomorrow?
-    - 1 event:
-      - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
-    - 1 open task:
-      - buy milk (due Sun 22 Nov 2026)
-    > what's on my calendar tomorrow?
-    1 event:
-    - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
-    ");
-}
-
-#[tokio::test]
-async fn a_time_alone_is_for_what_was_just_made_or_moved() {
-    let said = talk(&[
-        "remind me to call Bob on friday",
-        "at 5pm",
-        "every friday at 4pm",
-        "schedule the review on friday at 2pm",
-        "3pm",
-        "mark call bob as done",
-        "tomorrow",
-    ])
-    .await;
-    insta::assert_snapshot!(said, @"
-    > remind me to call Bob on friday
-    Added “call Bob”, due Fri 27 Nov 2026
-    > at 5pm
-    Changed “call Bob” (due Fri 27 Nov 2026, 17:00)
-    > every friday at 4pm
-    Changed “call Bob” (due Fri 27 Nov 2026, 16:00, repeating every Friday)
-    > schedule the review on friday at 2pm
-    Created “Review”, Fri 27 Nov 2026, 14:00–15:00
-    > 3pm
-    Changed “Review”, Fri 27 Nov 2026, 15:00–16:00. It was Fri 27 Nov 2026, 14:00–15:00
-    > mark call bob as done
-    Done: “call Bob”; the next one is due Fri 4 Dec 2026, 16:00
-    > tomorrow
-    I didn't understand “tomorrow”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
-    - what's on tomorrow?
-    - remind me to call Bob tomorrow at 9
-    - what did you do yesterday?
-    - who works at Acme?
-    ");
-}
-
-#[tokio::test]
-async fn a_choice_waits_for_words_that_are_understood() {
-    let said = talk(&[
-        "add a task buy milk",
-        "add a task milk the cow",
-        "mark milk as done",
-        "the blue one",
-        "neither",
-        "mark milk as done",
-        "the blue one",
-        "the last one please",
-        "undo",
-        "mark milk as done",
-        "both",
-    ])
-    .await;
-    insta::assert_snapshot!(said, @"
-    > add a task buy milk
-    Added “buy milk”
-    > add a task milk the cow
-    Added “milk the cow”
-    > mark milk as done
-    Several things match “milk”, so I changed nothing. Which one do you mean?
-    - buy milk
-    - milk the cow
-    > the blue one
-    I didn't understand “the blue one”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
-    - what did you do yesterday?
-    - what's on tomorrow?
-    - who works at Acme?
-    - email bob@example.test: running late, start without me
-    > neither
-    OK, I changed nothing.
-    > mark milk as done
-    Several things match “milk”, so I changed nothing. Which one do you mean?
-    - buy milk
-    - milk the cow
-    > the blue one
-    I didn't understand “the blue one”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
-    - what did you do yesterday?
-    - what's on tomorrow?
-    - who works at Acme?
-    - email bob@example.test: running late, start without me
-    > the last one please
-    Done: “milk the cow”
-    > undo
-    Taken back: Done: “milk the cow”
-    > mark milk as done
-    Several things match “milk”, so I changed nothing. Which one do you mean?
-    - buy milk
-    - milk the cow
-    > both
-    - Done: “buy milk”
-    - Done: “milk the cow”
     ");
 }

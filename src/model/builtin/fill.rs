@@ -60,6 +60,11 @@ impl Capture {
         self.conversions.iter().map(String::as_str).collect()
     }
 
+    /// Whether it is searched for.
+    pub(super) fn is_searched(&self) -> bool {
+        self.conversions.iter().any(|one| matches!(one.as_str(), "words" | "things"))
+    }
+
     /// The text with a title in quotes in its place.
     pub(super) fn replaced(&self, text: &str, title: &str) -> Option<String> {
         let (before, after) = (text.get(..self.range.start)?, text.get(self.range.end..)?);

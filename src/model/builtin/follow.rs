@@ -2,7 +2,7 @@
 
 use super::input;
 use super::intents::{Intent, Intents};
-use super::mission;
+use super::lookups;
 use super::plan::{self, Plan};
 use super::replies;
 use super::split;
@@ -54,7 +54,11 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     if replies::is_refusal(&answer.text) {
         let is_time =
             || when::find(&said.text, now, true).is_some_and(|found| found.rest(&said.text).is_empty());
-        return known.filter(|_| is_about_it(&said.text) || is_time());
+        let is_time = is_time();
+        let is_planned = is_time || after_no(&said.text).is_some();
+        return known
+            .filter(|_| is_time || is_about_it(&said.text))
+            .map(|known| Touched { is_planned: known.is_planned && is_planned, ..known });
     }
     let said = retimed(past, &said.text, known.as_ref(), now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
@@ -82,26 +86,39 @@ fn is_about_it(said: &str) -> bool {
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
 pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let (request, lines) = asked_which(before)?;
-    let said = split::tidy(said).to_lowercase();
-    if matches!(said.as_str(), "both" | "both of them" | "all" | "all of them") {
-        let mut all = Plan::default();
-        for (at, line) in lines.iter().enumerate() {
-            let [mut step] = about(request, name_among(&lines, line), intents, now)?.steps.try_into().ok()?;
-            step.agent_id = format!("a{}", at + 1);
-            all.steps.push(step);
-        }
-        return Some(all);
+    let said = after_no(said).unwrap_or_else(|| split::tidy(said)).to_lowercase();
+    let is_all = match said.as_str() {
+        "both" | "both of them" => lines.len() == 2,
+        said => matches!(said, "all" | "all of them"),
+    };
+    if !is_all {
+        let line = pick(&lines, &said)?;
+        return about(request, name_among(&lines, line), intents, now);
     }
-    let line = pick(&lines, &said)?;
-    about(request, name_among(&lines, line), intents, now)
+    let mut all = Plan::default();
+    for (at, line) in lines.iter().enumerate() {
+        let [mut step] = about(request, name_among(&lines, line), intents, now)?.steps.try_into().ok()?;
+        step.agent_id = format!("a{}", at + 1);
+        all.steps.push(step);
+    }
+    Some(all)
 }
 
-/// Whether these words choose nothing of what the last answer asked to choose from.
-pub(super) fn declined(before: &[Message], said: &str) -> bool {
-    let said = split::tidy(said).to_lowercase();
-    let is_none =
-        ["neither", "neither of them", "none", "none of them", "no", "no one", "nothing", "never mind"];
-    is_none.contains(&said.as_str()) && asked_which(before).is_some()
+/// What to say to words that choose nothing of what the last answer asked to choose from: that it's over, or the same
+/// question. None if they are about something else; then it's over, too.
+pub(super) fn not_chosen(before: &[Message], said: &str) -> Option<String> {
+    const DECLINES: &str = "\
+        no nope nah not don't dont stop cancel keep leave wait neither none never nevermind nothing";
+    const ASKS: &str = "\
+        who what what's when where why which how is are do does did can could would will";
+    let (_, lines) = asked_which(before)?;
+    let said = split::tidy(said);
+    let words = words(said);
+    if words.iter().any(|word| is_one_of(&word.text, DECLINES)) {
+        return Some(replies::DECLINED.to_owned());
+    }
+    let asks = words.first().is_some_and(|word| is_one_of(&word.text, ASKS)) || said.ends_with('?');
+    (words.len() <= 3 && !asks).then(|| replies::which_again(said, &lines))
 }
 
 /// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
@@ -178,20 +195,16 @@ fn after_no(said: &str) -> Option<&str> {
     Some(split::tidy(rest?.trim_start_matches([' ', ',', '.'])))
 }
 
-/// The last request and the lines that its answer asked to choose from. What wasn't understood since then is no answer.
+/// The request and the lines of the last answer, if that asked to choose from them.
 fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
-    let mut before = before;
-    let (request, answer) = loop {
-        let at = before.iter().rposition(|message| message.role == Role::User)?;
-        let (earlier, turn) = before.split_at_checked(at)?;
-        let (request, answers) = turn.split_first()?;
-        let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
-        if !replies::is_refusal(&answer.text) {
-            break (request, answer);
-        }
-        before = earlier;
-    };
-    let (_, list) = answer.text.split_once(mission::WHICH)?;
+    let at = before.iter().rposition(|message| message.role == Role::User)?;
+    let (earlier, turn) = before.split_at_checked(at)?;
+    let (request, answers) = turn.split_first()?;
+    let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
+    let (_, list) = answer.text.split_once(lookups::WHICH)?;
+    if answer.text.starts_with(replies::UNFIT) {
+        return asked_which(earlier);
+    }
     Some((&request.text, list.lines().filter_map(|line| line.strip_prefix("- ")).collect()))
 }
 

@@ -201,8 +201,7 @@ impl Meaning<'_> {
 
     /// The text with the words that it searches for replaced by a title in quotes.
     pub(super) fn about(&self, text: &str, title: &str) -> Option<String> {
-        let searched = self.captures.values().find(|capture| capture.conversions().contains(&"words"));
-        searched?.replaced(text, title)
+        self.captures.values().find(|capture| capture.is_searched())?.replaced(text, title)
     }
 
     /// Gives what ends a message back to a text that is kept as typed: "email Bob: are you coming? Thanks!" Returns it.

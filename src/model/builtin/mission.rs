@@ -1,19 +1,17 @@
-//! The sub-agent: one mission, the granted skills, at most one search and then the calls that it fills.
+//! The sub-agent: one mission, the granted skills, the search for what is meant, and then the calls that it fills.
 
 use serde_json::{Map, Value, json};
 
 use super::fill::FillContext;
-use super::follow;
 use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
+use super::lookups::{self, EVENTS, Search};
 use super::moves;
 use super::plan::Reason;
 use super::replies::{self, clipped};
 use super::split;
-use super::steps;
 use super::time::{Now, words};
-use crate::clock::when::When;
 use crate::model::{Message, Request, Role, ToolCall};
 
 /// What the planner answers.
@@ -24,16 +22,6 @@ pub(super) enum Reply {
     /// Text, which ends the work.
     Say(String),
 }
-
-/// The question above a list of things that match.
-pub(super) const WHICH: &str = "Which one do you mean?";
-
-/// The id of the search call.
-const SEARCH: &str = "search";
-/// The id of the search for an event, where a task or an event may be meant.
-const OTHER_SEARCH: &str = "search-events";
-/// The skill that it calls.
-pub(super) const EVENTS: &str = "calendar.search";
 
 /// How the parts of a brief begin after its mission.
 const PARTS: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
@@ -91,8 +79,8 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
         return Reply::Say(replies::refusal(&Reason::Leftover(leftover)));
     }
     meaning.take_end(mission, split::end_after(mission, brief.mission));
-    let searches_events = granted.contains(&EVENTS) && meaning.entry.source.skill.starts_with("tasks.");
-    match targets(&request.messages, &brief, &meaning, searches_events, now) {
+    let or_an_event = granted.contains(&EVENTS) && meaning.entry.source.skill.starts_with("tasks.");
+    match targets(&request.messages, &brief, &meaning, or_an_event, now) {
         Ok(targets) => act(&request.messages, &brief, &meaning, &targets, now),
         Err(next) => next,
     }
@@ -103,7 +91,7 @@ fn targets(
     messages: &[Message],
     brief: &Brief,
     meaning: &Meaning,
-    searches_events: bool,
+    or_an_event: bool,
     now: &Now,
 ) -> Result<Vec<Value>, Reply> {
     let Some(lookup) = &meaning.entry.source.lookup else { return Ok(vec![Value::Null]) };
@@ -113,118 +101,18 @@ fn targets(
         return match (meant.as_slice(), plural) {
             ([], _) => Err(Reply::Say(format!("I don't know what “{pronoun}” refers to, so I did nothing."))),
             ([_], _) | (_, true) => Ok(meant),
-            (several, false) => Err(Reply::Say(ask_which(pronoun, several.iter()))),
+            (several, false) => Err(Reply::Say(lookups::ask_which(pronoun, several.iter()))),
         };
     }
     let context = FillContext { now, results: Some(&brief.results), found: None };
-    let mut arguments = match meaning.lookup(&context) {
+    let arguments = match meaning.lookup(&context) {
         Some(Ok(arguments)) => arguments,
         _ => Map::new(),
     };
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission).to_owned();
-    // A line chosen from a list has the thing's time behind its title.
-    let title = follow::title_of(&wanted);
-    if let Some(query) = arguments.get_mut("query") {
-        *query = title.into();
-    }
-    let Some(answer) = answer_to(messages, SEARCH) else {
-        let mut calls = vec![call(SEARCH, &lookup.skill, &arguments)];
-        let query = Map::from_iter(arguments.get("query").map(|query| ("query".to_owned(), query.clone())));
-        calls.extend(searches_events.then(|| call(OTHER_SEARCH, EVENTS, &query)));
-        return Err(Reply::Call(calls));
-    };
-    let answer = input::results(answer).into_iter().next().unwrap_or(Value::Null);
-    if answer.get("status").and_then(Value::as_str) != Some("completed") {
-        return Err(Reply::Say(format!("The search failed: {}", failure(&answer))));
-    }
-    let mut hits: Vec<Value> = Vec::new();
-    for hit in items::of(&input::data(answer.get("data"))) {
-        // Nobody can tell two alike apart, so either will do.
-        if !hits.iter().any(|known| items::is_alike(known, &hit)) {
-            hits.push(hit);
-        }
-    }
-    let line = format!("- {wanted}");
-    let mut on_that_line = hits.iter().filter(|hit| title != wanted && items::line(hit) == line);
-    if let (Some(chosen), None) = (on_that_line.next(), on_that_line.next()) {
-        return Ok(vec![chosen.clone()]);
-    }
-    let chosen = chosen(&hits, &wanted, &arguments, (&lookup.skill, &events(messages, &wanted)), now);
-    chosen.map(|one| vec![one.clone()]).map_err(Reply::Say)
-}
-
-/// The one hit that the words mean, or why it isn't certain.
-fn chosen<'h>(
-    hits: &'h [Value],
-    wanted: &str,
-    arguments: &Map<String, Value>,
-    (skill, events): (&str, &[Value]),
-    now: &Now,
-) -> Result<&'h Value, String> {
-    let exact: Vec<&Value> =
-        hits.iter().filter(|hit| items::name(hit).is_some_and(|name| same(name, wanted))).collect();
-    // A search also finds “car” in “scarf”, which is good for a list, and no reason to delete it.
-    let is_loose = !["tasks", "calendar", "contacts"].contains(&steps::domain(skill));
-    let named: Vec<&Value> = hits.iter().filter(|hit| is_loose || items::has_words(hit, wanted)).collect();
-    if let [one] = named.as_slice()
-        && let Some(first) = began_before(one, arguments, now)
-    {
-        let title = items::name(one).unwrap_or_default();
-        return Err(format!(
-            "“{title}” begins on {first}, so I changed nothing. Say “cancel {}” if you mean all of it.",
-            replies::quoted(title)
-        ));
-    }
-    if let (Some(event), [] | [_]) = (events.first(), named.as_slice()) {
-        return Err(or_an_event(wanted, named.first().copied(), event));
-    }
-    match (exact.as_slice(), named.as_slice()) {
-        ([one], _) | (_, [one]) => Ok(one),
-        (_, []) if let Some(near) = hits.first().and_then(items::name) => Err(format!(
-            "I found {} called “{wanted}”, so I changed nothing. The closest is “{near}”.",
-            none_of(skill)
-        )),
-        (_, []) => Err(format!("I found {} that matches “{wanted}”, so I changed nothing.", none_of(skill))),
-        (_, several) => Err(ask_which(wanted, several.iter().copied())),
-    }
-}
-
-/// When an event begins that was looked for on a later day: that day isn't all of it.
-fn began_before(event: &Value, arguments: &Map<String, Value>, now: &Now) -> Option<String> {
-    let asked = When::parse(arguments.get("start")?.as_str()?, now.zone).ok()?;
-    let start = items::time_in(event, "start", now.zone)?;
-    (start.local().date() < asked.local().date()).then(|| start.spoken())
-}
-
-/// The events that the search for them found by whole words.
-fn events(messages: &[Message], wanted: &str) -> Vec<Value> {
-    let answer =
-        answer_to(messages, OTHER_SEARCH).and_then(|answer| input::results(answer).into_iter().next());
-    let data = answer.map(|answer| input::data(answer.get("data"))).unwrap_or_default();
-    items::of(&data).into_iter().filter(|hit| items::has_words(hit, wanted)).collect()
-}
-
-/// Why nothing is done where an event may be meant instead of a task.
-fn or_an_event(wanted: &str, task: Option<&Value>, event: &Value) -> String {
-    let event = items::name(event).unwrap_or_default();
-    let said = replies::quoted(event);
-    let say = format!("For the event, say “cancel {said}” or “move the event {said} to …”");
-    match task.and_then(items::name) {
-        Some(task) => format!(
-            "“{wanted}” may be the task “{task}” or the event “{event}”, so I changed nothing. {say}; for the task, say “task” with it."
-        ),
-        None => format!("I found no task that matches “{wanted}”, so I changed nothing. {say}."),
-    }
-}
-
-/// What a search of this skill looks among.
-fn none_of(skill: &str) -> &'static str {
-    match steps::domain(skill) {
-        "tasks" => "no task",
-        "calendar" => "no event",
-        "contacts" => "no contact",
-        _ => "nothing",
-    }
+    let search = Search { messages, skill: &lookup.skill, arguments, or_an_event, now };
+    let is_list = meaning.captures.values().any(|capture| capture.conversions().contains(&"things"));
+    search.targets(&wanted, is_list && !brief.mission.contains(['"', '“']))
 }
 
 /// Calls the skill for the targets, or reports the results.
@@ -276,7 +164,7 @@ fn part_of(target: &Value, meaning: &Meaning) -> Option<String> {
         return None;
     }
     let title = items::name(target)?;
-    let wanted = &meaning.captures.values().find(|capture| capture.conversions().contains(&"words"))?.text;
+    let wanted = &meaning.captures.values().find(|capture| capture.is_searched())?.text;
     let parts: Vec<String> = title
         .to_lowercase()
         .split([',', '&'])
@@ -297,12 +185,14 @@ pub(super) fn failure(answer: &Value) -> String {
     answer.get("error").map_or_else(|| "it returned no usable answer".into(), input::error_text)
 }
 
-fn call(call_id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
+/// A call of a skill.
+pub(super) fn call(call_id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
     let arguments = json!({ "skill": skill, "arguments": arguments }).to_string();
     ToolCall { id: call_id.into(), name: "use_skill".into(), arguments }
 }
 
-fn answer_to<'a>(messages: &'a [Message], call_id: &str) -> Option<&'a str> {
+/// What a call returned.
+pub(super) fn answer_to<'a>(messages: &'a [Message], call_id: &str) -> Option<&'a str> {
     let answers =
         |message: &&Message| message.role == Role::Tool && message.tool_call_id.as_deref() == Some(call_id);
     messages.iter().find(answers).map(|message| message.text.as_str())
@@ -313,15 +203,6 @@ fn granted(request: &Request) -> Vec<&str> {
     let names =
         tool.and_then(|tool| tool.parameters.pointer("/properties/skill/enum")).and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-fn ask_which<'a>(wanted: &str, several: impl Iterator<Item = &'a Value>) -> String {
-    let list = items::list(several);
-    format!("Several things match “{wanted}”, so I changed nothing. {WHICH}\n{list}")
-}
-
-fn same(one: &str, other: &str) -> bool {
-    one.trim().to_lowercase() == other.trim().to_lowercase()
 }
 
 fn brief(text: &str) -> Brief<'_> {

@@ -38,6 +38,7 @@
 //! | `title` | the same with a capital letter |
 //! | `line` | its first line with a capital letter, shortened: a subject |
 //! | `words` | words to search for: they must name one thing, so "all" and "the last two" are refused |
+//! | `things` | the same, but "milk and bread" may name several: each is searched for if nothing has the whole name |
 //! | `name` | the name of a person or a company, and nothing else about them |
 //! | `said` | as typed, if it doesn't go on with what came before it ("and at 5, ...") |
 //! | `lower` | lower case |
@@ -66,6 +67,7 @@ mod follow;
 mod input;
 mod intents;
 mod items;
+mod lookups;
 mod mission;
 mod moves;
 mod plan;
@@ -190,8 +192,11 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     {
         plan = restated;
     }
-    if plan.steps.is_empty() && follow::declined(before, text) {
-        return Ok(Reply::Say(replies::DECLINED.to_owned()));
+    if plan.steps.is_empty()
+        && plan.reason.is_none()
+        && let Some(answer) = follow::not_chosen(before, text)
+    {
+        return Ok(Reply::Say(answer));
     }
     if plan.steps.is_empty() {
         return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents, &now)));

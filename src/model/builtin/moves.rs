@@ -22,6 +22,14 @@ pub(super) fn refused(
     if let Some(earlier) = moved.iter().find(|time| is_put_off && is_earlier(**time, target, now)) {
         return Some(format!("{} is earlier than it is now, so I changed nothing.", earlier.spoken()));
     }
+    let lasts = items::time_in(target, "start", now.zone).zip(items::time_in(target, "end", now.zone));
+    let is_long = matches!(lasts, Some((When::Day(first), When::Day(last))) if first < last);
+    if is_long && moved.iter().any(|time| matches!(time, When::Time(_))) {
+        let title = items::name(target).unwrap_or_default();
+        return Some(format!(
+            "“{title}” lasts several days, so I gave it no time of day and changed nothing."
+        ));
+    }
     let is_series = arguments.contains_key("recurrence") && target.get("instance").is_some();
     let title = items::name(target).unwrap_or_default();
     moved.iter().any(|time| is_series || is_another_day(*time, target, now)).then(|| {

@@ -100,6 +100,10 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         match segment.meaning {
             Some(Understood { meaning, reads }) => {
                 let mut reads = reads.unwrap_or_else(|| segment.text.to_owned());
+                if let Some(steps) = of_each_kind(&meaning, &plan.steps, &reads, (intents, now)) {
+                    plan.steps.extend(steps);
+                    continue;
+                }
                 let Some(mut meaning) = of_its_kind(meaning, &plan.steps, &reads, (intents, now)) else {
                     plan.missed.push(segment.text.to_owned());
                     continue;
@@ -154,11 +158,39 @@ fn of_its_kind<'a>(
     if meaning.pronoun.is_none() || domain(&lookup.skill) == kind {
         return Some(meaning);
     }
+    about_it(text, kind, (intents, now))
+}
+
+/// What a text says about "it", if that is a thing of this kind.
+fn about_it<'a>(text: &str, kind: &str, (intents, now): (&'a Intents, &Now)) -> Option<Meaning<'a>> {
     let is_of_it = |entry: &Intent, pronoun: Option<&str>| {
         let lookup = entry.source.lookup.as_ref();
         pronoun.is_some() && lookup.is_some_and(|lookup| domain(&lookup.skill) == kind)
     };
     intents.meaning(text, now, &is_of_it).filter(|meaning| meaning.leftover.is_none())
+}
+
+/// "Delete them", after a task and an event were made: a step for each kind. None if they are of one kind.
+fn of_each_kind(
+    meaning: &Meaning,
+    earlier: &[Step],
+    text: &str,
+    (intents, now): (&Intents, &Now),
+) -> Option<Vec<Step>> {
+    meaning.pronoun.as_deref().filter(|pronoun| is_plural(pronoun))?;
+    let made = || earlier.iter().filter(|step| step.changes() && !step.refers);
+    let mut kinds: Vec<&str> = made().map(|step| domain(&step.skill)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut steps = earlier.to_vec();
+    for kind in kinds.iter().filter(|_| kinds.len() > 1) {
+        let meaning = about_it(text, kind, (intents, now))?;
+        let one = step(&steps, text, true, &meaning, (intents, now));
+        let of_kind = made().filter(|step| domain(&step.skill) == *kind);
+        steps.push(Step { depends_on: of_kind.map(|step| step.agent_id.clone()).collect(), ..one });
+    }
+    let added = steps.split_off(earlier.len());
+    (!added.is_empty()).then_some(added)
 }
 
 /// Plans a text that asks for this skill, whatever else its words may mean.

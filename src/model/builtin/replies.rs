@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::follow::Touched;
 use super::input::Report;
 use super::intents::Intents;
+use super::lookups;
 use super::plan::{Plan, Reason};
 use super::split;
 use super::steps::Step;
@@ -79,6 +80,15 @@ fn not_begun(plan: &Plan, step: &Step, reports: &BTreeMap<String, Report>) -> Op
 
 /// The answer when a person chooses nothing.
 pub(super) const DECLINED: &str = "OK, I changed nothing.";
+
+/// How the answer begins to words that fit nothing of a list.
+pub(super) const UNFIT: &str = "I can't tell which one “";
+
+/// Asks again which of these lines is meant.
+pub(super) fn which_again(said: &str, lines: &[&str]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    format!("{UNFIT}{}” is. {}\n{}", clipped(said, 60), lookups::WHICH, lines.join("\n"))
+}
 
 /// What is said of a reminder without a time.
 pub(super) const NO_TIME: &str = "I don't know a time for it, so I won't remind you.";

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fill::{self, FillContext};
 use super::intents::{IntentSource, Intents, Meaning};
-use super::mission;
+use super::lookups;
 use super::time::{Now, is_one_of, words};
 
 /// The skill of repeated jobs.
@@ -57,7 +57,7 @@ pub(super) fn step(
     if let Some(lookup) = source.lookup.as_ref().filter(|_| !direct) {
         skills.push(lookup.skill.clone());
     }
-    skills.extend(searches_events(text, &meaning.entry.source, intents).then(|| mission::EVENTS.to_owned()));
+    skills.extend(searches_events(text, &meaning.entry.source, intents).then(|| lookups::EVENTS.to_owned()));
     skills.sort();
     skills.dedup();
     let needs = meaning.entry.needs_results() || meaning.pronoun.is_some() || refers(text);
@@ -101,7 +101,7 @@ fn searches_events(text: &str, source: &IntentSource, intents: &Intents) -> bool
     let is_either =
         ["tasks.delete", "tasks.update"].contains(&source.skill.as_str()) && source.lookup.is_some();
     let names_tasks = words(text).iter().any(|word| is_one_of(&word.text, TASKS));
-    is_either && !names_tasks && intents.knows(mission::EVENTS)
+    is_either && !names_tasks && intents.knows(lookups::EVENTS)
 }
 
 /// The domain of a skill.

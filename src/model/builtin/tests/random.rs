@@ -83,7 +83,7 @@ proptest! {
             let when = &found.when;
             let _ = (when.moment(), when.from(), when.end(), when.last(), when.until(), when.duration());
         }
-        let _ = leftover::of(&text, &["text", "time", "words", "title"], &now);
+        let _ = leftover::of(&text, &["text", "time", "words", "things", "title"], &now);
         for word in words(&text) {
             prop_assert!(text.get(word.range).is_some());
         }

@@ -20,7 +20,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     }
     // A capture that no argument takes is dropped, so nothing may be in it.
     let is_time = conversions.iter().any(|conversion| is_one_of(conversion, TIMES));
-    if !conversions.is_empty() && !is_time && !has(&["text", "title", "words", "said"]) {
+    if !conversions.is_empty() && !is_time && !has(&["text", "title", "words", "things", "said"]) {
         return None;
     }
     let text = masked(capture);
@@ -65,7 +65,7 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
     temporal(&rest, now)
         .or_else(|| names.then(|| another_wish(&rest)).flatten())
         .or_else(|| names.then(|| strange_title(&rest, has(&["title"]))).flatten())
-        .or_else(|| has(&["words"]).then(|| selection(&rest)).flatten())
+        .or_else(|| has(&["words", "things"]).then(|| selection(&rest, has(&["things"]))).flatten())
         .or_else(|| names.then(|| count(&rest, has(&["title"]))).flatten())
 }
 

@@ -6,7 +6,8 @@ use super::words::{Word, is_one_of, words};
 use crate::suggest::distance;
 
 /// Words in a search that choose among things instead of naming one: "all", "the last two", "except".
-pub(super) fn selection(text: &str) -> Option<String> {
+/// Where several may be named, "and" joins them.
+pub(super) fn selection(text: &str, several: bool) -> Option<String> {
     const LAST: &str = "\
         with for to at on of from by about and or the a an";
     const WORDS: &str = "\
@@ -22,7 +23,7 @@ pub(super) fn selection(text: &str) -> Option<String> {
     let found = words.iter().enumerate().find(|(at, word)| {
         let is_article = *at == 0 && matches!(word.text.as_str(), "a" | "an" | "one");
         is_article
-            || is_one_of(&word.text, WORDS)
+            || (is_one_of(&word.text, WORDS) && !(several && word.text == "and"))
             || number(&word.text).is_some_and(|count| count > 1 && count < 1000 && word.text != "1")
     });
     // Without a word with two letters, nearly everything would match.

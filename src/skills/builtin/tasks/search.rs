@@ -1,13 +1,13 @@
 //! Finding tasks, and all of a kind.
 
-use chrono::NaiveDateTime;
+use chrono::{NaiveDateTime, TimeDelta};
 use serde_json::{Value, json};
 
-use super::{due_of, item, mentions, moment, spoken};
+use super::{due_of, item, like, mentions, moment, spoken};
 use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::domain::TaskState;
-use crate::skills::builtin::{CallContext, listing};
+use crate::skills::builtin::{CallContext, listing, read_rule};
 use crate::skills::{Failure, Output, SkillError};
 use crate::store::tasks::{self, TaskRow};
 
@@ -49,13 +49,24 @@ fn due_span(call: &CallContext<'_>) -> Result<Option<Span>, SkillError> {
     Ok((after.is_some() || before.is_some()).then_some(span))
 }
 
+/// Whether a task is due in this span, or due again, as one that repeats.
+fn is_due_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> bool {
+    let Some(due) = due_of(task, call) else { return false };
+    let again = || {
+        let (_, rule) = read_rule(task.recurrence.as_deref()?).ok()?;
+        let before = span.from.checked_sub_signed(TimeDelta::seconds(1)).unwrap_or(span.from);
+        rule.next_after(due.local(), due.local().max(before))
+    };
+    span.meets(due) || again().is_some_and(|next| span.meets(like(due, next)))
+}
+
 pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let filter = Filter::of(call.text("state"));
     let span = due_span(call)?;
     let all = of_kind(call, filter).await?;
     let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
     let is_wanted = |task: &TaskRow| {
-        span.is_none_or(|span| due_of(task, call).is_some_and(|due| span.meets(due)))
+        span.is_none_or(|span| is_due_in(task, span, call))
             && (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
             && mentions(task, &query)
     };

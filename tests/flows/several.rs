@@ -1,0 +1,213 @@
+//! What people say in short: of several things in one breath, a time alone, a choice in a word.
+
+use crate::repeated::talk;
+
+#[tokio::test]
+async fn what_is_on_are_the_days_events_and_tasks() {
+    let said = talk(&[
+        "what's on tomorrow?",
+        "add a task to buy milk tomorrow",
+        "add a task to call the bank on monday",
+        "schedule lunch with Ann tomorrow at noon",
+        "what's on tomorrow?",
+        "what's on my calendar tomorrow?",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > what's on tomorrow?
+    - No events in that period (Sun 22 Nov 2026)
+    - No open tasks due then
+    > add a task to buy milk tomorrow
+    Added “buy milk”, due Sun 22 Nov 2026
+    > add a task to call the bank on monday
+    Added “call the bank”, due Mon 23 Nov 2026
+    > schedule lunch with Ann tomorrow at noon
+    Created “Lunch with Ann”, Sun 22 Nov 2026, 12:00–13:00
+    > what's on tomorrow?
+    - 1 event:
+      - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
+    - 1 open task:
+      - buy milk (due Sun 22 Nov 2026)
+    > what's on my calendar tomorrow?
+    1 event:
+    - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
+    ");
+}
+
+#[tokio::test]
+async fn a_time_alone_is_for_what_was_just_made_or_moved() {
+    let said = talk(&[
+        "remind me to call Bob on friday",
+        "at 5pm",
+        "every friday at 4pm",
+        "schedule the review on friday at 2pm",
+        "3pm",
+        "mark call bob as done",
+        "tomorrow",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > remind me to call Bob on friday
+    Added “call Bob”, due Fri 27 Nov 2026
+    > at 5pm
+    Changed “call Bob” (due Fri 27 Nov 2026, 17:00)
+    > every friday at 4pm
+    Changed “call Bob” (due Fri 27 Nov 2026, 16:00, repeating every Friday)
+    > schedule the review on friday at 2pm
+    Created “Review”, Fri 27 Nov 2026, 14:00–15:00
+    > 3pm
+    Changed “Review”, Fri 27 Nov 2026, 15:00–16:00. It was Fri 27 Nov 2026, 14:00–15:00
+    > mark call bob as done
+    Done: “call Bob”; the next one is due Fri 4 Dec 2026, 16:00
+    > tomorrow
+    I didn't understand “tomorrow”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
+    - what's on tomorrow?
+    - remind me to call Bob tomorrow at 9
+    - what did you do yesterday?
+    - who works at Acme?
+    ");
+}
+
+#[tokio::test]
+async fn a_choice_waits_for_words_that_are_understood() {
+    let said = talk(&[
+        "add a task buy milk",
+        "add a task milk the cow",
+        "mark milk as done",
+        "the blue one",
+        "neither",
+        "mark milk as done",
+        "the blue one",
+        "the last one please",
+        "undo",
+        "mark milk as done",
+        "both",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task buy milk
+    Added “buy milk”
+    > add a task milk the cow
+    Added “milk the cow”
+    > mark milk as done
+    Several things match “milk”, so I changed nothing. Which one do you mean?
+    - buy milk
+    - milk the cow
+    > the blue one
+    I can't tell which one “the blue one” is. Which one do you mean?
+    - buy milk
+    - milk the cow
+    > neither
+    OK, I changed nothing.
+    > mark milk as done
+    Several things match “milk”, so I changed nothing. Which one do you mean?
+    - buy milk
+    - milk the cow
+    > the blue one
+    I can't tell which one “the blue one” is. Which one do you mean?
+    - buy milk
+    - milk the cow
+    > the last one please
+    Done: “milk the cow”
+    > undo
+    Taken back: Done: “milk the cow”
+    > mark milk as done
+    Several things match “milk”, so I changed nothing. Which one do you mean?
+    - buy milk
+    - milk the cow
+    > both
+    - Done: “buy milk”
+    - Done: “milk the cow”
+    ");
+}
+
+#[tokio::test]
+async fn several_things_are_named_in_one_breath() {
+    let said = talk(&[
+        "add a task buy milk",
+        "add a task buy bread",
+        "add a task salt and pepper",
+        "mark milk and bread as done",
+        "mark salt and pepper as done",
+        "undo",
+        "schedule lunch with Ann on friday at noon",
+        "schedule dinner on friday at 7pm",
+        "cancel lunch and supper",
+        "cancel lunch and dinner",
+        "what's on friday?",
+        "add a task buy tea",
+        "add a task drink tea",
+        "delete tea and salt",
+        "delete tea, salt and pepper",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task buy milk
+    Added “buy milk”
+    > add a task buy bread
+    Added “buy bread”
+    > add a task salt and pepper
+    Added “salt and pepper”
+    > mark milk and bread as done
+    Done: “buy milk”
+    Done: “buy bread”
+    > mark salt and pepper as done
+    Done: “salt and pepper”
+    > undo
+    Taken back: Done: “salt and pepper”
+    > schedule lunch with Ann on friday at noon
+    Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
+    > schedule dinner on friday at 7pm
+    Created “Dinner”, Fri 27 Nov 2026, 19:00–20:00
+    > cancel lunch and supper
+    I found no event that matches “supper”, so I changed nothing.
+    > cancel lunch and dinner
+    Deleted “Lunch with Ann”
+    Deleted “Dinner”
+    > what's on friday?
+    - No events in that period (Fri 27 Nov 2026)
+    - No open tasks due then
+    > add a task buy tea
+    Added “buy tea”
+    > add a task drink tea
+    Added “drink tea”
+    > delete tea and salt
+    Several things match “tea”, so I changed nothing. Name each of them in full.
+    > delete tea, salt and pepper
+    Several things match “tea”, so I changed nothing. Name each of them in full.
+    ");
+}
+
+#[tokio::test]
+async fn them_are_all_that_a_message_made() {
+    let said = talk(&[
+        "add a task to pack, schedule a trip on friday at 9am, then delete them",
+        "what's on friday?",
+        "show my tasks",
+        "add a task to pay and schedule a walk on friday at 9am and cancel them",
+        "add a task to sow and schedule a walk on friday at 9am and mark them as done",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task to pack, schedule a trip on friday at 9am, then delete them
+    - Added “pack”
+    - Created “Trip”, Fri 27 Nov 2026, 09:00–10:00
+    - Deleted “Trip”
+    - Deleted “pack”
+    > what's on friday?
+    - No events in that period (Fri 27 Nov 2026)
+    - No open tasks due then
+    > show my tasks
+    No open tasks
+    > add a task to pay and schedule a walk on friday at 9am and cancel them
+    - Added “pay”
+    - Created “Walk”, Fri 27 Nov 2026, 09:00–10:00
+    - Deleted “Walk”
+    - Deleted “pay”
+    > add a task to sow and schedule a walk on friday at 9am and mark them as done
+    - Added “sow”
+    - Created “Walk”, Fri 27 Nov 2026, 09:00–10:00
+
+    I don't know what “them” refers to, so I did nothing. What do you mean?
+    ");
+}
