@@ -9,7 +9,7 @@ use adjutant_fakes::speech_judge::SpeechJudge;
 use adjutant_fakes::telegram::FakeTelegram;
 
 use crate::answers::wait_for_answers;
-use crate::gateway::{Gateway, wait_until};
+use crate::gateway::{DEADLINE, Gateway, wait_until};
 use crate::platform::{Make, PLATFORMS, Platform};
 use crate::process::Home;
 
@@ -135,7 +135,7 @@ fn an_answer_to_a_voice_note_is_spoken_once() {
         world.platform.speak(0, &note(3, WORDS), 3);
         gateway.dies();
         let gateway = world.start(&[]);
-        wait_for_answers(&*world.platform, 3, point);
+        assert!(world.platform.wait_for_said(3, DEADLINE), "{point}: {:?}", world.platform.said());
         wait_until("it is spoken", || world.platform.voices() > 0);
         // A typed message has a written answer.
         world.platform.say(0, "add a task to buy bread");

@@ -134,7 +134,7 @@ async fn several_things_are_named_in_one_breath() {
         "schedule dinner on friday at 7pm",
         "cancel lunch and supper",
         "cancel lunch and dinner",
-        "what's on friday?",
+        "cancel lunch with Ann and dinner",
         "add a task buy tea",
         "add a task drink tea",
         "delete tea and salt",
@@ -162,11 +162,12 @@ async fn several_things_are_named_in_one_breath() {
     > cancel lunch and supper
     I found no event that matches “supper”, so I changed nothing.
     > cancel lunch and dinner
+    I'm not sure that you mean these, so I changed nothing. Name each of them in full:
+    - Lunch with Ann (Fri 27 Nov 2026, 12:00)
+    - Dinner (Fri 27 Nov 2026, 19:00)
+    > cancel lunch with Ann and dinner
     Deleted “Lunch with Ann”
     Deleted “Dinner”
-    > what's on friday?
-    - No events in that period (Fri 27 Nov 2026)
-    - No open tasks due then
     > add a task buy tea
     Added “buy tea”
     > add a task drink tea
@@ -175,6 +176,56 @@ async fn several_things_are_named_in_one_breath() {
     Several things match “tea”, so I changed nothing. Name each of them in full.
     > delete tea, salt and pepper
     Several things match “tea”, so I changed nothing. Name each of them in full.
+    ");
+}
+
+#[tokio::test]
+async fn parts_that_match_differently_are_not_all_meant() {
+    let said = talk(&[
+        "add a task buy apples",
+        "add a task sell oranges",
+        "delete buy apples and oranges",
+        "add a task paint the red door",
+        "add a task buy blue paint",
+        "delete red and blue paint",
+        "schedule lunch with Bob tomorrow at noon",
+        "schedule meeting with Ann tomorrow at 3pm",
+        "cancel lunch with Bob and Ann",
+        "schedule call with Bob on friday at 3pm",
+        "cancel lunch and call Bob",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task buy apples
+    Added “buy apples”
+    > add a task sell oranges
+    Added “sell oranges”
+    > delete buy apples and oranges
+    I'm not sure that you mean these, so I changed nothing. Name each of them in full:
+    - buy apples
+    - sell oranges
+    > add a task paint the red door
+    Added “paint the red door”
+    > add a task buy blue paint
+    Added “buy blue paint”
+    > delete red and blue paint
+    I'm not sure that you mean these, so I changed nothing. Name each of them in full:
+    - paint the red door
+    - buy blue paint
+    > schedule lunch with Bob tomorrow at noon
+    Created “Lunch with Bob”, Sun 22 Nov 2026, 12:00–13:00
+    > schedule meeting with Ann tomorrow at 3pm
+    Created “Meeting with Ann”, Sun 22 Nov 2026, 15:00–16:00
+    > cancel lunch with Bob and Ann
+    I'm not sure that you mean these, so I changed nothing. Name each of them in full:
+    - Lunch with Bob (Sun 22 Nov 2026, 12:00)
+    - Meeting with Ann (Sun 22 Nov 2026, 15:00)
+    > schedule call with Bob on friday at 3pm
+    Created “Call with Bob”, Fri 27 Nov 2026, 15:00–16:00
+    > cancel lunch and call Bob
+    I'm not sure that you mean these, so I changed nothing. Name each of them in full:
+    - Lunch with Bob (Sun 22 Nov 2026, 12:00)
+    - Call with Bob (Fri 27 Nov 2026, 15:00)
     ");
 }
 

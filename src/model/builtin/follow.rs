@@ -15,6 +15,9 @@ use crate::model::{Message, Role};
 /// How many turns are looked through for what "it" was in them.
 const TURNS: usize = 6;
 
+/// The skills that give a thing its time.
+const PLANS: [&str; 4] = ["tasks.create", "tasks.update", "calendar.create_event", "calendar.update_event"];
+
 /// The thing that the last turn touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Touched {
@@ -53,8 +56,7 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     // What wasn't understood touched nothing.
     if replies::is_refusal(&answer.text) {
         let is_time =
-            || when::find(&said.text, now, true).is_some_and(|found| found.rest(&said.text).is_empty());
-        let is_time = is_time();
+            when::find(&said.text, now, true).is_some_and(|found| found.rest(&said.text).is_empty());
         let is_planned = is_time || after_no(&said.text).is_some();
         return known
             .filter(|_| is_time || is_about_it(&said.text))
@@ -68,9 +70,8 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
         return None;
     }
     let domain = steps::domain(&step.skill).to_owned();
-    let is = |verbs: &[&str]| verbs.iter().any(|verb| step.skill.ends_with(verb));
-    let is_changed = is(&["update", "update_event", "complete"]);
-    let is_planned = is(&["s.create", "create_event", "s.update", "update_event"]) && domain != "contacts";
+    let is_changed = ["update", "update_event", "complete"].iter().any(|verb| step.skill.ends_with(verb));
+    let is_planned = PLANS.contains(&&*step.skill);
     let title =
         quoted(&answer.text).or_else(|| only_task(past, &answer.text).filter(|_| domain == "tasks"))?;
     Some(Touched { domain, title: title.to_owned(), is_changed, is_planned })
@@ -86,7 +87,10 @@ fn is_about_it(said: &str) -> bool {
 /// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
 pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<Plan> {
     let (request, lines) = asked_which(before)?;
-    let said = after_no(said).unwrap_or_else(|| split::tidy(said)).to_lowercase();
+    if said.trim_end().ends_with('?') || declines(said) {
+        return None;
+    }
+    let said = split::tidy(said).to_lowercase();
     let is_all = match said.as_str() {
         "both" | "both of them" => lines.len() == 2,
         said => matches!(said, "all" | "all of them"),
@@ -94,6 +98,11 @@ pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &No
     if !is_all {
         let line = pick(&lines, &said)?;
         return about(request, name_among(&lines, line), intents, now);
+    }
+    // "All" of "call all parents" and "call Bob"?
+    let first = said.split(' ').next().unwrap_or_default();
+    if lines.iter().any(|line| has_word(line, first)) {
+        return None;
     }
     let mut all = Plan::default();
     for (at, line) in lines.iter().enumerate() {
@@ -104,21 +113,25 @@ pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &No
     Some(all)
 }
 
+/// Whether a text takes back what was asked for.
+fn declines(said: &str) -> bool {
+    const DECLINES: &str = "\
+        no nope nah not don't dont stop cancel keep leave wait neither none never nevermind nothing undo";
+    words(said).iter().any(|word| is_one_of(&word.text, DECLINES))
+}
+
 /// What to say to words that choose nothing of what the last answer asked to choose from: that it's over, or the same
 /// question. None if they are about something else; then it's over, too.
 pub(super) fn not_chosen(before: &[Message], said: &str) -> Option<String> {
-    const DECLINES: &str = "\
-        no nope nah not don't dont stop cancel keep leave wait neither none never nevermind nothing";
     const ASKS: &str = "\
         who what what's when where why which how is are do does did can could would will";
     let (_, lines) = asked_which(before)?;
-    let said = split::tidy(said);
-    let words = words(said);
-    if words.iter().any(|word| is_one_of(&word.text, DECLINES)) {
+    if declines(said) {
         return Some(replies::DECLINED.to_owned());
     }
-    let asks = words.first().is_some_and(|word| is_one_of(&word.text, ASKS)) || said.ends_with('?');
-    (words.len() <= 3 && !asks).then(|| replies::which_again(said, &lines))
+    let words = words(said);
+    let asks = words.first().is_some_and(|word| is_one_of(&word.text, ASKS));
+    (words.len() <= 3 && !asks).then(|| replies::which_again(split::tidy(said), &lines))
 }
 
 /// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
@@ -175,13 +188,21 @@ pub(super) fn retimed(
     if ["later", "earlier", "sooner"].iter().any(|end| rest.strip_suffix(end).and_then(length).is_some()) {
         return Some(format!("make it {rest}"));
     }
-    let is_planned = touched.is_some_and(|touched| touched.is_planned) && !said.trim_end().ends_with('?');
+    let is_planned = touched.is_some_and(|touched| touched.is_planned && !is_no_start(rest, touched))
+        && !said.trim_end().ends_with('?');
     after_no(said).or((is_asked || is_planned).then_some(said))?;
     let found = when::find(rest, now, true)?;
     if is_asked && found.when.is_soon_or_tomorrow(now) {
         return None;
     }
     (!found.is_doubtful && found.rest(rest).is_empty()).then(|| format!("make it {rest}"))
+}
+
+/// "By 2pm", "in 30 minutes": nothing says that an event is to begin then.
+fn is_no_start(said: &str, touched: &Touched) -> bool {
+    const LEADS: &str = "\
+        by before until till in after from since around within";
+    touched.domain == "calendar" && words(said).first().is_some_and(|word| is_one_of(&word.text, LEADS))
 }
 
 /// What follows a word that takes something back.
@@ -246,7 +267,8 @@ fn pick<'a>(lines: &[&'a str], said: &str) -> Option<&'a str> {
     const SMALL: &str = "\
         the a one on at due for with about task event number no";
     let said = said.trim_end_matches(" please").trim_end_matches(',');
-    let place = match said.trim_start_matches("the ").trim_end_matches(" one").trim_start_matches("number ") {
+    let bare = said.trim_start_matches("the ").trim_end_matches(" one").trim_start_matches("number ");
+    let place = match bare {
         "first" | "1st" | "1" | "#1" | "one" => Some(1),
         "second" | "2nd" | "2" | "#2" | "two" => Some(2),
         "third" | "3rd" | "3" | "#3" | "three" => Some(3),
@@ -254,18 +276,24 @@ fn pick<'a>(lines: &[&'a str], said: &str) -> Option<&'a str> {
         _ => None,
     };
     if let Some(place) = place {
-        return lines.get(place.checked_sub(1)?).copied();
+        let line = lines.get(place.checked_sub(1)?).copied();
+        // "The first one" of "pay the last invoice" and "pay the first invoice"?
+        let is_word_of = |other: &&str| words(bare).iter().any(|word| has_word(other, &word.text));
+        return line.filter(|line| !lines.iter().any(|other| other != line && is_word_of(other)));
     }
     let wanted: Vec<String> =
         words(said).into_iter().map(|word| word.text).filter(|word| !is_one_of(word, SMALL)).collect();
-    let has = |line: &str, wanted: &str| {
-        words(line).iter().any(|Word { text, .. }| {
-            text == wanted || (is_short_day(text) && WEEKDAYS.contains(&wanted) && wanted.starts_with(text))
-        })
-    };
-    let mut fitting = lines.iter().filter(|line| wanted.iter().all(|word| has(line, word)));
+    let mut fitting = lines.iter().filter(|line| wanted.iter().all(|word| has_word(line, word)));
     let line = fitting.next().filter(|_| !wanted.is_empty())?;
     fitting.next().is_none().then_some(*line)
+}
+
+/// Whether a line has a word; "friday" is in "due Fri 27 Nov".
+fn has_word(line: &str, wanted: &str) -> bool {
+    words(line).iter().any(|Word { text, .. }| {
+        text == wanted
+            || (is_short_day(text) && WEEKDAYS.contains(&wanted) && wanted.starts_with(text.as_str()))
+    })
 }
 
 /// The title in an answer that names one thing in quotes.

@@ -47,6 +47,13 @@ pub(super) fn has_words(item: &Value, wanted: &str) -> bool {
     words(wanted).filter(|word| !SMALL.contains(&word.as_str())).all(|word| stands(&word))
 }
 
+/// The words of a thing's title that aren't in a text, articles aside.
+pub(super) fn words_besides(item: &Value, said: &str) -> Vec<String> {
+    let said: Vec<String> = words(said).collect();
+    let is_more = |word: &String| !said.contains(word) && !["a", "an", "the", "my"].contains(&word.as_str());
+    words(name(item).unwrap_or_default()).filter(is_more).collect()
+}
+
 /// The words of a text in lower case, one and several of a thing alike.
 fn words(text: &str) -> impl Iterator<Item = String> + use<> {
     let lower = text.to_lowercase();

@@ -8,7 +8,7 @@ use super::items;
 use super::mission::{Reply, answer_to, call, failure};
 use super::replies;
 use super::steps;
-use super::time::{Now, is_one_of, words};
+use super::time::Now;
 use crate::clock::when::When;
 use crate::model::{Message, ToolCall};
 
@@ -18,8 +18,8 @@ pub(super) const WHICH: &str = "Which one do you mean?";
 pub(super) const EVENTS: &str = "calendar.search";
 /// The id of the search call.
 const SEARCH: &str = "search";
-/// More things than this aren't named in one breath.
-const MOST_PARTS: usize = 5;
+/// More things than this would take more calls than an agent has.
+const MOST_PARTS: usize = 4;
 
 /// A search, and what it has found so far.
 pub(super) struct Search<'a> {
@@ -73,6 +73,7 @@ impl Search<'_> {
             return Err(Reply::Call(parts().flat_map(|(id, part)| self.calls(&id, part)).collect()));
         };
         let mut targets: Vec<Value> = Vec::new();
+        let mut besides: Vec<Vec<String>> = Vec::new();
         for (found, (_, part)) in found.into_iter().zip(parts()) {
             let one = found.map_err(|why| match why {
                 // The answer would be about this part alone.
@@ -81,11 +82,19 @@ impl Search<'_> {
                 )),
                 why => Reply::Say(why.text()),
             })?;
+            besides.push(items::words_besides(&one, part));
             if !targets.contains(&one) {
                 targets.push(one);
             }
         }
-        Ok(targets)
+        // "Milk and bread" of "buy milk" and "buy bread", not of "buy milk" and "visit the bread museum".
+        match besides.iter().all(|more| besides.first() == Some(more)) {
+            true => Ok(targets),
+            false => Err(Reply::Say(format!(
+                "I'm not sure that you mean these, so I changed nothing. Name each of them in full:\n{}",
+                items::list(targets.iter())
+            ))),
+        }
     }
 
     fn calls(&self, call_id: &str, wanted: &str) -> Vec<ToolCall> {
@@ -166,18 +175,14 @@ impl Search<'_> {
     }
 }
 
-/// "Milk", "bread" of "milk and the bread". "Lunch and dinner with Bob" may be one person's or not: no parts.
+/// "Milk", "bread" of "milk and the bread".
 fn parts(wanted: &str) -> Vec<&str> {
-    const SHARED: &str = "\
-        with for from about to of on at in by";
     let parts = wanted.split([',', '&']).flat_map(|part| part.split(" and "));
     let parts: Vec<&str> = parts
         .map(|part| part.trim().trim_start_matches("the ").trim_start_matches("my "))
         .filter(|part| !part.is_empty())
         .collect();
-    let last = parts.last().copied().unwrap_or_default();
-    let is_shared = words(last).iter().any(|word| is_one_of(&word.text, SHARED));
-    if is_shared || parts.len() > MOST_PARTS { Vec::new() } else { parts }
+    if parts.len() > MOST_PARTS { Vec::new() } else { parts }
 }
 
 /// When an event begins that was looked for on a later day: that day isn't all of it.

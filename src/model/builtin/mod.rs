@@ -192,7 +192,7 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     {
         plan = restated;
     }
-    if plan.steps.is_empty()
+    if (plan.steps.is_empty() || plan.is_undo())
         && plan.reason.is_none()
         && let Some(answer) = follow::not_chosen(before, text)
     {

@@ -1,10 +1,11 @@
 //! What a thing's new time must be, and why a thing isn't moved.
 
+use chrono::Timelike;
 use serde_json::{Map, Value};
 
 use super::intents::Meaning;
 use super::items;
-use super::time::{Now, is_one_of, words};
+use super::time::{Now, is_one_of, leftover, words};
 use crate::clock::when::When;
 
 /// Why a thing isn't moved to the time in the arguments.
@@ -22,18 +23,37 @@ pub(super) fn refused(
     if let Some(earlier) = moved.iter().find(|time| is_put_off && is_earlier(**time, target, now)) {
         return Some(format!("{} is earlier than it is now, so I changed nothing.", earlier.spoken()));
     }
+    let title = items::name(target).unwrap_or_default();
+    let is_early = |time: &&When| matches!(time, When::Time(time) if time.hour() < 12);
+    if let Some(early) = moved.iter().find(is_early)
+        && leftover::is_of_the_evening(title)
+        && !says_morning(mission)
+    {
+        return Some(format!(
+            "“{title}” in the morning ({})? Say “am” or “pm” with the time.",
+            early.spoken()
+        ));
+    }
     let lasts = items::time_in(target, "start", now.zone).zip(items::time_in(target, "end", now.zone));
     let is_long = matches!(lasts, Some((When::Day(first), When::Day(last))) if first < last);
     if is_long && moved.iter().any(|time| matches!(time, When::Time(_))) {
-        let title = items::name(target).unwrap_or_default();
         return Some(format!(
             "“{title}” lasts several days, so I gave it no time of day and changed nothing."
         ));
     }
     let is_series = arguments.contains_key("recurrence") && target.get("instance").is_some();
-    let title = items::name(target).unwrap_or_default();
     moved.iter().any(|time| is_series || is_another_day(*time, target, now)).then(|| {
         format!("“{title}” repeats, and I can't tell which of its days you mean, so I changed nothing.")
+    })
+}
+
+/// "9am", "in the morning", "09:00".
+fn says_morning(mission: &str) -> bool {
+    words(mission).iter().any(|word| {
+        let text = word.text.as_str();
+        matches!(text, "am" | "morning" | "noon" | "breakfast")
+            || text.ends_with("am")
+            || text.starts_with('0')
     })
 }
 

@@ -327,20 +327,22 @@ pub(in crate::model::builtin) fn late_reminder(
     found.when.is_past(now).then(|| found.said(capture))
 }
 
-/// "At 8" in one place and "dinner" in another: not eight in the morning.
+/// "At 8" in one place and "dinner" in another: not eight in the morning. What is moved stays in its half of the day; see
+/// [`is_of_the_evening`].
 pub(in crate::model::builtin) fn evening(
     text: &str,
     capture: &str,
     conversions: &[&str],
     now: &Now,
 ) -> Option<String> {
-    let is_time = conversions.iter().any(|conversion| matches!(*conversion, "time" | "start" | "moved"));
-    if !is_time {
+    let is_time = conversions.iter().any(|conversion| matches!(*conversion, "time" | "start"));
+    let is_moved = conversions.contains(&"moved");
+    if !is_time && !is_moved {
         return None;
     }
     let has_one = |text: &str, list: &str| words(text).iter().any(|word| is_one_of(&word.text, list));
     let elsewhere = |list: &str| has_one(text, list) && !has_one(capture, list);
-    let (is_late, is_early) = (elsewhere(EVENING) || elsewhere(LATE), elsewhere(EARLY));
+    let (is_late, is_early) = (!is_moved && (elsewhere(EVENING) || elsewhere(LATE)), elsewhere(EARLY));
     if !is_late && !is_early {
         return None;
     }
@@ -348,6 +350,11 @@ pub(in crate::model::builtin) fn evening(
     let is_doubtful =
         (is_late && found.when.is_bare_before_noon()) || (is_early && found.when.is_bare_after_noon());
     is_doubtful.then(|| either_half(&found, capture))
+}
+
+/// Whether a title names what hardly takes place in the morning.
+pub(in crate::model::builtin) fn is_of_the_evening(title: &str) -> bool {
+    words(title).iter().any(|word| is_one_of(&word.text, EVENING) || is_one_of(&word.text, LATE))
 }
 
 /// "10 November 2027".
