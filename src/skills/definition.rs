@@ -169,7 +169,7 @@ pub struct Intent {
     pub arguments: Map<String, Value>,
     /// A search to make first.
     pub lookup: Option<Lookup>,
-    /// What the sentence asks for besides: what's on tomorrow are events and tasks.
+    /// What the sentence also asks for: "what's on tomorrow" wants events and tasks.
     pub also: Option<Lookup>,
     /// A sentence that the pattern understands, for help.
     pub example: Option<String>,

@@ -11,6 +11,9 @@ async fn what_is_on_are_the_days_events_and_tasks() {
         "schedule lunch with Ann tomorrow at noon",
         "what's on tomorrow?",
         "what's on my calendar tomorrow?",
+        "remind me to take a pill every day",
+        "what's on friday afternoon?",
+        "what's on tomorrow and cancel it",
     ])
     .await;
     insta::assert_snapshot!(said, @"
@@ -31,6 +34,19 @@ async fn what_is_on_are_the_days_events_and_tasks() {
     > what's on my calendar tomorrow?
     1 event:
     - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
+    > remind me to take a pill every day
+    Added “take a pill”, due Sat 21 Nov 2026, repeating every day
+    > what's on friday afternoon?
+    - No events in that period (Fri 27 Nov 2026, 12:00–18:00)
+    - 1 open task:
+      - take a pill (due Sat 21 Nov 2026, repeating every day)
+    > what's on tomorrow and cancel it
+    - 1 event:
+      - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
+    - 2 open tasks:
+      - take a pill (due Sat 21 Nov 2026, repeating every day)
+      - buy milk (due Sun 22 Nov 2026)
+    - Deleted “Lunch with Ann”
     ");
 }
 
@@ -193,6 +209,7 @@ async fn parts_that_match_differently_are_not_all_meant() {
         "cancel lunch with Bob and Ann",
         "schedule call with Bob on friday at 3pm",
         "cancel lunch and call Bob",
+        "delete 'apples and oranges'",
     ])
     .await;
     insta::assert_snapshot!(said, @"
@@ -226,6 +243,8 @@ async fn parts_that_match_differently_are_not_all_meant() {
     I'm not sure that you mean these, so I changed nothing. Name each of them in full:
     - Lunch with Bob (Sun 22 Nov 2026, 12:00)
     - Call with Bob (Fri 27 Nov 2026, 15:00)
+    > delete 'apples and oranges'
+    I found no task that matches “apples and oranges”, so I changed nothing.
     ");
 }
 
@@ -260,5 +279,106 @@ async fn them_are_all_that_a_message_made() {
     - Created “Walk”, Fri 27 Nov 2026, 09:00–10:00
 
     I don't know what “them” refers to, so I did nothing. What do you mean?
+    ");
+}
+
+#[tokio::test]
+async fn a_dinner_stays_in_the_evening_and_keeps_its_time_on_another_day() {
+    let said = talk(&[
+        "schedule dinner on friday at 7pm",
+        "at 8",
+        "schedule a football match on friday at 10am",
+        "move the football match to sunday",
+        "schedule a quiz on saturday",
+        "make it at 8",
+        "8pm",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > schedule dinner on friday at 7pm
+    Created “Dinner”, Fri 27 Nov 2026, 19:00–20:00
+    > at 8
+    Changed “Dinner”, Fri 27 Nov 2026, 20:00–21:00. It was Fri 27 Nov 2026, 19:00–20:00
+    > schedule a football match on friday at 10am
+    Created “Football match”, Fri 27 Nov 2026, 10:00–11:00
+    > move the football match to sunday
+    I found no task that matches “football match”, so I changed nothing. For the event, say “cancel Football match” or “move the event Football match to …”.
+    > schedule a quiz on saturday
+    Created “Quiz”, Sat 28 Nov 2026, all day
+    > make it at 8
+    “Quiz” in the morning, Sat 28 Nov 2026, 08:00? Say am or pm with the time.
+    > 8pm
+    Changed “Quiz”, Sat 28 Nov 2026, 20:00–21:00. It was Sat 28 Nov 2026, all day
+    ");
+}
+
+#[tokio::test]
+async fn a_day_chooses_and_is_no_new_time() {
+    let said = talk(&[
+        "add a task write the report on friday",
+        "add a task read the report on wednesday",
+        "move the report to monday",
+        "friday",
+        "show my tasks",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > add a task write the report on friday
+    Added “write the report”, due Fri 27 Nov 2026
+    > add a task read the report on wednesday
+    Added “read the report”, due Wed 25 Nov 2026
+    > move the report to monday
+    Several things match “report”, so I changed nothing. Which one do you mean?
+    - read the report (due Wed 25 Nov 2026)
+    - write the report (due Fri 27 Nov 2026)
+    > friday
+    Changed “write the report” (due Mon 23 Nov 2026)
+    > show my tasks
+    2 open tasks:
+    - write the report (due Mon 23 Nov 2026)
+    - read the report (due Wed 25 Nov 2026)
+    ");
+}
+
+#[tokio::test]
+async fn an_hour_alone_is_of_the_nearer_half_and_undo_of_what_was_done() {
+    let said = talk(&[
+        "schedule a flight on friday at 6am",
+        "at 5",
+        "schedule a party on saturday at 11pm",
+        "make it at 1",
+        "undo",
+        "undo",
+        "schedule team meeting every wednesday at 10am",
+        "move the event team meeting to thursday",
+        "at 11",
+        "am I free on friday at 6?",
+    ])
+    .await;
+    insta::assert_snapshot!(said, @"
+    > schedule a flight on friday at 6am
+    Created “Flight”, Fri 27 Nov 2026, 06:00–07:00
+    > at 5
+    Changed “Flight”, Fri 27 Nov 2026, 05:00–06:00. It was Fri 27 Nov 2026, 06:00–07:00
+    > schedule a party on saturday at 11pm
+    Created “Party”, Sat 28 Nov 2026, 23:00 to Sun 29 Nov 2026, 00:00
+    > make it at 1
+    I can't tell in which half of the day “Party” should be, so I changed nothing. Say am or pm.
+    > undo
+    I did nothing for your last message. Say “undo” again to take back what I did before it.
+    > undo
+    Taken back: Created “Party”, Sat 28 Nov 2026, 23:00 to Sun 29 Nov 2026, 00:00
+    > schedule team meeting every wednesday at 10am
+    Created “Team meeting”, Wed 25 Nov 2026, 10:00–11:00, repeating every Wednesday
+    > move the event team meeting to thursday
+    “Team meeting” repeats, and I can't tell which of its days you mean, so I changed nothing.
+    > at 11
+    I didn't understand “at 11”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
+    - what did you do yesterday?
+    - what's on tomorrow?
+    - who works at Acme?
+    - email bob@example.test: running late, start without me
+    > am I free on friday at 6?
+    I understood everything but “on friday at 6: am or pm?”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.
     ");
 }

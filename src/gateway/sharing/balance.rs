@@ -16,7 +16,7 @@ const WEIGHED_EVERY: Duration = Duration::from_millis(500);
 const GAIN: f64 = 0.25;
 /// Below this average, in thousandths of a processor, nobody is busy.
 const BUSY: f64 = 50.0;
-/// An instance that hasn't told anything for this long gets no new turns.
+/// An instance that hasn't told anything for this long gets no new turns. A debug build is slower.
 const SILENT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 3 });
 
 /// Who runs how many turns, and counts for how much.

@@ -12,11 +12,13 @@ use crate::clock::WEEKDAYS;
 use crate::domain::REMEMBERED;
 use crate::model::{Message, Role};
 
+/// "All" of more than so many is asked again.
+const MOST_AT_ONCE: usize = 5;
 /// How many turns are looked through for what "it" was in them.
 const TURNS: usize = 6;
 
 /// The skills that give a thing its time.
-const PLANS: [&str; 4] = ["tasks.create", "tasks.update", "calendar.create_event", "calendar.update_event"];
+const TIMED: [&str; 4] = ["tasks.create", "tasks.update", "calendar.create_event", "calendar.update_event"];
 
 /// The thing that the last turn touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +29,8 @@ pub(super) struct Touched {
     pub(super) title: String,
     /// Whether it was there before that turn.
     pub(super) is_changed: bool,
-    /// Whether the turn gave it a time, or could have.
-    pub(super) is_planned: bool,
+    /// Whether a time alone may be for it: the turn before made or changed it.
+    pub(super) may_be_timed: bool,
 }
 
 /// "Cancel that" after a change: of the change, or of all of it?
@@ -57,10 +59,14 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     if replies::is_refusal(&answer.text) {
         let is_time =
             when::find(&said.text, now, true).is_some_and(|found| found.rest(&said.text).is_empty());
-        let is_planned = is_time || after_no(&said.text).is_some();
+        let may_be_timed = is_time || after_no(&said.text).is_some();
         return known
             .filter(|_| is_time || is_about_it(&said.text))
-            .map(|known| Touched { is_planned: known.is_planned && is_planned, ..known });
+            .map(|known| Touched { may_be_timed: known.may_be_timed && may_be_timed, ..known });
+    }
+    // "Friday" chooses one of the lines, and is no new time for what was searched for.
+    if answer.text.contains(lookups::WHICH) {
+        return None;
     }
     let said = retimed(past, &said.text, known.as_ref(), now).unwrap_or_else(|| said.text.clone());
     let plan = plan::plan(&said, intents, now, known.as_ref());
@@ -71,10 +77,10 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     }
     let domain = steps::domain(&step.skill).to_owned();
     let is_changed = ["update", "update_event", "complete"].iter().any(|verb| step.skill.ends_with(verb));
-    let is_planned = PLANS.contains(&&*step.skill);
+    let may_be_timed = TIMED.contains(&&*step.skill) && !replies::changed_nothing(&answer.text);
     let title =
         quoted(&answer.text).or_else(|| only_task(past, &answer.text).filter(|_| domain == "tasks"))?;
-    Some(Touched { domain, title: title.to_owned(), is_changed, is_planned })
+    Some(Touched { domain, title: title.to_owned(), is_changed, may_be_timed })
 }
 
 /// Whether a text is about what was touched before it, understood or not: "make it half past", "no, 4".
@@ -93,7 +99,7 @@ pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &No
     let said = split::tidy(said).to_lowercase();
     let is_all = match said.as_str() {
         "both" | "both of them" => lines.len() == 2,
-        said => matches!(said, "all" | "all of them"),
+        said => matches!(said, "all" | "all of them") && lines.len() <= MOST_AT_ONCE,
     };
     if !is_all {
         let line = pick(&lines, &said)?;
@@ -113,25 +119,35 @@ pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &No
     Some(all)
 }
 
+/// Whether the last turn changed nothing, though it was asked to, and offered no "undo": that would take back what was
+/// done before it.
+pub(super) fn has_changed_nothing(before: &[Message]) -> bool {
+    let answer = before.iter().rfind(|message| message.role == Role::Assistant);
+    answer.map(|answer| &answer.text).is_some_and(|answer| {
+        (replies::is_refusal(answer) || replies::changed_nothing(answer)) && !answer.contains("“undo”")
+    })
+}
+
 /// Whether a text takes back what was asked for.
 fn declines(said: &str) -> bool {
     const DECLINES: &str = "\
-        no nope nah not don't dont stop cancel keep leave wait neither none never nevermind nothing undo";
+        no nope nah not don't dont stop cancel keep leave wait neither none never nevermind nothing forget nvm hang oops sorry";
     words(said).iter().any(|word| is_one_of(&word.text, DECLINES))
 }
 
-/// What to say to words that choose nothing of what the last answer asked to choose from: that it's over, or the same
-/// question. None if they are about something else; then it's over, too.
-pub(super) fn not_chosen(before: &[Message], said: &str) -> Option<String> {
-    const ASKS: &str = "\
-        who what what's when where why which how is are do does did can could would will";
+/// The answer to words that choose nothing of what the last answer asked to choose from: OK if they decline, the same
+/// question again if they may be meant to choose. None if they are about something else, which ends the question.
+pub(super) fn not_chosen(before: &[Message], said: &str, is_undo: bool) -> Option<String> {
+    const OTHERS: &str = "\
+        who what what's when where why which how is are do does did can could would will help hi hello hey thanks \
+        thank thx cheers";
     let (_, lines) = asked_which(before)?;
-    if declines(said) {
+    if is_undo || declines(said) {
         return Some(replies::DECLINED.to_owned());
     }
     let words = words(said);
-    let asks = words.first().is_some_and(|word| is_one_of(&word.text, ASKS));
-    (words.len() <= 3 && !asks).then(|| replies::which_again(split::tidy(said), &lines))
+    let is_other = words.first().is_some_and(|word| is_one_of(&word.text, OTHERS));
+    (words.len() <= 3 && !is_other).then(|| replies::which_again(split::tidy(said), &lines))
 }
 
 /// The earlier request about the other of two things, if the last turn did it with the one that was chosen: "no, the
@@ -188,9 +204,9 @@ pub(super) fn retimed(
     if ["later", "earlier", "sooner"].iter().any(|end| rest.strip_suffix(end).and_then(length).is_some()) {
         return Some(format!("make it {rest}"));
     }
-    let is_planned = touched.is_some_and(|touched| touched.is_planned && !is_no_start(rest, touched))
+    let may_be_timed = touched.is_some_and(|touched| touched.may_be_timed && !is_no_start(rest, touched))
         && !said.trim_end().ends_with('?');
-    after_no(said).or((is_asked || is_planned).then_some(said))?;
+    after_no(said).or((is_asked || may_be_timed).then_some(said))?;
     let found = when::find(rest, now, true)?;
     if is_asked && found.when.is_soon_or_tomorrow(now) {
         return None;
@@ -226,7 +242,10 @@ fn asked_which(before: &[Message]) -> Option<(&str, Vec<&str>)> {
     if answer.text.starts_with(replies::UNFIT) {
         return asked_which(earlier);
     }
-    Some((&request.text, list.lines().filter_map(|line| line.strip_prefix("- ")).collect()))
+    let lines: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    // Among the answers to several requests it has no lines of its own.
+    let is_alone = answer.text.starts_with(lookups::SEVERAL) && lines.len() > 1;
+    is_alone.then_some((&request.text, lines))
 }
 
 /// A line's title, or all of it if another line has the same title: the time tells them apart.
@@ -278,7 +297,7 @@ fn pick<'a>(lines: &[&'a str], said: &str) -> Option<&'a str> {
     if let Some(place) = place {
         let line = lines.get(place.checked_sub(1)?).copied();
         // "The first one" of "pay the last invoice" and "pay the first invoice"?
-        let is_word_of = |other: &&str| words(bare).iter().any(|word| has_word(other, &word.text));
+        let is_word_of = |other: &&str| words(bare).iter().any(|word| has_word(title_of(other), &word.text));
         return line.filter(|line| !lines.iter().any(|other| other != line && is_word_of(other)));
     }
     let wanted: Vec<String> =

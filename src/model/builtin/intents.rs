@@ -287,7 +287,13 @@ pub(super) fn is_plural(pronoun: &str) -> bool {
 
 fn conversions(source: &IntentSource, capture: &str) -> Vec<String> {
     let mut found = fill::conversions(&source.arguments, capture);
-    found.extend(source.lookup.iter().flat_map(|lookup| fill::conversions(&lookup.arguments, capture)));
+    found.extend(
+        source
+            .lookup
+            .iter()
+            .chain(&source.also)
+            .flat_map(|lookup| fill::conversions(&lookup.arguments, capture)),
+    );
     found
 }
 

@@ -14,6 +14,8 @@ use crate::model::{Message, ToolCall};
 
 /// The question above a list of things that match.
 pub(super) const WHICH: &str = "Which one do you mean?";
+/// How that answer begins.
+pub(super) const SEVERAL: &str = "Several things match “";
 /// The skill that searches for an event, where a task or an event may be meant.
 pub(super) const EVENTS: &str = "calendar.search";
 /// The id of the search call.
@@ -41,7 +43,7 @@ enum Unclear {
     Nothing(String),
     /// Several have it.
     Several(String),
-    /// It may be something else.
+    /// It may be something else, or can't be known.
     Doubtful(String),
 }
 
@@ -77,9 +79,9 @@ impl Search<'_> {
         for (found, (_, part)) in found.into_iter().zip(parts()) {
             let one = found.map_err(|why| match why {
                 // The answer would be about this part alone.
-                Unclear::Several(_) => Reply::Say(format!(
-                    "Several things match “{part}”, so I changed nothing. Name each of them in full."
-                )),
+                Unclear::Several(_) => {
+                    Reply::Say(format!("{SEVERAL}{part}”, so I changed nothing. Name each of them in full."))
+                }
                 why => Reply::Say(why.text()),
             })?;
             besides.push(items::words_besides(&one, part));
@@ -218,7 +220,7 @@ fn none_of(skill: &str) -> &'static str {
 /// Asks which of several is meant.
 pub(super) fn ask_which<'a>(wanted: &str, several: impl Iterator<Item = &'a Value>) -> String {
     let list = items::list(several);
-    format!("Several things match “{wanted}”, so I changed nothing. {WHICH}\n{list}")
+    format!("{SEVERAL}{wanted}”, so I changed nothing. {WHICH}\n{list}")
 }
 
 fn same(one: &str, other: &str) -> bool {

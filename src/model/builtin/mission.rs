@@ -111,8 +111,11 @@ fn targets(
     };
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission).to_owned();
     let search = Search { messages, skill: &lookup.skill, arguments, or_an_event, now };
-    let is_list = meaning.captures.values().any(|capture| capture.conversions().contains(&"things"));
-    search.targets(&wanted, is_list && !brief.mission.contains(['"', '“']))
+    // In quotes, it's one name.
+    let is_list = meaning.captures.values().any(|capture| {
+        capture.conversions().contains(&"things") && capture.text.trim_end_matches([',', ':', ';']) == wanted
+    });
+    search.targets(&wanted, is_list)
 }
 
 /// Calls the skill for the targets, or reports the results.

@@ -57,10 +57,12 @@
 //! `{results}` is what earlier parts of the message returned, in words (the body of a mail). Such an
 //! intent only matches a part that has another one before it.
 //!
-//! `lookup = { skill = "tasks.search", arguments = { query = "{title}" } }` searches first. If there is
-//! one hit (or one whose title is exactly `query`), its fields are `{found.id}`, `{found.email}` and so
-//! on. Otherwise it does nothing and says so. "it", "them" and "him" in a capture mean what an earlier part found or made, or what the last turn touched, so they only match intents with a
-//! `lookup` or `{results}`.
+//! `lookup = { skill = "tasks.search", arguments = { query = "{title}" } }` searches first. If there is one hit (or one whose
+//! title is exactly `query`), its fields are `{found.id}`, `{found.email}` and so on. Otherwise it does nothing and says so,
+//! or, with `things`, searches for each part. "it", "them" and "him" in a capture mean what an earlier part found or made, or
+//! what the last turn touched, so they only match intents with a `lookup` or `{results}`.
+//!
+//! `also = { skill = "tasks.search", arguments = { due_before = "{when|end}" } }` is what the text also asks for.
 
 mod fill;
 mod follow;
@@ -194,9 +196,12 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
     }
     if (plan.steps.is_empty() || plan.is_undo())
         && plan.reason.is_none()
-        && let Some(answer) = follow::not_chosen(before, text)
+        && let Some(answer) = follow::not_chosen(before, text, plan.is_undo())
     {
         return Ok(Reply::Say(answer));
+    }
+    if plan.is_undo() && follow::has_changed_nothing(before) {
+        return Ok(Reply::Say(replies::NOTHING_TO_UNDO.to_owned()));
     }
     if plan.steps.is_empty() {
         return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents, &now)));

@@ -24,15 +24,11 @@ pub(super) fn refused(
         return Some(format!("{} is earlier than it is now, so I changed nothing.", earlier.spoken()));
     }
     let title = items::name(target).unwrap_or_default();
-    let is_early = |time: &&When| matches!(time, When::Time(time) if time.hour() < 12);
-    if let Some(early) = moved.iter().find(is_early)
+    if let Some(early) = moved.iter().find(|time| is_new_morning(**time, target, now))
         && leftover::is_of_the_evening(title)
         && !says_morning(mission)
     {
-        return Some(format!(
-            "“{title}” in the morning ({})? Say “am” or “pm” with the time.",
-            early.spoken()
-        ));
+        return Some(format!("“{title}” in the morning, {}? Say am or pm with the time.", early.spoken()));
     }
     let lasts = items::time_in(target, "start", now.zone).zip(items::time_in(target, "end", now.zone));
     let is_long = matches!(lasts, Some((When::Day(first), When::Day(last))) if first < last);
@@ -47,13 +43,22 @@ pub(super) fn refused(
     })
 }
 
-/// "9am", "in the morning", "09:00".
+/// Whether a time is before noon, and not the thing's own time of another day.
+fn is_new_morning(time: When, target: &Value, now: &Now) -> bool {
+    let When::Time(time) = time else { return false };
+    let is_own = matches!(items::time(target, now.zone), Some(When::Time(own)) if own.time() == time.time());
+    time.hour() < 12 && !is_own
+}
+
+/// "9am", "in the morning", "09:00", "an hour earlier".
 fn says_morning(mission: &str) -> bool {
+    const WORDS: &str = "\
+        am morning breakfast later earlier sooner forward by";
     words(mission).iter().any(|word| {
-        let text = word.text.as_str();
-        matches!(text, "am" | "morning" | "noon" | "breakfast")
-            || text.ends_with("am")
-            || text.starts_with('0')
+        let hour = word.text.strip_suffix("am").unwrap_or_default();
+        is_one_of(&word.text, WORDS)
+            || hour.ends_with(|last: char| last.is_ascii_digit())
+            || word.text.starts_with('0')
     })
 }
 
@@ -66,6 +71,11 @@ pub(super) fn lacking(meaning: &Meaning, target: &Value, now: &Now) -> String {
         }
         (Some(name), Some(When::Day(_))) if is_moved => {
             format!("“{name}” has no time of day, so I changed nothing. Say at what time it should be.")
+        }
+        (Some(name), Some(When::Time(_))) if is_moved => {
+            format!(
+                "I can't tell in which half of the day “{name}” should be, so I changed nothing. Say am or pm."
+            )
         }
         _ => "What I found lacks the details I need for this, so I did nothing.".to_owned(),
     }

@@ -5,7 +5,7 @@ use serde_json::Map;
 use super::follow::Touched;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::split::{self, Position, Segment};
-use super::steps::{self, SCHEDULE, Step, domain, source_of, step};
+use super::steps::{SCHEDULE, Step, also, domain, source_of, step};
 use super::time::Now;
 use super::time::when;
 use super::time::{is_one_of, words};
@@ -45,6 +45,7 @@ impl Plan {
             depends_on: Vec::new(),
             then: false,
             refers: false,
+            is_also: false,
         };
         self.steps.iter_mut().for_each(|step| step.depends_on.push(undo.agent_id.clone()));
         self.steps.insert(0, undo);
@@ -97,25 +98,9 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
     };
     let mut plan = Plan::default();
     for segment in segments {
-        match segment.meaning {
-            Some(Understood { meaning, reads }) => {
-                let mut reads = reads.unwrap_or_else(|| segment.text.to_owned());
-                if let Some(steps) = of_each_kind(&meaning, &plan.steps, &reads, (intents, now)) {
-                    plan.steps.extend(steps);
-                    continue;
-                }
-                let Some(mut meaning) = of_its_kind(meaning, &plan.steps, &reads, (intents, now)) else {
-                    plan.missed.push(segment.text.to_owned());
-                    continue;
-                };
-                if let Some(end) = meaning.take_end(&reads, segment.end) {
-                    reads.push_str(end);
-                }
-                let step = step(&plan.steps, &reads, segment.then, &meaning, (intents, now));
-                plan.steps.push(step);
-                plan.steps.extend(steps::also(&plan.steps, &reads, &meaning, (intents, now)));
-            }
-            None => plan.missed.push(segment.text.to_owned()),
+        let text = segment.text;
+        if add(&mut plan.steps, segment, (intents, now)).is_none() {
+            plan.missed.push(text.to_owned());
         }
     }
     if text.len() > SPLIT_BYTES {
@@ -141,6 +126,25 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
         plan.reason = plan.reason.or(Some(Reason::Leftover(changes)));
     }
     plan
+}
+
+/// Adds the steps of a part. None if it wasn't understood.
+fn add(steps: &mut Vec<Step>, segment: Segment<Understood>, (intents, now): (&Intents, &Now)) -> Option<()> {
+    let Understood { meaning, reads } = segment.meaning?;
+    let mut reads = reads.unwrap_or_else(|| segment.text.to_owned());
+    let kinds = kinds_of_them(&meaning, steps);
+    if kinds.len() > 1 {
+        let each = of_each_kind(&kinds, steps, &reads, (intents, now))?;
+        steps.extend(each);
+        return Some(());
+    }
+    let mut meaning = of_its_kind(meaning, steps, &reads, (intents, now))?;
+    if let Some(end) = meaning.take_end(&reads, segment.end) {
+        reads.push_str(end);
+    }
+    steps.push(step(steps, &reads, segment.then, &meaning, (intents, now)));
+    steps.extend(also(steps, &reads, &meaning, (intents, now)));
+    Some(())
 }
 
 /// What a part says about "it": a thing of the kind that the part before it makes. None if that can't be done to such a
@@ -170,27 +174,32 @@ fn about_it<'a>(text: &str, kind: &str, (intents, now): (&'a Intents, &Now)) -> 
     intents.meaning(text, now, &is_of_it).filter(|meaning| meaning.leftover.is_none())
 }
 
-/// "Delete them", after a task and an event were made: a step for each kind. None if they are of one kind.
+/// The kinds of things that a message made and calls "them".
+fn kinds_of_them(meaning: &Meaning, earlier: &[Step]) -> Vec<String> {
+    let is_them = meaning.pronoun.as_deref().is_some_and(is_plural);
+    let made = earlier.iter().filter(|step| is_them && step.changes() && !step.refers);
+    let mut kinds: Vec<String> = made.map(|step| domain(&step.skill).to_owned()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// "Delete them", after a task and an event were made: a step for each kind. None if it can't be done to one of them.
 fn of_each_kind(
-    meaning: &Meaning,
+    kinds: &[String],
     earlier: &[Step],
     text: &str,
     (intents, now): (&Intents, &Now),
 ) -> Option<Vec<Step>> {
-    meaning.pronoun.as_deref().filter(|pronoun| is_plural(pronoun))?;
-    let made = || earlier.iter().filter(|step| step.changes() && !step.refers);
-    let mut kinds: Vec<&str> = made().map(|step| domain(&step.skill)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
     let mut steps = earlier.to_vec();
-    for kind in kinds.iter().filter(|_| kinds.len() > 1) {
+    for kind in kinds {
         let meaning = about_it(text, kind, (intents, now))?;
         let one = step(&steps, text, true, &meaning, (intents, now));
-        let of_kind = made().filter(|step| domain(&step.skill) == *kind);
-        steps.push(Step { depends_on: of_kind.map(|step| step.agent_id.clone()).collect(), ..one });
+        let made =
+            earlier.iter().filter(|step| step.changes() && !step.refers && domain(&step.skill) == kind);
+        steps.push(Step { depends_on: made.map(|step| step.agent_id.clone()).collect(), ..one });
     }
-    let added = steps.split_off(earlier.len());
-    (!added.is_empty()).then_some(added)
+    Some(steps.split_off(earlier.len()))
 }
 
 /// Plans a text that asks for this skill, whatever else its words may mean.

@@ -31,6 +31,15 @@ pub(super) fn is_refusal(answer: &str) -> bool {
     REFUSALS.iter().any(|beginning| answer.starts_with(beginning))
 }
 
+/// Whether an answer to one request says that nothing was changed.
+pub(super) fn changed_nothing(answer: &str) -> bool {
+    answer.contains("so I changed nothing") && !answer.starts_with("- ")
+}
+
+/// The answer to an "undo" right after a turn that changed nothing.
+pub(super) const NOTHING_TO_UNDO: &str =
+    "I did nothing for your last message. Say “undo” again to take back what I did before it.";
+
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
     let mut lines: Vec<String> = plan

@@ -29,6 +29,8 @@ pub(super) struct Step {
     pub(super) then: bool,
     /// It is about what another part makes or finds.
     pub(super) refers: bool,
+    /// It is what the part of the step before it also asks for.
+    pub(super) is_also: bool,
 }
 
 impl Step {
@@ -61,19 +63,25 @@ pub(super) fn step(
     skills.sort();
     skills.dedup();
     let needs = meaning.entry.needs_results() || meaning.pronoun.is_some() || refers(text);
+    let mut depends_on = dependencies(earlier, &source.skill, then, needs);
+    if meaning.entry.needs_results() {
+        let with_it = source_of(earlier).into_iter().flat_map(|source| also_of(earlier, source));
+        depends_on.extend(with_it.map(|step| step.agent_id.clone()));
+    }
     Step {
         agent_id: format!("a{}", earlier.len() + 1),
         skill: source.skill.clone(),
         mission: text.to_owned(),
         skills,
         arguments: if direct { meaning.arguments(&context).ok() } else { None },
-        depends_on: dependencies(earlier, &source.skill, then, needs),
+        depends_on,
         then,
         refers: needs,
+        is_also: false,
     }
 }
 
-/// What a part asks for besides: what's on tomorrow are events and tasks.
+/// What a part also asks for: "what's on tomorrow" wants events and tasks.
 pub(super) fn also(
     earlier: &[Step],
     text: &str,
@@ -91,6 +99,7 @@ pub(super) fn also(
         depends_on: dependencies(earlier, &also.skill, false, false),
         then: false,
         refers: false,
+        is_also: true,
     })
 }
 
@@ -139,5 +148,13 @@ fn refers(text: &str) -> bool {
 
 /// The step that "it" is from: the nearest one that isn't about another's.
 pub(super) fn source_of(earlier: &[Step]) -> Option<&Step> {
-    earlier.iter().rev().find(|step| !step.refers).or(earlier.last())
+    let mut main = earlier.iter().rev().filter(|step| !step.is_also);
+    main.clone().find(|step| !step.refers).or(main.next())
+}
+
+/// What the part of this step also asks for.
+fn also_of<'a>(earlier: &'a [Step], source: &Step) -> impl Iterator<Item = &'a Step> {
+    let after =
+        earlier.iter().position(|step| step.agent_id == source.agent_id).map_or(earlier.len(), |at| at + 1);
+    earlier.iter().skip(after).take_while(|step| step.is_also)
 }

@@ -43,11 +43,14 @@ pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &N
             return Some(found.said(&text));
         }
         rest = found.rest(&text);
-        let is_far = has(&["moved"]) && found.when.is_a_year_away(now) && !has_year(&found.said(&text));
+        let is_far =
+            (has(&["moved"]) || names) && found.when.is_a_year_away(now) && !has_year(&found.said(&text));
         if is_far {
             return Some(found.said(&text));
         }
-        let is_open = names && found.when.is_soon_or_tomorrow(now);
+        let is_asked = has(&["from", "ahead"]) && has(&["end", "last"]);
+        let is_open =
+            (names && found.when.is_soon_or_tomorrow(now)) || (is_asked && found.when.is_at_six_to_eight());
         if is_open || odd::is_of_either_half(&rest, &found.when) {
             return Some(either_half(&found, &text));
         }
@@ -327,8 +330,8 @@ pub(in crate::model::builtin) fn late_reminder(
     found.when.is_past(now).then(|| found.said(capture))
 }
 
-/// "At 8" in one place and "dinner" in another: not eight in the morning. What is moved stays in its half of the day; see
-/// [`is_of_the_evening`].
+/// "At 8" in one place and "dinner" in another: not eight in the morning. What is moved stays in its half of the day, if
+/// it has a time; see `moves::refused`.
 pub(in crate::model::builtin) fn evening(
     text: &str,
     capture: &str,

@@ -99,7 +99,7 @@ impl Period {
                 // Midnight ends the day that a thing is on.
                 let is_end = self.words.span.is_none() && self.words.next_day;
                 let day = if is_end { day.succ_opt()? } else { day };
-                When::Time(day.and_time(self.in_the_same_half(time.time(), old)))
+                When::Time(day.and_time(self.in_the_nearer_half(time.time(), old)?))
             }
             (new, _) => new,
         })
@@ -108,7 +108,7 @@ impl Period {
     /// "Every Friday at 9" of what is on a day: the first Friday from then on that isn't over.
     fn first_of_rule(&self, old: When, now: &Now) -> Option<When> {
         let time = match (self.moment()?, old) {
-            (When::Time(time), old) => Some(self.in_the_same_half(time.time(), old)),
+            (When::Time(time), old) => Some(self.in_the_nearer_half(time.time(), old)?),
             (When::Day(_), When::Time(old)) => Some(old.time()),
             (When::Day(_), When::Day(_)) => None,
         };
@@ -125,15 +125,24 @@ impl Period {
         self.rule.is_some() && self.in_days() && self.words.weekdays.is_empty() && self.words.span.is_none()
     }
 
-    /// "Friday at 6" of what is at five in the afternoon is at 18:00.
-    fn in_the_same_half(&self, time: NaiveTime, old: When) -> NaiveTime {
-        let was = match old {
-            When::Time(old) => old.hour(),
-            When::Day(_) => return time,
-        };
-        let is_bare = self.words.time.is_some_and(|(_, bare)| bare) && self.words.part.is_none();
-        let is_later = is_bare && time.hour() < 12 && (was >= 18 || (was >= 12 && time.hour() < 8));
-        if is_later { time.overflowing_add_signed(Duration::hours(12)).0 } else { time }
+    /// "Friday at 6" of what is at five in the afternoon is at 18:00: the nearer half, and a night hour only of what is at
+    /// night. None if neither is near.
+    fn in_the_nearer_half(&self, time: NaiveTime, old: When) -> Option<NaiveTime> {
+        const NEAR: i64 = 6 * 60;
+        let When::Time(old) = old else { return Some(time) };
+        if !self.is_bare() {
+            return Some(time);
+        }
+        let far = |half: &NaiveTime| (*half - old.time()).num_minutes().abs();
+        let early = time.with_hour(time.hour() % 12)?;
+        let late = early.with_hour(early.hour() + 12)?;
+        let is_night = |half: &NaiveTime| half.hour() < 5 && far(half) > 120;
+        let nearest = [late, early].into_iter().filter(|half| !is_night(half)).min_by_key(far)?;
+        // "At 9" of what is at five in the afternoon.
+        if nearest == late && (8..12).contains(&early.hour()) && (12..18).contains(&old.hour()) {
+            return self.words.span.is_some().then_some(early);
+        }
+        (far(&nearest) <= NEAR).then_some(nearest)
     }
 
     /// Whether these conversions together say all that it says, so that nothing is dropped.
@@ -191,6 +200,11 @@ impl Period {
     /// Whether its hour was said without the half of the day, and taken for one before noon.
     pub(in crate::model::builtin) fn is_bare_before_noon(&self) -> bool {
         self.is_bare() && self.start.local().hour() < 12
+    }
+
+    /// "At 7" alone: a question about it may be of the morning or of the evening.
+    pub(in crate::model::builtin) fn is_at_six_to_eight(&self) -> bool {
+        self.is_bare() && (6..=8).contains(&self.start.local().hour())
     }
 
     /// Whether its hour was said without the half of the day, and taken for one after noon.

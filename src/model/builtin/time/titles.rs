@@ -142,6 +142,12 @@ pub(super) fn strange_title(text: &str, is_event: bool) -> Option<String> {
     if let Some(last) = words.last().filter(|last| is_one_of(&last.text, "repeat repeats repeating")) {
         return Some(last.text.clone());
     }
+    // "Cancel my 3pm", "ask Bob what's on Friday".
+    const OPEN: &str = "\
+        my your our their his the a an what's where's when's who's how's it's that's there's we're they're you're";
+    if let Some(last) = words.last().filter(|last| words.len() > 1 && is_one_of(&last.text, OPEN)) {
+        return Some(last.text.clone());
+    }
     let is_passive = matches!((first, second), ("be", "reminded") | ("remind", "me"));
     let is_command = is_one_of(first, "see show list delete cancel remove")
         && words.iter().any(|word| is_one_of(&word.text, "task tasks reminder reminders schedule schedules"));

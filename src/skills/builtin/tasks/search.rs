@@ -1,6 +1,6 @@
 //! Finding tasks, and all of a kind.
 
-use chrono::{NaiveDateTime, TimeDelta};
+use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use serde_json::{Value, json};
 
 use super::{due_of, item, like, mentions, moment, spoken};
@@ -54,7 +54,12 @@ fn is_due_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> bool {
     let Some(due) = due_of(task, call) else { return false };
     let again = || {
         let (_, rule) = read_rule(task.recurrence.as_deref()?).ok()?;
-        let before = span.from.checked_sub_signed(TimeDelta::seconds(1)).unwrap_or(span.from);
+        let from = match due {
+            When::Time(_) => span.from,
+            // It's due all day, also in its afternoon.
+            When::Day(_) => span.from.date().and_time(NaiveTime::MIN),
+        };
+        let before = from.checked_sub_signed(TimeDelta::seconds(1)).unwrap_or(from);
         rule.next_after(due.local(), due.local().max(before))
     };
     span.meets(due) || again().is_some_and(|next| span.meets(like(due, next)))
