@@ -191,7 +191,7 @@ async fn several_things_are_named_in_one_breath() {
     > delete tea and salt
     Several things match “tea”, so I changed nothing. Name each of them in full.
     > delete tea, salt and pepper
-    Several things match “tea”, so I changed nothing. Name each of them in full.
+    I do this with at most 2 things at a time, so I changed nothing. Name fewer of them.
     ");
 }
 
@@ -210,6 +210,8 @@ async fn parts_that_match_differently_are_not_all_meant() {
         "schedule call with Bob on friday at 3pm",
         "cancel lunch and call Bob",
         "delete 'apples and oranges'",
+        "add a task buy pears",
+        "delete apples, pears and plums",
     ])
     .await;
     insta::assert_snapshot!(said, @"
@@ -245,6 +247,10 @@ async fn parts_that_match_differently_are_not_all_meant() {
     - Call with Bob (Fri 27 Nov 2026, 15:00)
     > delete 'apples and oranges'
     I found no task that matches “apples and oranges”, so I changed nothing.
+    > add a task buy pears
+    Added “buy pears”
+    > delete apples, pears and plums
+    I do this with at most 2 things at a time, so I changed nothing. Name fewer of them.
     ");
 }
 

@@ -2,7 +2,7 @@
 
 use super::input;
 use super::intents::{Intent, Intents};
-use super::lookups;
+use super::lookups::{self, MOST_DELETIONS};
 use super::plan::{self, Plan};
 use super::replies;
 use super::split;
@@ -116,7 +116,9 @@ pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &No
         step.agent_id = format!("a{}", at + 1);
         all.steps.push(step);
     }
-    Some(all)
+    let is_too_much =
+        all.steps.len() > MOST_DELETIONS && all.steps.iter().any(|step| steps::deletes(&step.skill));
+    (!is_too_much).then_some(all)
 }
 
 /// Whether the last turn changed nothing, though it was asked to, and offered no "undo": that would take back what was

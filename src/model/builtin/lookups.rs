@@ -21,7 +21,9 @@ pub(super) const EVENTS: &str = "calendar.search";
 /// The id of the search call.
 const SEARCH: &str = "search";
 /// More things than this would take more calls than an agent has.
-const MOST_PARTS: usize = 4;
+pub(super) const MOST_PARTS: usize = 4;
+/// The third deletion of a turn waits for the person's yes, when the first two are done.
+pub(super) const MOST_DELETIONS: usize = 2;
 
 /// A search, and what it has found so far.
 pub(super) struct Search<'a> {
@@ -56,9 +58,9 @@ impl Unclear {
 }
 
 impl Search<'_> {
-    /// What the words mean: one thing, or one for each part of them if the whole has no such name. Otherwise the next calls,
-    /// or why it isn't certain.
-    pub(super) fn targets(&self, wanted: &str, is_list: bool) -> Result<Vec<Value>, Reply> {
+    /// What the words mean: one thing, or one for each part of them if the whole has no such name and so many may be meant.
+    /// Otherwise the next calls, or why it isn't certain.
+    pub(super) fn targets(&self, wanted: &str, most: usize) -> Result<Vec<Value>, Reply> {
         let Some(found) = self.found(SEARCH, wanted) else {
             return Err(Reply::Call(self.calls(SEARCH, wanted)));
         };
@@ -66,9 +68,14 @@ impl Search<'_> {
             Ok(one) => return Ok(vec![one]),
             Err(why) => why,
         };
-        let parts = if is_list { parts(wanted) } else { Vec::new() };
-        if !matches!(why, Unclear::Nothing(_)) || parts.len() < 2 {
+        let parts = parts(wanted);
+        if !matches!(why, Unclear::Nothing(_)) || parts.len() < 2 || most < 2 {
             return Err(Reply::Say(why.text()));
+        }
+        if parts.len() > most {
+            return Err(Reply::Say(format!(
+                "I do this with at most {most} things at a time, so I changed nothing. Name fewer of them."
+            )));
         }
         let parts = || parts.iter().enumerate().map(|(at, part)| (format!("{SEARCH}{}", at + 1), *part));
         let Some(found) = parts().map(|(id, part)| self.found(&id, part)).collect::<Option<Vec<_>>>() else {
@@ -180,11 +187,10 @@ impl Search<'_> {
 /// "Milk", "bread" of "milk and the bread".
 fn parts(wanted: &str) -> Vec<&str> {
     let parts = wanted.split([',', '&']).flat_map(|part| part.split(" and "));
-    let parts: Vec<&str> = parts
+    parts
         .map(|part| part.trim().trim_start_matches("the ").trim_start_matches("my "))
         .filter(|part| !part.is_empty())
-        .collect();
-    if parts.len() > MOST_PARTS { Vec::new() } else { parts }
+        .collect()
 }
 
 /// When an event begins that was looked for on a later day: that day isn't all of it.

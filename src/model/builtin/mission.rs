@@ -6,11 +6,12 @@ use super::fill::FillContext;
 use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
-use super::lookups::{self, EVENTS, Search};
+use super::lookups::{self, EVENTS, MOST_DELETIONS, MOST_PARTS, Search};
 use super::moves;
 use super::plan::Reason;
 use super::replies::{self, clipped};
 use super::split;
+use super::steps;
 use super::time::{Now, words};
 use crate::model::{Message, Request, Role, ToolCall};
 
@@ -115,7 +116,8 @@ fn targets(
     let is_list = meaning.captures.values().any(|capture| {
         capture.conversions().contains(&"things") && capture.text.trim_end_matches([',', ':', ';']) == wanted
     });
-    search.targets(&wanted, is_list)
+    let most = if steps::deletes(&meaning.entry.source.skill) { MOST_DELETIONS } else { MOST_PARTS };
+    search.targets(&wanted, if is_list { most } else { 1 })
 }
 
 /// Calls the skill for the targets, or reports the results.

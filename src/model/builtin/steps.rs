@@ -113,6 +113,11 @@ fn searches_events(text: &str, source: &IntentSource, intents: &Intents) -> bool
     is_either && !names_tasks && intents.knows(lookups::EVENTS)
 }
 
+/// Whether a skill deletes things.
+pub(super) fn deletes(skill: &str) -> bool {
+    skill.split('.').nth(1).is_some_and(|verb| verb.starts_with("delete"))
+}
+
 /// The domain of a skill.
 pub(super) fn domain(skill: &str) -> &str {
     skill.split('.').next().unwrap_or(skill)
