@@ -39,12 +39,12 @@ async fn what_is_on_are_the_days_events_and_tasks() {
     > what's on friday afternoon?
     - No events in that period (Fri 27 Nov 2026, 12:00–18:00)
     - 1 open task:
-      - take a pill (due Sat 21 Nov 2026, repeating every day)
+      - take a pill (due Fri 27 Nov 2026, repeating every day)
     > what's on tomorrow and cancel it
     - 1 event:
       - Sun 22 Nov 2026, 12:00–13:00: Lunch with Ann
     - 2 open tasks:
-      - take a pill (due Sat 21 Nov 2026, repeating every day)
+      - take a pill (due Sun 22 Nov 2026, repeating every day)
       - buy milk (due Sun 22 Nov 2026)
     - Deleted “Lunch with Ann”
     ");

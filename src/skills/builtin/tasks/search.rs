@@ -49,20 +49,27 @@ fn due_span(call: &CallContext<'_>) -> Result<Option<Span>, SkillError> {
     Ok((after.is_some() || before.is_some()).then_some(span))
 }
 
-/// Whether a task is due in this span, or due again, as one that repeats.
-fn is_due_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> bool {
-    let Some(due) = due_of(task, call) else { return false };
-    let again = || {
-        let (_, rule) = read_rule(task.recurrence.as_deref()?).ok()?;
-        let from = match due {
-            When::Time(_) => span.from,
-            // It's due all day, also in its afternoon.
-            When::Day(_) => span.from.date().and_time(NaiveTime::MIN),
-        };
-        let before = from.checked_sub_signed(TimeDelta::seconds(1)).unwrap_or(from);
-        rule.next_after(due.local(), due.local().max(before))
+/// The next time after its own that a repeating task is due, if that is in this span.
+fn again_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> Option<When> {
+    let due = due_of(task, call).filter(|_| task.state == TaskState::Open)?;
+    let (_, rule) = read_rule(task.recurrence.as_deref()?).ok()?;
+    let from = match due {
+        When::Time(_) => span.from,
+        // It's due all day, also in its afternoon.
+        When::Day(_) => span.from.date().and_time(NaiveTime::MIN),
     };
-    span.meets(due) || again().is_some_and(|next| span.meets(like(due, next)))
+    let before = from.checked_sub_signed(TimeDelta::seconds(1)).unwrap_or(from);
+    let next = rule.next_after(due.local(), due.local().max(before))?;
+    Some(like(due, next)).filter(|next| span.meets(*next))
+}
+
+/// A task as it is shown among those that are due in this span: with that due date. None if it's not among them.
+fn shown_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> Option<String> {
+    if due_of(task, call).is_some_and(|due| span.meets(due)) {
+        return Some(spoken(task, call));
+    }
+    let due = again_in(task, span, call)?;
+    Some(spoken(&TaskRow { due: Some(due.iso()), due_at: None, ..task.clone() }, call))
 }
 
 pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -71,14 +78,16 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let all = of_kind(call, filter).await?;
     let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
     let is_wanted = |task: &TaskRow| {
-        span.is_none_or(|span| is_due_in(task, span, call))
-            && (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
+        (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
             && mentions(task, &query)
     };
-    let found: Vec<TaskRow> = all.into_iter().filter(is_wanted).collect();
+    let line =
+        |task: &TaskRow| span.map_or_else(|| Some(spoken(task, call)), |span| shown_in(task, span, call));
+    let wanted = all.iter().filter(|task| is_wanted(task));
+    let found: Vec<(&TaskRow, String)> = wanted.filter_map(|task| Some((task, line(task)?))).collect();
     let shown = found.iter().take(call.limit());
-    let items: Vec<Value> = shown.clone().map(item).collect();
-    let lines: Vec<String> = shown.map(|task| format!("- {}", spoken(task, call))).collect();
+    let items: Vec<Value> = shown.clone().map(|(task, _)| item(task)).collect();
+    let lines: Vec<String> = shown.map(|(_, line)| format!("- {line}")).collect();
     let word = match filter {
         Filter::Overdue => "overdue ",
         Filter::In(TaskState::Done) => "finished ",
