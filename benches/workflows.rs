@@ -120,6 +120,7 @@ async fn house(workflows: &[(&str, String)]) -> House {
     let models = Models {
         orchestrator: model.clone(),
         agent: model.clone(),
+        intent: Some(model.clone()),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
     };

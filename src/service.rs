@@ -375,8 +375,12 @@ fn orchestrator(
     services: Arc<Services>,
     clock: &SharedClock,
 ) -> Orchestrator {
-    let executor =
-        Executor { work_dir: config.data_dir.join("work"), services, breakers: Breakers::default() };
+    let executor = Executor {
+        work_dir: config.data_dir.join("work"),
+        services,
+        breakers: Breakers::default(),
+        intent: models.intent,
+    };
     let model = models_by_name(config, &skill_set.skills, clock, (&models.agent, &models.rate_limits));
     let agents = Arc::new(Agents {
         executor,

@@ -11,6 +11,7 @@ pub mod receipts;
 pub mod roles;
 pub mod runs;
 pub mod voice;
+pub mod wishes;
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -30,7 +30,8 @@ pub(crate) async fn app(model: SharedModel) -> App {
     let channels = vec![Channel::open(sink.clone())];
     let models = Models {
         orchestrator: model.clone(),
-        agent: model,
+        agent: model.clone(),
+        intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
     };

@@ -186,6 +186,18 @@ impl Agents {
         self.end(scope, registry, row, ExecutionStatus::Failed, Some(failed), None).await
     }
 
+    /// Closes an agent that may not start.
+    pub async fn refuse(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        row: &ExecutionRow,
+        why: &'static str,
+    ) -> Result<AgentEnd, StoreError> {
+        let refused = CallError { recoverable: false, ..error(ErrorKind::Permission, why.into()) };
+        self.end(scope, registry, row, ExecutionStatus::Failed, Some(refused), None).await
+    }
+
     async fn close(
         &self,
         scope: &Scope,

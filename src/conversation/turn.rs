@@ -211,7 +211,8 @@ impl Conversations {
             own_text: leased.turn.text_taint.is_clean().then(|| leased.turn.text.as_str().into()),
             workflow: "".into(),
             words: Arc::default(),
-            reached: Arc::default(),
+            wishes: Arc::default(),
+            counters: Arc::default(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! The types that every module shares: ids and states. No I/O.
 
+mod basis;
 mod choosing;
 mod files;
 mod ids;
@@ -10,6 +11,7 @@ mod states;
 mod taint;
 mod tasks;
 
+pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
 pub use files::{FileKind, FileProblem};
 pub use ids::{

@@ -15,6 +15,7 @@ pub mod rate_limits;
 pub mod scope;
 mod slots;
 pub mod untrusted;
+mod wishes;
 
 pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
@@ -26,5 +27,6 @@ pub use place_lock::{ClaimedMessage, InFlight, LockPlace, PlaceLock};
 pub use rate_limits::RateLimits;
 pub use scope::{Question, Scope, SubProgress};
 pub use slots::{AgentSlots, Slot};
+pub use wishes::WishBook;
 
 pub use crate::config::{Settings, SharedSettings};

@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use tokio::sync::{Notify, OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentSlots, Budget, BudgetLedger, TurnEvent, TurnEvents};
+use super::{AgentSlots, Budget, BudgetLedger, TurnEvent, TurnEvents, WishBook};
 use crate::clock;
 use crate::config::Settings;
 use crate::domain::{
@@ -19,10 +19,10 @@ use crate::domain::{
 use crate::store::people::{self, Conversation, Person};
 use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, Store, StoreError, leases::Lease, outbox, turns};
-use crate::trust::{Reached, Words};
+use crate::trust::{EffectCounters, OwnWords};
 
-/// How many of a person's messages in a conversation may name what is meant.
-const REMEMBERED: i64 = 40;
+/// How many of a person's messages may say what is meant: this turn's, and a few before it.
+const OWN_MESSAGES: i64 = 4;
 
 /// A running turn, as its agents and skill calls see it.
 #[derive(Clone)]
@@ -61,10 +61,12 @@ pub struct Scope {
     pub own_text: Option<Arc<str>>,
     /// The text of the workflow that runs, if one does.
     pub workflow: Arc<str>,
-    /// What the person said here, once it is needed.
-    pub words: Arc<OnceCell<Words>>,
+    /// What the person typed, once it is needed.
+    pub words: Arc<OnceCell<OwnWords>>,
+    /// What the person asked for, once the turn has read text from outside.
+    pub wishes: Arc<OnceCell<WishBook>>,
     /// How much the turn has done so far.
-    pub reached: Arc<OnceCell<Reached>>,
+    pub counters: Arc<OnceCell<EffectCounters>>,
     /// Limits how many of its agents are at work at once.
     pub slots: Arc<AgentSlots>,
 }
@@ -156,14 +158,15 @@ impl Scope {
         people::is_owner(&self.store, &self.person.id, &self.settings.owners).await
     }
 
-    /// What the person said, in this turn and before it in this conversation.
-    pub async fn words(&self) -> Result<&Words, StoreError> {
+    /// What the person typed: the message of this turn, and the last ones before it in this conversation. In a
+    /// workflow, its file's text, which is the owner's, goes before them.
+    pub async fn words(&self) -> Result<&OwnWords, StoreError> {
         let load = || async {
-            let before =
-                turns::texts_of_person(&self.store, &self.conversation.id, &self.person.id, REMEMBERED)
-                    .await?;
-            let now = format!("{}\n{}", self.own_text.as_deref().unwrap_or_default(), self.workflow);
-            Ok(Words::new(&now, before.iter().map(String::as_str)))
+            let here = (&self.conversation.id, &self.person.id);
+            let earlier = turns::texts_before(&self.store, here, &self.turn, OWN_MESSAGES - 1).await?;
+            let now =
+                [&*self.workflow].into_iter().filter(|text| !text.is_empty()).chain(self.own_text.as_deref());
+            Ok(OwnWords::new(now.chain(earlier.iter().map(String::as_str))))
         };
         self.words.get_or_try_init(load).await
     }

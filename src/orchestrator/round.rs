@@ -16,6 +16,7 @@ use crate::metrics;
 use crate::model::Message;
 use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::{Batch, StoreError};
+use crate::wording;
 use crate::workflows::run::RunRequest;
 
 /// A tool call of the round, and the agents it waits for.
@@ -283,15 +284,25 @@ impl Run<'_> {
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
         let is_persons = self.command.is_some();
-        let work = async move {
-            let end = match run_request(&registry, &job.task) {
+        let run = async move {
+            match run_request(&registry, &job.task) {
+                // A plan is shown before it runs; a workflow begins at once.
+                Some(asked)
+                    if !is_persons
+                        && !agents
+                            .executor
+                            .may_run(&scope, &registry, &row.taint, &asked.workflow)
+                            .await? =>
+                {
+                    agents.refuse(&scope, &registry, &row, wording::runs::NOT_ASKED_FOR).await
+                }
                 Some(asked) => {
                     runner.run_apart(&scope, &registry, &row, RunRequest { is_persons, ..asked }).await
                 }
                 None => agents.run(&scope, &registry, &row, job).await,
-            };
-            (id, end)
+            }
         };
+        let work = async move { (id, run.await) };
         self.tasks.spawn(work.in_current_span());
     }
 

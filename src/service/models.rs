@@ -22,6 +22,8 @@ pub struct Models {
     pub orchestrator: SharedModel,
     /// The sub-agents'.
     pub agent: SharedModel,
+    /// Reads what a person asked for; none where every model is the built-in one, which obeys nobody.
+    pub intent: Option<SharedModel>,
     /// Their prices, in the order of [`endpoints`].
     pub prices: Vec<SharedPrice>,
     /// How often they may be asked.
@@ -40,7 +42,14 @@ pub fn build_models(
         Some(own) => chain(own, skills, clock, (&mut prices, &rate_limits))?,
         None => orchestrator.clone(),
     };
-    Ok(Models { orchestrator, agent, prices, rate_limits })
+    let is_builtin = |chain: &Chain| chain.first.provider == BUILTIN && chain.fallback.is_empty();
+    let own = config.model.agent.as_ref().filter(|chain| !is_builtin(chain));
+    let intent = match (&config.model.intent, own) {
+        (Some(chosen), _) => Some(chain(chosen, skills, clock, (&mut prices, &rate_limits))?),
+        (None, Some(_)) => Some(agent.clone()),
+        (None, None) => (!is_builtin(&config.model.main)).then(|| orchestrator.clone()),
+    };
+    Ok(Models { orchestrator, agent, intent, prices, rate_limits })
 }
 
 /// Other models of the sub-agents' provider, by name, for roles and workflow agents that ask for one. The built-in planner answers
@@ -74,7 +83,7 @@ pub(super) fn models_by_name(
 
 /// All configured models, in the order in which they are built.
 pub(super) fn endpoints(config: &ModelConfig) -> impl Iterator<Item = &Endpoint> {
-    let chains = std::iter::once(&config.main).chain(&config.agent);
+    let chains = std::iter::once(&config.main).chain(&config.agent).chain(&config.intent);
     chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback))
 }
 

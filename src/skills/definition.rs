@@ -15,7 +15,7 @@ use super::handlers::mcp::McpTool;
 use super::instructions::InstructionCall;
 pub use crate::domain::Risk;
 use crate::suggest::did_you_mean;
-use crate::trust::Act;
+use crate::trust::ActionKind;
 
 /// The domain of the workflows, each of which is a skill.
 pub const WORKFLOW: &str = "workflow";
@@ -76,8 +76,9 @@ impl Skill {
     /// Whether it does more than read.
     pub fn has_effect(&self) -> bool {
         match &self.handler {
-            Handler::Builtin(name) => crate::skills::builtin::find(name)
-                .is_some_and(|skill| !matches!(skill.act(), None | Some(Act::Fetch))),
+            Handler::Builtin(name) => crate::skills::builtin::find(name).is_some_and(|skill| {
+                !matches!(skill.action(), None | Some(ActionKind::PageOpen | ActionKind::WebSearch))
+            }),
             Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) => !self.repeatable,
             Handler::Instructions(call) => call.runs,
             Handler::Workflow(_) => false,

@@ -10,11 +10,14 @@
 //! - A refused call has its row too.
 
 mod approval;
+mod approval_policy;
 mod asking;
-mod caution;
-mod reach;
+mod links;
+mod permissions;
+mod provenance;
 mod retry;
 mod unmade;
+mod wishes;
 mod work;
 
 use std::path::PathBuf;
@@ -24,17 +27,19 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 pub use approval::Approved;
-pub use reach::{offered, reach};
+use approval_policy::Judgement;
+pub use permissions::{offered, reach};
+pub(in crate::skills) use wishes::mail_id;
 
 use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
 use super::call::{Call, CallEnd, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
-use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError, risk};
-use crate::config::Policy;
-use crate::domain::ExecutionStatus;
+use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
+use crate::domain::{Basis, ExecutionStatus};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
+use crate::model::SharedModel;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, Stale, StoreError};
 use crate::trust::Target;
@@ -51,6 +56,8 @@ pub struct Executor {
     pub services: Arc<Services>,
     /// Circuit breakers.
     pub breakers: Breakers,
+    /// Reads what a person asked for; none where every model is basic mode.
+    pub intent: Option<SharedModel>,
 }
 
 impl Executor {
@@ -130,27 +137,18 @@ impl ActiveCall<'_> {
         let breaker = self.executor.breakers.peek(&skill.name, self.scope.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         let preview = self.preview(skill).await?;
-        let approval = &self.scope.settings.approval;
-        let mut risk = skill.risk.max(preview.risk);
-        if !self.call.taint.is_clean() && implementation(skill).is_none() {
-            risk = risk.raised();
-        }
-        let policy = risk::policy(approval, &skill.name, risk);
-        // Who allows a skill by its name has decided for every case.
-        let doubt = match implementation(skill) {
-            Some(builtin) if policy == Policy::Auto && !approval.skills.contains_key(&skill.name) => {
-                self.doubt(registry, builtin).await?
-            }
-            _ => None,
-        };
-        let is_asked = policy == Policy::Ask || doubt.is_some();
+        let judgement = self.judge(registry, skill, skill.risk.max(preview.risk)).await?;
+        let is_asked = matches!(judgement, Judgement::Ask(_));
         if self.is_ahead && (!is_asked || self.scope.budget.take_skill_call().is_err()) {
             return Ok(CallEnd::Waiting);
         }
-        match (policy, Approved::by_policy(policy)) {
-            (_, Some(approved)) if !is_asked => self.run_unless_open(skill, &approved).await,
-            (Policy::Ask | Policy::Auto, _) => self.ask(skill, preview, doubt).await,
-            (Policy::Deny, _) => {
+        match judgement {
+            Judgement::Run(basis) => {
+                self.row.basis = Some(basis);
+                self.run_unless_open(skill, &Approved::by_policy()).await
+            }
+            Judgement::Ask(reason) => self.ask(skill, preview, reason).await,
+            Judgement::Deny => {
                 let message = format!("{} isn't allowed: [approval] in config.toml denies it", skill.name);
                 Err(SkillError::new(ErrorKind::Permission, message).into())
             }
@@ -236,7 +234,7 @@ impl ActiveCall<'_> {
             (WorkResult::Asks(asked), _) => return self.ask_for_server(skill, &asked).await,
         };
         self.row.taint = self.read_sources(skill, &mut output).await?;
-        self.mark_kept(skill, &output, &mut writes).await?;
+        self.mark_stored(skill, &output, &mut writes).await?;
         Ok(self.close(Outcome::Completed(output), writes).await?)
     }
 
@@ -245,6 +243,7 @@ impl ActiveCall<'_> {
         let mut batch = scope.batch();
         if self.is_journalled {
             executions::start(&mut batch, &self.row.id, now);
+            self.record_approval(&mut batch);
         } else {
             self.row.status = ExecutionStatus::Running;
             executions::insert(&mut batch, &self.row, &scope.conversation.id);
@@ -255,6 +254,13 @@ impl ActiveCall<'_> {
         scope.store.write(batch).await?;
         self.is_journalled = true;
         Ok(())
+    }
+
+    /// A row that waited for a yes was journalled before anything allowed it.
+    fn record_approval(&self, batch: &mut Batch) {
+        if let Some(basis @ Basis::Approval) = &self.row.basis {
+            executions::set_basis(batch, &self.row.id, basis);
+        }
     }
 
     /// Effect and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
@@ -269,7 +275,7 @@ impl ActiveCall<'_> {
             let mut output =
                 builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
             self.row.taint = self.read_sources(skill, &mut output).await?;
-            self.mark_kept(skill, &output, &mut writes).await?;
+            self.mark_stored(skill, &output, &mut writes).await?;
             match self.close(Outcome::Completed(output), writes).await {
                 Err(StoreError::Stale(why)) if why.is_content() => {}
                 end => return Ok(end?),
@@ -291,6 +297,7 @@ impl ActiveCall<'_> {
         batch.append(writes);
         if self.is_journalled {
             executions::close(&mut batch, &row.id, status, &closing, now);
+            self.record_approval(&mut batch);
         } else {
             executions::insert(&mut batch, &ended, &scope.conversation.id);
             if let Some(undo) = &closing.undo {
@@ -302,6 +309,9 @@ impl ActiveCall<'_> {
         }
         fail_point("skill-before-close");
         scope.store.write(batch).await?;
+        if let (ExecutionStatus::Failed, Some(basis)) = (status, &row.basis) {
+            self.give_back(basis);
+        }
         fail_point("skill-closed");
         // A model may make up any name; those that are granted exist.
         let is_granted = call.grant.skills.iter().any(|granted| granted == call.skill);

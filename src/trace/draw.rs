@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, several, wrap};
 use super::{Execution, Trace, Turn, transcript};
 use crate::domain::{ExecutionKind, ExecutionStatus, NO_MODEL, TurnStatus};
+use crate::wording;
 
 /// How a trace is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,9 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
     );
     if !turn.emptied.contains_key("texts") {
         let _ = writeln!(out, "“{}”", cut(&one_line(&turn.text), style.columns() - 2));
+    }
+    if let Some(wishes) = &turn.wishes {
+        let _ = writeln!(out, "{}", cut(&one_line(&wording::wishes::asked_for(wishes)), style.columns()));
     }
     for (what, at) in &turn.emptied {
         let what = if *what == "texts" { "the text" } else { "the models' and skills' input" };

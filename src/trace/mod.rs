@@ -29,8 +29,9 @@ use crate::model::Usage;
 use crate::store::calls::CallRow;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::people::{self, Conversation};
-use crate::store::turns::TurnRow;
+use crate::store::turns::{self, TurnRow};
 use crate::store::{Store, StoreError, retention};
+use crate::trust::Wishes;
 
 /// A turn and all that was undertaken in it; as JSON the contract's `trace --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,6 +57,9 @@ pub struct Turn {
     pub status: TurnStatus,
     /// What was said.
     pub text: String,
+    /// What the person asked for, where it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wishes: Option<Wishes>,
     /// What was answered.
     pub answer: Option<String>,
     /// When it began.
@@ -107,6 +111,9 @@ pub struct Execution {
     /// The outside texts that it was given or has read.
     #[serde(skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// What allowed a skill call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_by: Option<String>,
     /// What came out, or why it was skipped.
     pub result: Option<String>,
     /// Why it did not end well: `kind`, `message`, `skill`, `recoverable`, `retry_after_s`.
@@ -170,7 +177,7 @@ struct ModelSpan {
 
 /// Reads a turn's trace; `with_calls` includes the requests to its models and their answers.
 pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Trace, StoreError> {
-    let (conversation, rows, all_calls, emptied) = try_join!(
+    let (conversation, rows, all_calls, emptied, wishes) = try_join!(
         people::conversation_by_id(store, &turn.conversation_id),
         executions::of_turn(store, &turn.id),
         async {
@@ -179,7 +186,8 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
                 false => crate::store::calls::taken_in(store, &turn.id).await,
             }
         },
-        retention::emptied(store, &turn.id)
+        retention::emptied(store, &turn.id),
+        turns::wishes(store, &turn.id)
     )?;
     let user = user(store, &conversation, &turn.person_id).await?;
     let mut calls_of: HashMap<ExecutionId, Vec<CallRow>> = HashMap::new();
@@ -202,6 +210,7 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
         executions.push(execution);
     }
     let mut whole = whole(turn, conversation, user, now, &executions);
+    whole.wishes = wishes.and_then(|wishes| serde_json::from_str(&wishes).ok());
     let (texts, trace) = emptied;
     let emptied = [("texts", texts), ("trace", trace)];
     whole.emptied = emptied.into_iter().filter_map(|(what, at)| Some((what, rfc3339(at?)))).collect();
@@ -240,6 +249,7 @@ fn whole(
         user,
         status: turn.status,
         text: turn.text.clone(),
+        wishes: None,
         answer: turn.answer.clone(),
         started_at: rfc3339(turn.started_at),
         duration_ms: (now - turn.started_at).max(0),
@@ -294,6 +304,7 @@ fn execution(
         depends_on: task.depends_on,
         status: row.status,
         taint: row.taint.clone(),
+        allowed_by: row.basis.as_ref().map(ToString::to_string),
         result: row.result.clone(),
         error: row.error.as_deref().map(error),
         answer: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),

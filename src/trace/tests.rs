@@ -598,6 +598,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         depends_on: vec![text.into()],
         status: ExecutionStatus::Failed,
         taint: Taint::by(text),
+        allowed_by: None,
         result: Some(text.into()),
         error: Some(json!({"kind": text, "message": text})),
         tool_calls_used: 1,
@@ -624,6 +625,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
     let executions: Vec<Execution> = executions.iter().map(execution).collect();
     Trace {
         turn: Turn {
+            wishes: None,
             emptied: BTreeMap::new(),
             id: "T".into(),
             conversation: text.into(),

@@ -2,111 +2,265 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn words(now: &str) -> Words {
-    Words::new(now, [])
+fn wish(kind: ActionKind, targets: &[&str], text: &str) -> Wish {
+    Wish {
+        kind,
+        count: Some(1),
+        targets: targets.iter().map(|&target| target.to_owned()).collect(),
+        text: text.to_owned(),
+    }
 }
 
 fn recipient(address: &str, names: &[&str]) -> Target {
-    let names = names.iter().map(|name| (*name).to_owned()).collect();
-    Target::Recipient { address: address.to_owned(), names, is_pointed_at: false }
+    let names = names.iter().map(|&name| name.to_owned()).collect();
+    Target::Recipient { address: address.into(), names, answers: None }
 }
 
-/// Whether a request binds an effect.
-fn binds(now: &str, act: Act, target: Target) -> bool {
-    doubt(act, &[target], &words(now), (0, 5)).is_none()
+fn thing(noun: &'static str, id: &str, title: &str) -> Thing {
+    Thing { noun, id: id.into(), title: title.into(), is_shared: false }
 }
 
-#[test]
-fn an_address_or_a_contact_that_the_person_named_is_bound() {
-    let bob = || recipient("bob@corp.test", &["Bob Stone", "bob", "stone"]);
-    for request in [
-        "mail bob@corp.test that I'm late",
-        "Email Bob@Corp.test, please.",
-        "tell bob we moved it",
-        "Reply to Stone: yes",
-        "forward it to <bob@corp.test>",
-    ] {
-        assert!(binds(request, Act::Send, bob()), "{request}");
+struct Case {
+    wishes: Wishes,
+    words: OwnWords,
+    shown: Shown,
+    used: Vec<u32>,
+    recipients: (usize, usize),
+}
+
+impl Case {
+    fn new(message: &str, wishes: Vec<Wish>) -> Self {
+        Self {
+            wishes: Wishes { all: wishes, failure: None },
+            words: OwnWords::new([message]),
+            shown: Shown::default(),
+            used: Vec::new(),
+            recipients: (1, 5),
+        }
     }
-    for request in [
-        "summarise my mail",
-        "what does bob want?",
-        "mail ann@corp.test",
-        "mail bob@corp.test.evil.test the report",
-        "mail xbob@corp.test",
-        "send it to bobby",
-    ] {
-        assert!(!binds(request, Act::Send, bob()), "{request}");
+
+    fn judge(&self, kind: ActionKind, targets: Vec<Target>) -> Verdict {
+        let Self { wishes, words, shown, used, recipients } = self;
+        let evidence = Evidence { wishes, words, shown, name: "Ada Bell", used, recipients: *recipients };
+        decide(&Action { kind, targets }, evidence)
     }
-    assert!(!binds("reply to dana", Act::Send, recipient("dana@evil.test", &[])));
+}
+
+const ASKS: Verdict = Verdict::Ask(ApprovalReason::NotAskedFor);
+
+#[test]
+fn milk_never_asks_and_a_question_allows_nothing() {
+    let milk = Case::new("add milk to my shopping list", vec![wish(ActionKind::TaskCreate, &[], "milk")]);
+    assert_eq!(milk.judge(ActionKind::TaskCreate, Vec::new()), Verdict::Wished(0));
+    assert_eq!(milk.judge(ActionKind::TaskDelete, vec![Target::Thing(thing("task", "1", "milk"))]), ASKS);
+    let question = Case::new("who should I call about the offsite?", Vec::new());
+    for kind in ActionKind::ALL {
+        let verdict = question.judge(*kind, vec![Target::Named("offsite".into())]);
+        assert!(matches!(verdict, Verdict::Ask(_)), "{kind}: {verdict:?}");
+    }
 }
 
 #[test]
-fn something_new_is_bound_by_all_of_its_words_and_something_known_by_one() {
-    let new = |text: &str| Target::New(text.to_owned());
-    let known = |text: &str| Target::Known(text.to_owned());
-    assert!(binds("put lunch with Ada into my calendar, Friday noon", Act::Create, new("Lunch with Ada")));
-    assert!(!binds("put lunch with Ada into my calendar", Act::Create, new("Lunch with Ada at evil.test")));
-    assert!(!binds("read my mail and add lunch", Act::Create, new("Pay invoice 77")));
-    assert!(!binds("add a task", Act::Create, new("…")), "nothing to bind");
-    assert!(binds("cancel the dentist", Act::Delete, known("Dentist appointment, Dr Weber")));
-    assert!(
-        !binds("cancel my appointment", Act::Delete, known("Board appointment")),
-        "any appointment is one"
-    );
-    assert!(!binds("what is the offsite about?", Act::Delete, known("Offsite")), "it wasn't to be deleted");
-    assert!(binds("lösche den Zahnarzt", Act::Delete, known("Zahnarzt")), "an unknown language has no verbs");
-    assert!(binds("明日の会議を削除して", Act::Delete, known("会議")));
+fn what_leaves_needs_a_wish_that_names_each_recipient() {
+    let case = Case::new("tell Bob I'm late", vec![wish(ActionKind::MailSend, &["Bob"], "I'm late")]);
+    let bob = || recipient("bob@corp.test", &["Bob Stone", "Bob"]);
+    assert_eq!(case.judge(ActionKind::MailSend, vec![bob()]), Verdict::Wished(0));
+    assert_eq!(case.judge(ActionKind::MailReply, vec![bob()]), Verdict::Wished(0));
+    for other in [recipient("eve@evil.test", &[]), recipient("x@corp.test", &["Late"])] {
+        let verdict = case.judge(ActionKind::MailSend, vec![bob(), other]);
+        assert_eq!(verdict, Verdict::Ask(ApprovalReason::UnknownRecipient));
+    }
+    let many = Case { recipients: (6, 5), ..case };
+    let verdict = many.judge(ActionKind::MailSend, vec![bob()]);
+    assert_eq!(verdict, Verdict::Ask(ApprovalReason::TooManyRecipients(5)));
 }
 
 #[test]
-fn an_address_of_the_web_is_bound_verbatim() {
-    let url = |url: &str| Target::Url(url.to_owned());
-    assert!(binds("open https://example.org/prices/", Act::Fetch, url("https://example.org/prices")));
-    assert!(binds("read example.org/prices.", Act::Fetch, url("https://example.org/prices")));
-    assert!(!binds("read example.org", Act::Fetch, url("https://example.org/?q=secret")));
-    assert!(!binds("read example.org", Act::Fetch, url("https://secret.example.org/")));
-    assert!(binds("read HTTPS://Example.org/Prices", Act::Fetch, url("https://example.org/Prices")));
-    assert!(!binds("read example.org/prices", Act::Fetch, url("https://example.org/PrIcEs")));
+fn a_verb_that_is_a_name_and_a_person_called_like_one_ask() {
+    // The person speaks of somebody called Mark, and wants nothing marked.
+    let case = Case::new("what did Mark write?", Vec::new());
+    assert_eq!(case.judge(ActionKind::MailSort, Vec::new()), ASKS);
+    assert_eq!(case.judge(ActionKind::MailReply, vec![recipient("mark@corp.test", &["Mark"])]), ASKS);
 }
 
 #[test]
-fn five_recipients_are_enough_for_a_turn() {
-    let all: Vec<Target> = (0..3).map(|n| recipient(&format!("p{n}@corp.test"), &[])).collect();
-    let said = words("mail p0@corp.test, p1@corp.test and p2@corp.test");
-    assert_eq!(doubt(Act::Send, &all, &said, (2, 5)), None);
-    assert_eq!(doubt(Act::Send, &all, &said, (3, 5)), Some(Doubt::TooManyRecipients(5)));
+fn a_wish_is_used_up() {
+    let move_one = wish(ActionKind::EventChange, &["event 2"], "");
+    let mut case = Case::new("move the second one to 3pm", vec![move_one]);
+    let event = || vec![Target::Thing(thing("event", "e2", "Retro"))];
+    assert_eq!(case.judge(ActionKind::EventChange, event()), Verdict::Wished(0));
+    case.used = vec![1];
+    assert_eq!(case.judge(ActionKind::EventChange, event()), ASKS);
+    case.wishes.all[0].count = None;
+    assert_eq!(case.judge(ActionKind::EventChange, event()), Verdict::Wished(0), "each");
+    // "Tell Ann and Bob" may be two emails.
+    let case = Case { used: vec![1], ..Case::new("", vec![wish(ActionKind::MailSend, &["Ann", "Bob"], "")]) };
+    let ann = recipient("ann@corp.test", &["Ann"]);
+    assert_eq!(case.judge(ActionKind::MailSend, vec![ann]), Verdict::Wished(0));
+}
+
+#[test]
+fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
+    let shown =
+        || Shown::new([(true, vec![thing("event", "e1", "Budget review"), thing("event", "e2", "Retro")])]);
+    let delete = |called: &str, id: &str, title: &str, shown: Shown| {
+        let case = Case { shown, ..Case::new("", vec![wish(ActionKind::EventDelete, &[called], "")]) };
+        case.judge(ActionKind::EventDelete, vec![Target::Thing(thing("event", id, title))])
+    };
+    assert_eq!(delete("event 2", "e2", "Retro", shown()), Verdict::Wished(0));
+    assert_eq!(delete("event 2", "e1", "Budget review", shown()), Verdict::Ask(ApprovalReason::NotNamed));
+    assert_eq!(delete("budget review", "e1", "Budget review", shown()), Verdict::Wished(0));
+    assert_eq!(delete("Zahnarzt", "e9", "Zahnarzt Dr. Weiß", shown()), Verdict::Wished(0));
+    assert_eq!(delete("歯医者", "e9", "歯医者の予約", shown()), Verdict::Wished(0));
+    // Two that fit ask.
+    let two =
+        Shown::new([(true, vec![thing("event", "e1", "Review"), thing("event", "e2", "Review of Eve")])]);
+    assert_eq!(delete("review", "e1", "Review", two), Verdict::Ask(ApprovalReason::NotNamed));
+}
+
+#[test]
+fn an_answer_goes_to_the_mail_that_was_pointed_at_and_not_elsewhere() {
+    let mail = thing("mail", "<1@x> from dana@corp.test", "Offsite");
+    let shown = Shown::new([(false, vec![mail.clone()])]);
+    let reply = |targets: &[&str], mail: Option<Thing>| {
+        let wishes = vec![wish(ActionKind::MailReply, targets, "I'll come")];
+        let case = Case { shown: shown.clone(), ..Case::new("reply that I'll come", wishes) };
+        let to = Target::Recipient { address: "dana@corp.test".into(), names: Vec::new(), answers: mail };
+        case.judge(ActionKind::MailReply, vec![to])
+    };
+    assert_eq!(reply(&["mail"], Some(mail.clone())), Verdict::Wished(0));
+    assert_eq!(reply(&[], Some(mail)), Verdict::Wished(0), "nothing else was shown");
+    // Its Reply-To is elsewhere, or another mail has copied its Message-ID.
+    let unknown = Verdict::Ask(ApprovalReason::UnknownRecipient);
+    assert_eq!(reply(&["mail"], None), unknown);
+    assert_eq!(reply(&["mail"], Some(thing("mail", "<1@x> from eve@evil.test", "Offsite"))), unknown);
+}
+
+#[test]
+fn guests_make_an_event_leave_the_house_and_an_address_makes_a_contact_last() {
+    let reach = |kind, targets| Action { kind, targets }.reach();
+    let shared = Thing { is_shared: true, ..thing("event", "e", "Demo") };
+    assert_eq!(reach(ActionKind::EventCreate, Vec::new()), Reach::Own);
+    assert_eq!(reach(ActionKind::EventCreate, vec![recipient("a@b.test", &[])]), Reach::Leaves);
+    assert_eq!(reach(ActionKind::EventChange, vec![Target::Thing(shared)]), Reach::Leaves);
+    assert_eq!(reach(ActionKind::MailDraft, vec![recipient("a@b.test", &[])]), Reach::Own);
+    assert_eq!(reach(ActionKind::ContactCreate, vec![Target::Typed("a@b.test".into())]), Reach::Lasting);
+}
+
+#[test]
+fn what_is_looked_up_is_made_of_the_persons_words_in_their_order() {
+    let case =
+        Case::new("search the web for trains from Berlin to Leipzig, see https://bahn.test/Plan", Vec::new());
+    let query = |query: &str| case.judge(ActionKind::WebSearch, vec![Target::Query(query.into())]);
+    assert_eq!(query("trains Berlin Leipzig"), Verdict::InOwnWords);
+    for other in ["Leipzig trains", "trains Berlin Leipzig 4711", ""] {
+        assert_eq!(query(other), Verdict::Ask(ApprovalReason::NotNamed), "{other}");
+    }
+    let page = |url: &str| case.judge(ActionKind::PageOpen, vec![Target::Url(url.into())]);
+    assert_eq!(page("https://bahn.test/Plan"), Verdict::InOwnWords);
+    assert_eq!(page("https://bahn.test/plan"), Verdict::Ask(ApprovalReason::NotNamed));
+}
+
+#[test]
+fn what_is_kept_says_what_was_said_and_no_less() {
+    let name = "Ada Bell";
+    for (kept, said) in [
+        ("Prefers meetings before noon", "I prefer meetings before noon"),
+        ("Ada prefers mornings", "I prefer mornings"),
+        ("My office is in Lyon", "my office is in Lyon"),
+        ("Ist allergisch gegen Nüsse", "ich bin allergisch gegen Nüsse"),
+        ("ナッツアレルギーです", "ナッツアレルギーです"),
+    ] {
+        assert!(say_the_same(kept, said, name), "{kept} / {said}");
+    }
+    for (kept, said) in [
+        ("Is allergic to nuts", "I'm not allergic to nuts"),
+        ("Is not allergic to nuts", "I'm allergic to nuts"),
+        ("Ist allergisch gegen Nüsse", "ich bin nicht allergisch gegen Nüsse"),
+        ("Prefers mornings. Invoices go to billing@evil.test", "I prefer mornings"),
+        ("", "I prefer mornings"),
+        ("is", "I am"),
+    ] {
+        assert!(!say_the_same(kept, said, name), "{kept} / {said}");
+    }
+}
+
+#[test]
+fn a_skill_that_forgets_to_say_what_it_acts_on_asks() {
+    let case = Case::new("send it", vec![wish(ActionKind::MailSend, &["Bob"], "")]);
+    assert_eq!(case.judge(ActionKind::MailSend, Vec::new()), Verdict::Ask(ApprovalReason::NotNamed));
+}
+
+#[test]
+fn a_clean_room_that_talks_nonsense_allows_nothing() {
+    let many = format!("{{\"wishes\":[{}]}}", vec![r#"{"kind":"task.create"}"#; 21].join(","));
+    let long = format!(r#"{{"wishes":[{{"kind":"task.create","text":"{}"}}]}}"#, "x".repeat(601));
+    for answer in ["", "sure!", "[]", r#"{"wishes":"all"}"#, r#"{"wishes":[{"count":1}]}"#, &many, &long] {
+        assert_eq!(Wishes::read(answer), Wishes::failed(WishFailure::Nonsense), "{answer}");
+    }
+    let fenced = "```json\n{\"wishes\":[{\"kind\":\"task.create\",\"count\":\"each\",\"text\":\"milk\"},\
+                  {\"kind\":\"world.rule\"}]}\n```";
+    let milk = Wish { count: None, ..wish(ActionKind::TaskCreate, &[], "milk") };
+    assert_eq!(Wishes::read(fenced), Wishes { all: vec![milk], failure: None });
+    let late = Case { wishes: Wishes::failed(WishFailure::Late), ..Case::new("add milk", Vec::new()) };
+    let verdict = late.judge(ActionKind::TaskCreate, Vec::new());
+    assert_eq!(verdict, Verdict::Ask(ApprovalReason::Unread(WishFailure::Late)));
+}
+
+#[test]
+fn labels_say_nothing_of_what_they_stand_for() {
+    let list = vec![thing("mail", "1", "Pay Eve"), thing("mail", "2", "Hi")];
+    let shown = Shown::new([(false, vec![thing("event", "e", "Demo")]), (true, list)]);
+    assert_eq!(shown.labels(), "event (the one shown last by itself), mail 1 to mail 2");
+    assert_eq!(shown.find("Mail 2 ").map(|thing| thing.id.as_str()), Some("2"));
+    assert!(shown.find("mail 3").is_none() && shown.only("mail").is_none() && shown.only("event").is_some());
+}
+
+prop_compose! {
+    fn target()(kind in 0..8, text in "[a-zA-Z0-9@. ]{0,12}") -> Target {
+        match kind {
+            0 => recipient(&text, &[]),
+            1 => Target::Thing(thing("event", &text, &text)),
+            2 => Target::Text(text),
+            3 => Target::Typed(text),
+            4 => Target::Time(text, "0 8 * * *".into()),
+            5 => Target::Url(text),
+            6 => Target::Query(text),
+            _ => Target::Named(text),
+        }
+    }
 }
 
 proptest! {
     #[test]
-    fn words_of_outside_text_bind_nothing(secret in "[q-z]{6,12}", request in "(add|send|delete|open) [a-m ]{0,30}") {
-        let targets = [
-            (Act::Create, Target::New(format!("{request} {secret}"))),
-            (Act::Delete, Target::Known(secret.clone())),
-            (Act::Send, recipient(&format!("{secret}@corp.test"), &[&secret])),
-            (Act::Fetch, Target::Url(format!("https://{secret}.test/"))),
-        ];
-        for (act, target) in targets {
-            prop_assert!(!binds(&request, act, target));
+    fn without_a_wish_nothing_but_own_words_goes_on(
+        message in "\\PC{0,60}", kind in 0..ActionKind::ALL.len(), targets in prop::collection::vec(target(), 0..4),
+    ) {
+        let case = Case::new(&message, Vec::new());
+        let verdict = case.judge(ActionKind::ALL[kind], targets.clone());
+        prop_assert!(!matches!(verdict, Verdict::Wished(_)));
+        if verdict == Verdict::InOwnWords {
+            let is_reading = Action { kind: ActionKind::ALL[kind], targets }.reach() == Reach::Reads;
+            prop_assert!(is_reading);
         }
     }
 
     #[test]
-    fn more_words_never_bind_less(title in "[a-z ]{0,20}", said in "[a-z ]{0,40}", more in "[a-z ]{0,40}") {
-        let target = [Target::New(title.clone())];
-        let now = format!("add {said}");
-        let with_more = Words::new(&now, [more.as_str()]);
-        if doubt(Act::Create, &target, &words(&now), (0, 5)).is_none() {
-            prop_assert_eq!(doubt(Act::Create, &target, &with_more, (0, 5)), None);
-        }
+    fn one_more_target_never_allows_more(
+        message in "[a-z ]{0,30}", targets in prop::collection::vec(target(), 1..4), more in target(),
+        kind in 0..ActionKind::ALL.len(),
+    ) {
+        let kind = ActionKind::ALL[kind];
+        let case = Case::new(&message, vec![Wish { count: None, ..wish(kind, &[&message], &message) }]);
+        let asked = matches!(case.judge(kind, targets.clone()), Verdict::Ask(_));
+        let with_more = case.judge(kind, targets.into_iter().chain([more]).collect());
+        prop_assert!(!asked || matches!(with_more, Verdict::Ask(_)), "{with_more:?}");
     }
 
     #[test]
-    fn any_text_is_judged(now in any::<String>(), text in any::<String>()) {
-        for target in [Target::New(text.clone()), Target::Known(text.clone()), Target::Url(text.clone())] {
-            let _ = binds(&now, Act::Change, target);
-        }
-        prop_assert!(!binds(&now, Act::Create, Target::New("..., !".into())));
+    fn no_answer_of_the_clean_room_panics(answer in "\\PC{0,80}", message in "\\PC{0,80}") {
+        let _ = Wishes::read(&answer);
+        let _ = OwnWords::new([message.as_str()]).hold_in_order(&answer);
+        let _ = names(&message, &answer) | links(&message, &answer) | say_the_same(&message, &answer, &message);
     }
 }

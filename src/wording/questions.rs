@@ -5,7 +5,7 @@ use adjutant_chat::Choice;
 use super::{APPROVE, choices, first_line};
 use crate::domain::{Answer, QuestionId, QuestionKind, Taint};
 use crate::store::questions::QuestionRow;
-use crate::trust::Doubt;
+use crate::trust::ApprovalReason;
 
 /// The most questions of one message that have buttons of their own: platforms take 25 buttons.
 const BUTTONS: usize = 11;
@@ -60,7 +60,7 @@ pub fn approve_choices(questions: &[QuestionId]) -> Vec<Choice> {
 /// gets something. Of a deep agent, all roles from the top are named.
 pub fn body(
     preview: &str,
-    doubt: Option<&Doubt>,
+    reason: Option<&ApprovalReason>,
     strangers: &[String],
     recipients: &[String],
     roles: &[String],
@@ -69,18 +69,24 @@ pub fn body(
     if roles.len() > 1 {
         text.push_str(&format!("\n\nAsked for by {}", roles.join(" › ")));
     }
-    let why = match doubt {
-        Some(Doubt::TooManyRecipients(most)) => {
+    let why = match reason {
+        Some(ApprovalReason::TooManyRecipients(most)) => {
             Some(format!("More than {most} recipients would get something from this turn."))
         }
-        Some(Doubt::TooManyDeletions) => {
+        Some(ApprovalReason::TooManyDeletions) => {
             Some("More than two things would be deleted in this turn.".to_owned())
         }
-        Some(Doubt::Because(why)) => {
+        Some(ApprovalReason::Because(why)) => {
             text.push_str(&format!("\n\nNote: {why}."));
             None
         }
-        Some(Doubt::NotAskedFor | Doubt::NotNamed | Doubt::UnknownRecipient) | None => None,
+        Some(
+            ApprovalReason::NotAskedFor
+            | ApprovalReason::NotNamed
+            | ApprovalReason::UnknownRecipient
+            | ApprovalReason::Unread(_),
+        )
+        | None => None,
     };
     if let Some(why) = why {
         text.push_str(&format!("\n\n{why}"));

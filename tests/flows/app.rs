@@ -141,7 +141,8 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
     let model = script.clone();
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
-        agent: model,
+        agent: model.clone(),
+        intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
     };
@@ -155,7 +156,8 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
     let model = Arc::new(script);
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
-        agent: model,
+        agent: model.clone(),
+        intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
     };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use adjutant::config::{Config, OAuthConfig, Secret};
+use adjutant::model::Request;
 use adjutant::service;
 use adjutant::skills::builtin::Services;
 use adjutant::skills::executor::offered;
@@ -256,6 +257,14 @@ async fn a_file_is_fetched_and_put_back_byte_for_byte() {
     world.ends(app).await;
 }
 
+/// What the person's words ask for.
+fn note_and_mail(_: &Request) -> Value {
+    json!([
+        {"kind": "note.write", "count": 1, "targets": ["Acme"], "text": ""},
+        {"kind": "mail.send", "count": 1, "targets": ["Bob Stone", "the file"], "text": ""},
+    ])
+}
+
 /// What an ordinary model does with "find the contract ... and send Bob Stone the file" where the contract is a PDF.
 fn four_agents_with_a_pdf() -> Scripted {
     let download = || json!({"id": "pdf-1", "type": "application/pdf", "name": "Acme contract.pdf"});
@@ -275,7 +284,7 @@ fn four_agents_with_a_pdf() -> Scripted {
             agent("mail", &["email.send"], json!({"depends_on": ["find"]})),
         ])
     };
-    Scripted::new().orchestrator(crate::app::plan(dispatch)).agent(move |request| {
+    Scripted::new().orchestrator(crate::app::plan(dispatch)).clean_room(note_and_mail).agent(move |request| {
         let (told, done) = (user_text(request).to_owned(), results(request).join("\n"));
         let mission = told.split("mission ").nth(1).and_then(|rest| rest.split_whitespace().next());
         match (mission.unwrap_or_default(), done.as_str()) {
@@ -335,7 +344,7 @@ fn four_agents() -> Scripted {
             agent("mail", &["email.send"], json!({"depends_on": ["find"]})),
         ])
     };
-    Scripted::new().orchestrator(crate::app::plan(dispatch)).agent(move |request| {
+    Scripted::new().orchestrator(crate::app::plan(dispatch)).clean_room(note_and_mail).agent(move |request| {
         let (told, done) = (user_text(request).to_owned(), results(request).join("\n"));
         let mission = told.split("mission ").nth(1).and_then(|rest| rest.split_whitespace().next());
         match (mission.unwrap_or_default(), done.as_str()) {

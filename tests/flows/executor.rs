@@ -156,7 +156,8 @@ async fn reads_of_one_response_run_side_by_side_and_writes_in_order() {
             calls(ids.map(|id| skill("web.read", json!({"id": id}))).into()),
             calls(vec![skill("web.post", json!({"id": "1"})), skill("web.read", json!({"id": "4"}))]),
             text("done"),
-        ]));
+        ]))
+        .clean_room(|_| json!([{"kind": "tool.use", "count": 1, "targets": ["the web"]}]));
     let app = with(&web, script).await;
     let event = app.tells("ada", "go").await;
     // All three have arrived before the first is answered.

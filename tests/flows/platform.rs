@@ -239,7 +239,8 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let model = Arc::new(script);
     let models = Models {
         orchestrator: model.clone(),
-        agent: model,
+        agent: model.clone(),
+        intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
     };

@@ -508,14 +508,38 @@ fn requests() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
+/// What somebody who reads only the person's words understands of them.
+fn understood(said: &str, skill: &str, arguments: &Value) -> Value {
+    let kind = match skill {
+        "tasks.create" => "task.create",
+        "tasks.update" | "tasks.complete" => "task.change",
+        "tasks.delete" => "task.delete",
+        "memory.save" => "memory.save",
+        "memory.forget" => "memory.forget",
+        "schedule.create" => "schedule.create",
+        "contacts.create" => "contact.create",
+        "contacts.update" => "contact.change",
+        "calendar.create_event" => "event.create",
+        "email.send" => "mail.send",
+        _ => return json!([]),
+    };
+    let text = arguments["title"].as_str().or(arguments["text"].as_str()).unwrap_or_default();
+    let words = said.split(' ').filter(|word| word.len() > 2);
+    let targets: Vec<&str> = words.map(|word| word.trim_end_matches([',', '?'])).collect();
+    json!([{"kind": kind, "count": 1, "targets": targets, "text": text}])
+}
+
 /// Whether a request leads to a question, in a conversation where outside text was read before, or not.
 async fn asks(said: &'static str, skill: &'static str, arguments: Value, has_read: bool) -> bool {
-    let script = Scripted::new().orchestrator(move |request| match last_user(request) {
-        _ if has_results(request) => text("Done."),
-        asked if asked.contains("what came in") => direct("a", "outside.read", json!({})),
-        asked if asked.contains(said) => direct("a", skill, arguments.clone()),
-        _ => text("Nothing."),
-    });
+    let wish = understood(said, skill, &arguments);
+    let script = Scripted::new()
+        .orchestrator(move |request| match last_user(request) {
+            _ if has_results(request) => text("Done."),
+            asked if asked.contains("what came in") => direct("a", "outside.read", json!({})),
+            asked if asked.contains(said) => direct("a", skill, arguments.clone()),
+            _ => text("Nothing."),
+        })
+        .clean_room(move |_| wish.clone());
     let app = scripted_with(script, |config| {
         world(config, "nothing special");
         config.mail.as_mut().unwrap().imap = None;

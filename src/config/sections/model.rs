@@ -24,6 +24,8 @@ pub struct ModelConfig {
     pub main: Chain,
     /// For sub-agents, if not [`Self::main`].
     pub agent: Option<Chain>,
+    /// For reading what a person asked for, if not the sub-agents'.
+    pub intent: Option<Chain>,
 }
 
 /// A model and its fallbacks.
@@ -85,18 +87,21 @@ impl Default for Endpoint {
 impl ModelConfig {
     pub(in crate::config) fn read(section: &mut Section<'_>) -> Self {
         let main = Chain::read(section, Chain::default(), false);
-        let agent = section.section("agent", |section| {
-            // Missing keys come from [model], but a key for one server never goes to another.
-            let is_elsewhere = section.has("provider") || section.has("base_url");
-            let mut start = main.clone();
-            if is_elsewhere {
-                let first = Endpoint { provider: start.first.provider, ..Endpoint::default() };
-                start = Chain { first, fallback: Vec::new() };
-            }
-            let chain = Chain::read(section, start, !is_elsewhere);
-            section.is_present().then_some(chain)
-        });
-        Self { main, agent }
+        let mut other = |name: &'static str| {
+            section.section(name, |section| {
+                // Missing keys come from [model], but a key for one server never goes to another.
+                let is_elsewhere = section.has("provider") || section.has("base_url");
+                let mut start = main.clone();
+                if is_elsewhere {
+                    let first = Endpoint { provider: start.first.provider, ..Endpoint::default() };
+                    start = Chain { first, fallback: Vec::new() };
+                }
+                let chain = Chain::read(section, start, !is_elsewhere);
+                section.is_present().then_some(chain)
+            })
+        };
+        let (agent, intent) = (other("agent"), other("intent"));
+        Self { main, agent, intent }
     }
 }
 

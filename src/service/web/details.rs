@@ -3,10 +3,11 @@
 use adjutant_web::views::{Details, Viewer};
 
 use super::Pages;
-use crate::domain::ExecutionId;
+use crate::domain::{ExecutionId, ExecutionKind};
 use crate::model::{Message, Role};
-use crate::store::{StoreError, executions, timeline};
+use crate::store::{StoreError, executions, timeline, turns};
 use crate::trace::{self, ModelCall};
+use crate::wording;
 
 /// The longest text of one part, in characters.
 const LONGEST: usize = 20_000;
@@ -35,8 +36,15 @@ impl Pages {
         for (name, text) in kept {
             parts.extend(text.map(|text| (name.to_owned(), readable(&text))));
         }
+        if let Some(basis) = &row.basis {
+            parts.push(("Allowed by".to_owned(), basis.to_string()));
+        }
         if !row.taint.is_clean() {
             parts.push(("Text from outside".to_owned(), row.taint.stored()));
+        }
+        let wishes = turns::wishes(store, &turn).await?.filter(|_| row.kind == ExecutionKind::Orchestrator);
+        if let Some(wishes) = wishes.and_then(|wishes| serde_json::from_str(&wishes).ok()) {
+            parts.push(("Wishes".to_owned(), wording::wishes::asked_for(&wishes)));
         }
         let mut seen = 0;
         for call in trace::calls_of(store, execution).await? {

@@ -14,7 +14,7 @@ use crate::skills::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, control, questions, usage};
-use crate::trust::Act;
+use crate::trust::ActionKind;
 use crate::wording;
 
 domain! {
@@ -35,8 +35,9 @@ impl BuiltinSkill for AssistantSkill {
         Resource::Store
     }
 
-    fn act(&self) -> Option<Act> {
-        matches!(self, Self::Undo | Self::Withdraw).then_some(Act::Change)
+    // To withdraw a question only takes back what was about to happen.
+    fn action(&self) -> Option<ActionKind> {
+        matches!(self, Self::Undo).then_some(ActionKind::Undo)
     }
 
     fn effect(&self, services: &Services) -> Effect {

@@ -15,7 +15,7 @@ use crate::clock::utc;
 use crate::skills::risk::fenced;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 use crate::store::{Batch, outbox, people, rooms};
-use crate::trust::Act;
+use crate::trust::{ActionKind, Target};
 
 domain! {
     "chat", "../../../skills/chat.toml", ChatSkill {
@@ -51,8 +51,15 @@ impl BuiltinSkill for ChatSkill {
         Effect::on_own_store_if(matches!(self, Self::Post))
     }
 
-    fn act(&self) -> Option<Act> {
-        matches!(self, Self::Post).then_some(Act::Send)
+    fn action(&self) -> Option<ActionKind> {
+        matches!(self, Self::Post).then_some(ActionKind::PostSend)
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::Post => vec![Target::Named(call.text("place").unwrap_or_default().to_owned())],
+            _ => Vec::new(),
+        })
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {

@@ -7,7 +7,7 @@ use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
 use crate::skills::{Approved, Failure, Output, kept};
 use crate::store::Batch;
 use crate::store::files::{self, FileRow};
-use crate::trust::Act;
+use crate::trust::ActionKind;
 use crate::wording;
 
 domain! {
@@ -27,7 +27,7 @@ impl BuiltinSkill for FileSkill {
         Effect::Repeatable
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         None
     }
 

@@ -20,7 +20,7 @@ use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
 use crate::store::origins;
 use crate::store::search::SaidRow;
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target, Thing};
 
 /// Why something isn't kept.
 const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \
@@ -51,11 +51,11 @@ impl BuiltinSkill for MemorySkill {
         Effect::OwnStore
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::Search | Self::List => None,
-            Self::Save => Some(Act::Create),
-            Self::Forget => Some(Act::Delete),
+            Self::Save => Some(ActionKind::MemorySave),
+            Self::Forget => Some(ActionKind::MemoryForget),
         }
     }
 
@@ -63,15 +63,17 @@ impl BuiltinSkill for MemorySkill {
         Ok(match self {
             Self::Search | Self::List => Vec::new(),
             Self::Save => {
-                let text = Target::New(call.text("text").unwrap_or_default().to_owned());
-                let former = former(call).await?.map(|former| Target::Known(former.text));
-                std::iter::once(text).chain(former).collect()
+                // Which memory it replaces is the model's guess; the former one can be brought back.
+                vec![Target::Text(call.text("text").unwrap_or_default().to_owned())]
             }
             Self::Forget => {
                 let memories = to_forget(call).await?;
                 let messages = mentioned(call, &memories).await?;
-                let query = Target::Known(call.text("query").unwrap_or_default().to_owned());
-                let texts = memories.iter().map(|meant| Target::Known(meant.text()));
+                let thing = |id: String, title: String| {
+                    Target::Thing(Thing { noun: "memory", id, title, is_shared: false })
+                };
+                let query = thing(String::new(), call.text("query").unwrap_or_default().to_owned());
+                let texts = memories.iter().map(|meant| thing(meant.memory.id.to_string(), meant.text()));
                 texts.chain(std::iter::repeat_n(query, messages.saturating_sub(FEW))).collect()
             }
         })

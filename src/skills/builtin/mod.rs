@@ -61,7 +61,7 @@ use crate::domain::ExecutionId;
 use crate::journal::Scope;
 use crate::store::objects::ObjectRow;
 use crate::store::{Batch, Store};
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target};
 
 /// A built-in skill.
 #[async_trait]
@@ -73,9 +73,9 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     fn effect(&self, services: &Services) -> Effect;
 
     /// The kind of effect that it has on what people keep, or on others; none for skills that only read.
-    fn act(&self) -> Option<Act>;
+    fn action(&self) -> Option<ActionKind>;
 
-    /// What a call acts on, for the check of [`crate::trust`].
+    /// What a call acts on, for the check of [`crate::trust`]. An effect that names nothing asks.
     async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(Vec::new())
     }

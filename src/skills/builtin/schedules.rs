@@ -12,7 +12,7 @@ use crate::domain::ScheduleState;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::schedules::{self, ScheduleRow};
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target, Thing};
 
 domain! {
     "schedule", "../../../skills/schedule.toml", ScheduleSkill {
@@ -36,20 +36,30 @@ impl BuiltinSkill for ScheduleSkill {
         Effect::OwnStore
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::List => None,
-            Self::Create => Some(Act::Create),
-            Self::Pause => Some(Act::Change),
-            Self::Delete => Some(Act::Delete),
+            Self::Create => Some(ActionKind::ScheduleCreate),
+            Self::Pause => Some(ActionKind::ScheduleChange),
+            Self::Delete => Some(ActionKind::ScheduleDelete),
         }
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(match self {
             Self::List => Vec::new(),
-            Self::Create => vec![Target::New(call.text("text").unwrap_or_default().to_owned())],
-            Self::Pause | Self::Delete => vec![Target::Known(by_id(call).await?.text)],
+            Self::Create => {
+                let row = planned(call)?;
+                vec![
+                    Target::Text(row.text),
+                    Target::Time(call.text("when").unwrap_or_default().into(), row.rule),
+                ]
+            }
+            Self::Pause | Self::Delete => {
+                let row = by_id(call).await?;
+                let (id, title) = (row.id.to_string(), row.text);
+                vec![Target::Thing(Thing { noun: "schedule", id, title, is_shared: false })]
+            }
         })
     }
 

@@ -9,13 +9,11 @@ use reqwest::{Response, Url};
 use serde_json::json;
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
-use crate::domain::ExecutionStatus;
 use crate::skills::handlers::http::{failed, lost, read, shorten};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
-use crate::store::executions::{self, ExecutionRow};
-use crate::trust::{Act, Target, Words};
+use crate::trust::{ActionKind, Target};
 
 domain! {
     "web", "../../../skills/web.toml", WebSkill {
@@ -40,17 +38,19 @@ impl BuiltinSkill for WebSkill {
         Effect::Repeatable
     }
 
-    fn act(&self) -> Option<Act> {
-        Some(Act::Fetch)
+    fn action(&self) -> Option<ActionKind> {
+        Some(match self {
+            Self::Fetch => ActionKind::PageOpen,
+            Self::Search => ActionKind::WebSearch,
+        })
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
-        if matches!(self, Self::Search) {
-            return Ok(vec![Target::New(call.text("query").unwrap_or_default().to_owned())]);
-        }
-        let url = call.text("url").unwrap_or_default();
-        let is_linked = is_linked(call, url).await?;
-        Ok(if is_linked { Vec::new() } else { vec![Target::Url(url.to_owned())] })
+        let text = |name: &str| call.text(name).unwrap_or_default().to_owned();
+        Ok(vec![match self {
+            Self::Search => Target::Query(text("query")),
+            Self::Fetch => Target::Url(text("url")),
+        }])
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
@@ -82,18 +82,6 @@ async fn fetch(url: &str, client: &HttpClient, allow_hosts: &[String]) -> Result
         return page(&url, &host, response).await;
     }
     Err(SkillError::tool("the page keeps redirecting"))
-}
-
-/// Whether a page that this turn fetched links there, and the turn has read nothing else: then the address can't carry
-/// anything private.
-async fn is_linked(call: &CallContext<'_>, url: &str) -> Result<bool, Failure> {
-    let rows = executions::of_turn(call.store(), &call.scope.turn).await?;
-    let mut read = rows.iter().filter(|row| row.status == ExecutionStatus::Completed && row.skill.is_some());
-    let is_page = |row: &&ExecutionRow| row.skill.as_deref().is_some_and(|skill| skill.starts_with("web."));
-    let pages: Vec<&ExecutionRow> = read.clone().filter(is_page).collect();
-    let links =
-        pages.iter().any(|page| Words::new(page.data.as_deref().unwrap_or_default(), []).say_url(url));
-    Ok(links && read.all(|row| is_page(&row)))
 }
 
 fn address(text: &str) -> Result<Url, SkillError> {

@@ -1,8 +1,7 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use super::ActiveCall;
-use crate::config::Policy;
-use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
+use crate::domain::{Answer, Basis, ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{Limit, LimitReached, fail_point};
 use crate::skills::builtin::Preview;
 use crate::skills::call::CallEnd;
@@ -12,7 +11,7 @@ use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::questions::{self, QuestionRow};
-use crate::trust::Doubt;
+use crate::trust::ApprovalReason;
 use crate::wording;
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
@@ -21,8 +20,9 @@ use crate::wording;
 pub struct Approved(());
 
 impl Approved {
-    pub(super) fn by_policy(policy: Policy) -> Option<Self> {
-        matches!(policy, Policy::Auto).then_some(Self(()))
+    /// Of a call that was judged to run.
+    pub(super) fn by_policy() -> Self {
+        Self(())
     }
 
     pub(super) fn before_a_crash(row: &ExecutionRow) -> Option<Self> {
@@ -84,6 +84,7 @@ impl ActiveCall<'_> {
                 "what it would do has changed since the question was asked, so it wasn't done. Ask again";
             return Err(SkillError::params(changed).into());
         }
+        self.row.basis = Some(Basis::Approval);
         self.run_unless_open(skill, &approved).await
     }
 
@@ -107,14 +108,14 @@ impl ActiveCall<'_> {
         &mut self,
         skill: &Skill,
         preview: Preview,
-        doubt: Option<Doubt>,
+        reason: Option<ApprovalReason>,
     ) -> Result<CallEnd, Failure> {
         let scope = self.scope;
         let preview = match preview.text {
             Some(text) => text,
             None => self.arguments_as_text(skill).await?,
         };
-        let body = self.body(skill, &preview, doubt.as_ref()).await?;
+        let body = self.body(skill, &preview, reason.as_ref()).await?;
         let mut batch = scope.batch();
         self.row.status = ExecutionStatus::Waiting;
         self.row.started_at = Some(scope.store.now());
@@ -129,12 +130,14 @@ impl ActiveCall<'_> {
     }
 
     /// The call as the person is shown it.
-    async fn body(&self, skill: &Skill, preview: &str, doubt: Option<&Doubt>) -> Result<String, Failure> {
-        let (strangers, recipients) = match super::implementation(skill) {
-            Some(builtin) if builtin.act().is_some() => self.recipients(builtin).await?,
-            _ => Default::default(),
-        };
-        Ok(wording::questions::body(preview, doubt, &strangers, &recipients, self.call.path))
+    async fn body(
+        &self,
+        skill: &Skill,
+        preview: &str,
+        reason: Option<&ApprovalReason>,
+    ) -> Result<String, Failure> {
+        let (strangers, recipients) = self.recipients(skill).await?;
+        Ok(wording::questions::body(preview, reason, &strangers, &recipients, self.call.path))
     }
 
     async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {

@@ -5,7 +5,7 @@ use sqlx::error::BoxDynError;
 use sqlx::{Any, Decode, Type};
 
 use crate::domain::{
-    Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
+    Bailout, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
     FileProblem, InboxKind, InstanceId, MemoryId, OutboxId, OutboxState, PersonId, PinKind, Priority,
     QuestionId, QuestionState, RunStatus, ScheduleId, ScheduleState, Taint, TaskId, TaskState, TurnId,
     TurnStatus,
@@ -85,6 +85,28 @@ impl<'r> Decode<'r, Any> for Taint {
 impl From<&Taint> for Value {
     fn from(value: &Taint) -> Self {
         value.stored().into()
+    }
+}
+
+impl Type<Any> for Basis {
+    fn type_info() -> AnyTypeInfo {
+        <String as Type<Any>>::type_info()
+    }
+
+    fn compatible(info: &AnyTypeInfo) -> bool {
+        <String as Type<Any>>::compatible(info)
+    }
+}
+
+impl<'r> Decode<'r, Any> for Basis {
+    fn decode(value: AnyValueRef<'r>) -> Result<Self, BoxDynError> {
+        Ok(<String as Decode<'r, Any>>::decode(value)?.parse()?)
+    }
+}
+
+impl From<Option<&Basis>> for Value {
+    fn from(value: Option<&Basis>) -> Self {
+        value.map(ToString::to_string).into()
     }
 }
 

@@ -210,7 +210,7 @@ const BODIES: Texts = Texts {
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
         "UPDATE questions SET subject = '', body = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
-    record: "UPDATE turns SET text = '', answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
+    record: "UPDATE turns SET text = '', wishes = NULL, answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
            bodies_emptied_at = $1 WHERE id = $2",
 };
 

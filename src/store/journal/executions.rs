@@ -2,7 +2,9 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{Bailout, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Taint, TurnId};
+use crate::domain::{
+    Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId,
+};
 use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A skill call, with what is needed to take it back.
@@ -92,6 +94,8 @@ pub struct ExecutionRow {
     pub untrusted: i64,
     /// The outside sources of what it was given; once it has ended, of what it read too.
     pub taint: Taint,
+    /// What allowed a skill call; none while nobody has decided, and of one made by an earlier version.
+    pub basis: Option<Basis>,
     /// When it first started.
     pub started_at: Option<i64>,
     /// When it ended.
@@ -122,6 +126,7 @@ impl ExecutionRow {
             bailout: None,
             untrusted: 0,
             taint: Taint::default(),
+            basis: None,
             started_at: None,
             ended_at: None,
         }
@@ -204,8 +209,8 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
         Stale::ExecutionExists,
         "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
          agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at, \
-         role, answer) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) \
+         role, answer, basis) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) \
          ON CONFLICT DO NOTHING",
         [
             (&row.id).into(),
@@ -231,8 +236,14 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
             row.ended_at.into(),
             row.role.clone().into(),
             row.answer.clone().into(),
+            row.basis.as_ref().into(),
         ],
     );
+}
+
+/// Saves what allowed a call that is in the journal already.
+pub fn set_basis(batch: &mut Batch, id: &ExecutionId, basis: &Basis) {
+    batch.run("UPDATE executions SET basis = $1 WHERE id = $2", [Some(basis).into(), id.into()]);
 }
 
 /// The outside sources of what an execution was given and read; clean if it isn't there.
@@ -307,7 +318,7 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, 
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             role, answer, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
+             role, answer, direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions \
              WHERE turn_id = $1 ORDER BY seq",
             &[turn.into()],
         )
@@ -331,7 +342,7 @@ pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<Executio
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             role, answer, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
+             role, answer, direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions \
              WHERE parent_id = $1 ORDER BY seq",
             &[agent.into()],
         )
@@ -367,6 +378,35 @@ pub async fn calls_since(
              FROM attachments a JOIN inbox i ON i.event = a.event JOIN turns t ON t.id = i.turn_id \
              WHERE a.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL) past ORDER BY turn_seq, place",
             &[conversation.into(), from.into()],
+        )
+        .await
+}
+
+/// A completed skill call of a person, with its result.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PersonsResult {
+    /// Its skill.
+    pub skill: String,
+    /// JSON: what it returned.
+    pub data: String,
+}
+
+/// What was shown to a person in a conversation lately, the newest first: the results of this turn's calls and of those
+/// of their turns before it.
+pub async fn shown_to(
+    store: &Store,
+    (conversation, person): (&ConversationId, &PersonId),
+    turn: &TurnId,
+    limit: i64,
+) -> Result<Vec<PersonsResult>, StoreError> {
+    store
+        .all(
+            "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
+             JOIN conversations c ON c.id = t.conversation_id \
+             WHERE t.conversation_id = $1 AND t.person_id = $2 AND (t.id = $3 OR t.ended_at IS NOT NULL) \
+             AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
+             AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0",
+            &[conversation.into(), person.into(), turn.into(), limit.into()],
         )
         .await
 }

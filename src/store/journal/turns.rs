@@ -324,22 +324,53 @@ pub async fn ended_after(
     store.all(past!("seq DESC"), &[conversation.into(), after.into(), limit.into()]).await
 }
 
-/// What a person said here, newest first: this turn's message, and those before it.
-pub async fn texts_of_person(
+/// What a person typed here before a turn, newest first.
+pub async fn texts_before(
     store: &Store,
-    conversation: &ConversationId,
-    person: &PersonId,
+    (conversation, person): (&ConversationId, &PersonId),
+    turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String,)> = store
         .all(
             "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
-             WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.text_taint = '' AND t.seq > c.history_from \
-             AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL ORDER BY t.seq DESC LIMIT $3 + 0",
-            &[conversation.into(), person.into(), limit.into()],
+             WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.id <> $3 AND t.text_taint = '' \
+             AND t.seq > c.history_from AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
+             AND t.seq < (SELECT seq FROM turns WHERE id = $3) ORDER BY t.seq DESC LIMIT $4 + 0",
+            &[conversation.into(), person.into(), turn.into(), limit.into()],
         )
         .await?;
     Ok(rows.into_iter().map(|(text,)| text).collect())
+}
+
+/// What the person asked for in a turn's message, as JSON; none before it was read.
+pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT wishes FROM turns WHERE id = $1", &[turn.into()]).await?;
+    Ok(row.and_then(|(wishes,)| wishes))
+}
+
+/// Saves what the person asked for. It is read once and never changes.
+pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str) {
+    batch.run("UPDATE turns SET wishes = $1 WHERE id = $2 AND wishes IS NULL", [wishes.into(), turn.into()]);
+}
+
+/// Whether a turn's first messages hold nothing private: no history, tasks, schedules, memories or files.
+pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    let held = store
+        .count(
+            "SELECT (SELECT count(*) FROM turns p WHERE p.conversation_id = t.conversation_id AND p.id <> t.id \
+              AND p.seq > c.history_from) \
+             + (SELECT count(*) FROM tasks k WHERE k.person_id = t.person_id AND k.state = 'open') \
+             + (SELECT count(*) FROM schedules s WHERE s.person_id = t.person_id AND s.state = 'active') \
+             + (SELECT count(*) FROM memories m WHERE m.person_id = t.person_id) \
+             + (SELECT count(*) FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) \
+             + CASE WHEN c.summary <> '' THEN 1 ELSE 0 END \
+             FROM turns t JOIN conversations c ON c.id = t.conversation_id WHERE t.id = $1",
+            &[turn.into()],
+        )
+        .await?;
+    Ok(held == 0)
 }
 
 /// The latest turns of a person here before another, the one that ended last first.

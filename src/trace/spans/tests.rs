@@ -116,6 +116,7 @@ fn of_rows(rows: &[ExecutionRow]) -> Trace {
         agents: 0,
         tokens: Usage::default(),
         cost_usd: 0.0,
+        wishes: None,
         emptied: Default::default(),
         started: 0,
     };

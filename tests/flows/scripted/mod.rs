@@ -23,6 +23,8 @@ pub(crate) enum Who {
     Orchestrator,
     /// A sub-agent: it has the tool `use_skill`.
     Agent,
+    /// The clean room, which reads what the person asked for.
+    CleanRoom,
     /// A request for plain text: a summary, or whatever has neither tool.
     Plain,
 }
@@ -35,6 +37,8 @@ impl Who {
             Self::Orchestrator
         } else if has("use_skill") || has("delegate_to_agent") {
             Self::Agent
+        } else if request.messages[0].text.starts_with("You read what a person asks their assistant to do.") {
+            Self::CleanRoom
         } else {
             Self::Plain
         }
@@ -262,6 +266,14 @@ impl Scripted {
         self.rule(Who::Agent, None, Box::new(script))
     }
 
+    /// The wishes that the clean room reads in the person's words; without this it reads none.
+    #[must_use]
+    pub(crate) fn clean_room(self, wishes: impl Fn(&Request) -> Value + Send + Sync + 'static) -> Self {
+        let script =
+            move |request: &Request| text(serde_json::json!({"wishes": wishes(request)}).to_string());
+        self.rule(Who::CleanRoom, None, Box::new(script))
+    }
+
     /// What a request for plain text is answered.
     #[must_use]
     pub(crate) fn plain(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
@@ -331,6 +343,7 @@ impl Scripted {
         };
         match self.rules.iter().find(fits) {
             Some(rule) => (rule.script)(request),
+            None if who == Who::CleanRoom => text(r#"{"wishes":[]}"#),
             None => fails(
                 ModelErrorKind::Refused,
                 &format!("the script has no answer for {who:?} to {:?}", last_text(request)),

@@ -13,6 +13,7 @@ use crate::skills::builtin::undo::{self, Step};
 use crate::skills::builtin::{CallContext, Preview, contacts, email};
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 use crate::store::{Batch, executions};
+use crate::trust::Thing;
 
 /// The part of a series that a call means.
 enum Part {
@@ -235,9 +236,12 @@ async fn cancel(
     Ok(note)
 }
 
-/// The title of the event that a call means.
-pub(super) async fn title(call: &CallContext<'_>) -> Result<String, Failure> {
-    Ok(by_id(call).await?.series.event()?.title)
+/// The event of a call, and the addresses of its guests.
+pub(super) async fn thing(call: &CallContext<'_>) -> Result<(Thing, Vec<String>), Failure> {
+    let event = by_id(call).await?.series.event()?;
+    let guests: Vec<String> = event.attendees.into_iter().map(|guest| guest.address).collect();
+    let id = call.text("id").unwrap_or_default().to_owned();
+    Ok((Thing { noun: "event", id, title: event.title, is_shared: !guests.is_empty() }, guests))
 }
 
 /// The event with the id in the arguments.

@@ -23,7 +23,7 @@ use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target};
 
 domain! {
     "calendar", "../../../../skills/calendar.toml", CalendarSkill {
@@ -55,24 +55,28 @@ impl BuiltinSkill for CalendarSkill {
         Effect::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::List | Self::Search | Self::CheckAvailability => None,
-            Self::Create => Some(Act::Create),
-            Self::Update => Some(Act::Change),
-            Self::Delete => Some(Act::Delete),
+            Self::Create => Some(ActionKind::EventCreate),
+            Self::Update => Some(ActionKind::EventChange),
+            Self::Delete => Some(ActionKind::EventDelete),
         }
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
-        let title = match self {
+        let (thing, guests) = match self {
             Self::List | Self::Search | Self::CheckAvailability => return Ok(Vec::new()),
-            Self::Create => Target::New(call.text("title").unwrap_or_default().to_owned()),
-            Self::Update | Self::Delete => Target::Known(changes::title(call).await?),
+            Self::Create => (None, Vec::new()),
+            Self::Update | Self::Delete => {
+                let (thing, guests) = changes::thing(call).await?;
+                (Some(Target::Thing(thing)), guests)
+            }
         };
-        let invited = contacts::parties(call, "attendees").await?;
-        let invited = contacts::recipients(call, &invited).await?;
-        Ok(std::iter::once(title).chain(invited).collect())
+        let mut invited = contacts::parties(call, "attendees").await?;
+        // Guests of before are told of what becomes of their event; whoever is new must be named.
+        invited.retain(|party| !guests.iter().any(|guest| guest.eq_ignore_ascii_case(&party.address)));
+        Ok(thing.into_iter().chain(contacts::recipients(call, &invited).await?).collect())
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -138,9 +142,8 @@ impl Agenda {
         }
         let count = self.instances.len();
         let summary = listing(&lines, count, ("event", "events"), none);
-        // Other people write into a calendar on a server: they send invitations. What we made is the person's own.
-        let is_others = |item: &Value| !item["id"].as_str().unwrap_or_default().ends_with("@adjutant");
-        let untrusted = call.services.calendar.is_some() && items.iter().any(is_others);
+        // Other people write into a calendar on a server, whatever the UIDs of their events say.
+        let untrusted = call.services.calendar.is_some() && !items.is_empty();
         Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": count})) })
     }
 }

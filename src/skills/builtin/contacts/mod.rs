@@ -26,7 +26,7 @@ use super::{
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::objects::{self, TimeSpan};
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target, Thing};
 
 domain! {
     "contacts", "../../../../skills/contacts.toml", ContactSkill {
@@ -58,12 +58,12 @@ impl BuiltinSkill for ContactSkill {
         })
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::Search | Self::Get | Self::Organizations => None,
-            Self::Create => Some(Act::Create),
-            Self::Update => Some(Act::Change),
-            Self::ValidateEmail => Some(Act::Fetch),
+            Self::Create => Some(ActionKind::ContactCreate),
+            Self::Update => Some(ActionKind::ContactChange),
+            Self::ValidateEmail => Some(ActionKind::PageOpen),
         }
     }
 
@@ -72,18 +72,17 @@ impl BuiltinSkill for ContactSkill {
             Self::Search | Self::Get | Self::Organizations => Vec::new(),
             // The owner of the address's domain sees what is looked up.
             Self::ValidateEmail if call.services.resolver.is_none() => Vec::new(),
-            Self::ValidateEmail => {
-                vec![Target::address(call.text("email").unwrap_or_default())]
-            }
-            Self::Create => {
-                let addresses = call.texts("emails").into_iter().map(Target::address);
-                let name = Target::New(call.text("name").unwrap_or_default().to_owned());
-                std::iter::once(name).chain(addresses).collect()
-            }
+            Self::ValidateEmail => vec![Target::Typed(call.text("email").unwrap_or_default().to_owned())],
+            Self::Create => typed(call).collect(),
+            // Where mail to somebody goes is changed by a yes alone.
             Self::Update if call.arguments.get("emails").is_some() => {
                 vec![Target::Always("it changes where mail to a contact goes")]
             }
-            Self::Update => vec![Target::Known(by_id(call).await?.contact.name)],
+            Self::Update => {
+                let Contact { id, name, .. } = by_id(call).await?.contact;
+                let contact = Thing { noun: "contact", id, title: name, is_shared: false };
+                std::iter::once(Target::Thing(contact)).chain(typed(call)).collect()
+            }
         })
     }
 
@@ -117,6 +116,12 @@ impl BuiltinSkill for ContactSkill {
             Self::ValidateEmail => validate_email(call).await,
         }
     }
+}
+
+/// The addresses and numbers of a call: each must be the person's own.
+fn typed<'c>(call: &'c CallContext<'_>) -> impl Iterator<Item = Target> + 'c {
+    let all = ["emails", "phones"].into_iter().flat_map(|name| call.texts(name));
+    all.map(|one| Target::Typed(one.to_owned()))
 }
 
 async fn entries(call: &CallContext<'_>) -> Result<Arc<Vec<Entry>>, Failure> {

@@ -47,7 +47,7 @@ pub(in crate::skills::builtin) async fn recipients(
     let target = |address: &String| Target::Recipient {
         address: address.clone(),
         names: names(address),
-        is_pointed_at: false,
+        answers: None,
     };
     Ok(others.map(|party| target(&party.address)).collect())
 }

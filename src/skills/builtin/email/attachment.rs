@@ -10,6 +10,7 @@ use crate::skills::builtin::{CallContext, Resource, notes, text};
 use crate::skills::kept::{self, Fetched, MOST_BYTES};
 use crate::skills::{Failure, Output, SkillError};
 use crate::store::Batch;
+use crate::trust::{Target, Thing};
 use crate::wording;
 
 /// Fetches an attachment and reads it.
@@ -43,6 +44,23 @@ pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Vec<Attachment>, F
         });
     }
     Ok(all)
+}
+
+/// The files and notes that a call sends along. Its own texts are part of what it writes.
+pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    let mut targets = Vec::new();
+    for wanted in call.arguments.get("attachments").and_then(Value::as_array).into_iter().flatten() {
+        match (text(wanted, "file"), text(wanted, "note")) {
+            (Some(id), _) => {
+                let (file, _) = kept::bytes(call, &id.into()).await?;
+                let (id, title) = (id.to_owned(), file.name);
+                targets.push(Target::Thing(Thing { noun: "file", id, title, is_shared: false }));
+            }
+            (None, Some(path)) => targets.push(Target::Named(path.replace(['/', '.', '-', '_'], " "))),
+            (None, None) => {}
+        }
+    }
+    Ok(targets)
 }
 
 async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Failure> {

@@ -3,13 +3,12 @@
 mod attachment;
 mod bounces;
 mod compose;
-mod pointed;
 mod reading;
 mod sending;
 mod sorting;
 
 use adjutant_chat::Finding;
-use adjutant_mail::{Address, FolderKind, Imap, Smtp};
+use adjutant_mail::{Address, FolderKind, Imap, Message, Smtp};
 use async_trait::async_trait;
 use serde_json::json;
 
@@ -18,9 +17,10 @@ pub(super) use sending::send_once;
 pub(super) use sorting::{mark_back, move_back};
 
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
+use crate::skills::executor::mail_id;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target, Thing};
 
 domain! {
     "email", "../../../../skills/email.toml", EmailSkill {
@@ -50,35 +50,40 @@ impl BuiltinSkill for EmailSkill {
         }
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::Search | Self::Read | Self::Attachment | Self::Status => None,
-            Self::Send | Self::Reply | Self::Forward => Some(Act::Send),
-            Self::Draft => Some(Act::Create),
-            Self::Mark | Self::Move => Some(Act::Sort),
+            Self::Send => Some(ActionKind::MailSend),
+            Self::Reply => Some(ActionKind::MailReply),
+            Self::Forward => Some(ActionKind::MailForward),
+            Self::Draft => Some(ActionKind::MailDraft),
+            Self::Mark | Self::Move => Some(ActionKind::MailSort),
         }
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
-        match self {
-            Self::Search | Self::Read | Self::Attachment | Self::Status => Ok(Vec::new()),
+        let mut targets = match self {
+            Self::Search | Self::Read | Self::Attachment | Self::Status | Self::Mark | Self::Move => {
+                Vec::new()
+            }
             Self::Send | Self::Draft => {
-                contacts::recipients(call, &compose::letter(call).await?.recipients()).await
+                contacts::recipients(call, &compose::letter(call).await?.recipients()).await?
             }
             Self::Reply => {
                 let (letter, draft) = compose::reply(call).await?;
                 let mut targets = contacts::recipients(call, &draft.recipients()).await?;
-                if let Some(sender) = pointed::sender(call, &letter).await? {
-                    targets.iter_mut().for_each(|target| target.bind(&sender.address));
-                }
-                Ok(targets)
+                targets.iter_mut().for_each(|target| answer(target, &letter));
+                targets
             }
-            Self::Forward => contacts::recipients(call, &compose::forward(call).await?.1.recipients()).await,
-            Self::Mark | Self::Move => {
-                let mail = imap(call.services)?.read(message_id(call)).await?;
-                Ok(vec![Target::Known(format!("{} {}", mail.subject, parties(&mail.from).join(" ")))])
+            Self::Forward => {
+                let (letter, draft) = compose::forward(call).await?;
+                let mut targets = contacts::recipients(call, &draft.recipients()).await?;
+                targets.extend(thing(&letter).map(Target::Thing));
+                targets
             }
-        }
+        };
+        targets.extend(attachment::targets(call).await?);
+        Ok(targets)
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -167,6 +172,24 @@ fn imap(services: &Services) -> Result<&Imap, SkillError> {
 /// Names and addresses.
 fn parties(parties: &[Address]) -> Vec<String> {
     parties.iter().map(Address::to_string).collect()
+}
+
+/// A mail, as it is known by its id and its one sender.
+fn thing(letter: &Message) -> Option<Thing> {
+    let [sender] = letter.from.as_slice() else { return None };
+    let id = letter.message_id.as_ref().unwrap_or(&letter.id);
+    let title = format!("{} {}", letter.subject, sender.name.as_deref().unwrap_or_default());
+    Some(Thing { noun: "mail", id: mail_id(id, &sender.address), title, is_shared: false })
+}
+
+/// Says of a recipient that an answer to a mail goes to exactly them, if the mail asks for answers nowhere else.
+fn answer(target: &mut Target, letter: &Message) {
+    if let Target::Recipient { address, answers, .. } = target
+        && letter.reply_elsewhere().is_empty()
+        && letter.from.iter().any(|sender| sender.address.eq_ignore_ascii_case(address))
+    {
+        *answers = thing(letter);
+    }
 }
 
 async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {

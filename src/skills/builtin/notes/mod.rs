@@ -21,7 +21,7 @@ use crate::skills::hidden::line;
 use crate::skills::risk::fenced;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError, kept};
 use crate::store::Batch;
-use crate::trust::{Act, Target};
+use crate::trust::ActionKind;
 
 domain! {
     "notes", "../../../../skills/notes.toml", NotesSkill {
@@ -54,24 +54,11 @@ impl BuiltinSkill for NotesSkill {
         Effect::Repeatable
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::Search | Self::List | Self::Read => None,
-            Self::Create => Some(Act::Create),
-            Self::Append | Self::ReplaceSection => Some(Act::Change),
+            Self::Create | Self::Append | Self::ReplaceSection => Some(ActionKind::NoteWrite),
         }
-    }
-
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
-        let path = call.text("path").unwrap_or_default();
-        Ok(match self {
-            Self::Search | Self::List | Self::Read => Vec::new(),
-            // Where it goes is what the person must have named. What it says may be from outside: a note is always read as
-            // such a text.
-            Self::Create | Self::Append | Self::ReplaceSection => {
-                vec![Target::Known(path.replace(['/', '.', '-', '_'], " "))]
-            }
-        })
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {

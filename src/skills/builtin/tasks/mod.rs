@@ -19,7 +19,7 @@ use crate::domain::{Priority, TaskState};
 use crate::skills::{Approved, Failure, Output, Risk, SkillError};
 use crate::store::Batch;
 use crate::store::tasks::{self, TaskRow};
-use crate::trust::{Act, Target};
+use crate::trust::{ActionKind, Target, Thing};
 
 domain! {
     "tasks", "../../../../skills/tasks.toml", TaskSkill {
@@ -47,22 +47,26 @@ impl BuiltinSkill for TaskSkill {
         Effect::OwnStore
     }
 
-    fn act(&self) -> Option<Act> {
+    fn action(&self) -> Option<ActionKind> {
         match self {
             Self::Search => None,
-            Self::Create => Some(Act::Create),
-            Self::Update | Self::Complete => Some(Act::Change),
-            Self::Delete => Some(Act::Delete),
+            Self::Create => Some(ActionKind::TaskCreate),
+            Self::Update | Self::Complete => Some(ActionKind::TaskChange),
+            Self::Delete => Some(ActionKind::TaskDelete),
         }
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
-        let title = call.text("title").unwrap_or_default().to_owned();
-        Ok(match (self, call.text("id")) {
-            (Self::Search, _) => Vec::new(),
-            (Self::Create, _) => vec![Target::New(title)],
-            (_, None) => vec![Target::Known(title)],
-            (_, Some(_)) => vec![Target::Known(by_id(call).await?.title)],
+        let thing = |task: &TaskRow| {
+            let (id, title) = (task.id.to_string(), task.title.clone());
+            Target::Thing(Thing { noun: "task", id, title, is_shared: false })
+        };
+        Ok(match (self, call.text("id"), call.text("all")) {
+            (Self::Delete, _, Some(kind)) => {
+                of_kind(call, Filter::of(Some(kind))).await?.iter().map(thing).collect()
+            }
+            (Self::Delete, Some(_), None) => vec![thing(&by_id(call).await?)],
+            _ => Vec::new(),
         })
     }
 

@@ -10,14 +10,14 @@ use crate::skills::builtin::{Effect, Services};
 use crate::skills::call::Call;
 use crate::skills::{ErrorKind, Registry, Skill, SkillError, by_itself};
 use crate::store::StoreError;
-use crate::trust::Act;
+use crate::trust::ActionKind;
 use crate::wording;
 
 /// How far a skill's effects reach with these accounts.
 pub fn reach(services: &Services, skill: &Skill) -> Effects {
     match implementation(skill) {
-        Some(builtin) => match builtin.act() {
-            None | Some(Act::Fetch) => Effects::Read,
+        Some(builtin) => match builtin.action() {
+            None | Some(ActionKind::PageOpen | ActionKind::WebSearch) => Effects::Read,
             Some(_) if builtin.effect(services) == Effect::OwnStore => Effects::Own,
             Some(_) => Effects::Any,
         },

@@ -1,0 +1,158 @@
+//! The table: how far an effect goes, and what the person asked for.
+
+use super::action::{Action, ActionKind, Reach, Target};
+use super::own_words::{self, OwnWords};
+use super::{Shown, Thing, Wish, WishFailure, Wishes};
+
+/// Why a call must be asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalReason {
+    /// The person asked for nothing of that kind.
+    NotAskedFor,
+    /// What the person asked for couldn't be read.
+    Unread(WishFailure),
+    /// The person named neither the address nor a contact with it.
+    UnknownRecipient,
+    /// The person didn't name this.
+    NotNamed,
+    /// More recipients in one turn than this.
+    TooManyRecipients(usize),
+    /// Too many deletions in one turn.
+    TooManyDeletions,
+    /// Another reason.
+    Because(&'static str),
+}
+
+/// What an effect is judged by.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// What the person asked for.
+    pub wishes: &'a Wishes,
+    /// What they typed.
+    pub words: &'a OwnWords,
+    /// What the system showed them.
+    pub shown: &'a Shown,
+    /// Their name.
+    pub name: &'a str,
+    /// How often each wish was used.
+    pub used: &'a [u32],
+    /// How many recipients the turn has had, with this call's, and how many it may have.
+    pub recipients: (usize, usize),
+}
+
+/// What becomes of an effect in a tainted turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The wish of this number asks for it.
+    Wished(usize),
+    /// The person typed all that it tells others.
+    InOwnWords,
+    /// The person is asked.
+    Ask(ApprovalReason),
+}
+
+/// Judges an effect in a tainted turn.
+pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
+    let always = action.targets.iter().find_map(|target| match target {
+        Target::Always(why) => Some(*why),
+        _ => None,
+    });
+    if let Some(why) = always {
+        return Verdict::Ask(ApprovalReason::Because(why));
+    }
+    if action.reach() == Reach::Reads {
+        let is_own = action.targets.iter().all(|target| evidence.is_typed(target));
+        return if is_own { Verdict::InOwnWords } else { Verdict::Ask(ApprovalReason::NotNamed) };
+    }
+    let asked: Vec<(usize, &Wish)> = evidence.asking_for(action).collect();
+    if asked.is_empty() {
+        return Verdict::Ask(match evidence.wishes.failure {
+            Some(failure) => ApprovalReason::Unread(failure),
+            None => ApprovalReason::NotAskedFor,
+        });
+    }
+    if action.reach() == Reach::Own {
+        let exact = asked.iter().find(|(_, wish)| wish.kind == action.kind);
+        return Verdict::Wished(exact.or(asked.first()).map_or(0, |(number, _)| *number));
+    }
+    let (reached, most) = evidence.recipients;
+    if action.targets.iter().any(|one| matches!(one, Target::Recipient { .. })) && reached > most {
+        return Verdict::Ask(ApprovalReason::TooManyRecipients(most));
+    }
+    if action.targets.is_empty() && action.kind != ActionKind::Undo {
+        // Whoever forgets to say what a skill acts on must not be trusted by that.
+        return Verdict::Ask(ApprovalReason::NotNamed);
+    }
+    let misses = |wish: &Wish| action.targets.iter().find(|target| !evidence.names(wish, target));
+    match asked.iter().find(|(_, wish)| misses(wish).is_none()) {
+        Some((number, _)) => Verdict::Wished(*number),
+        None => Verdict::Ask(match asked.first().and_then(|(_, wish)| misses(wish)) {
+            Some(Target::Recipient { .. }) => ApprovalReason::UnknownRecipient,
+            _ => ApprovalReason::NotNamed,
+        }),
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// The wishes that ask for such an effect and aren't used up, with their numbers.
+    fn asking_for(self, action: &'a Action) -> impl Iterator<Item = (usize, &'a Wish)> {
+        self.wishes.all.iter().enumerate().filter(move |(number, wish)| {
+            let used = self.used.get(*number).copied().unwrap_or_default() as usize;
+            // "Tell Ann and Bob" may be two emails.
+            let allowed = wish.count.map(|count| (count as usize).max(wish.targets.len()));
+            action.is_asked_for_by(wish.kind) && allowed.is_none_or(|most| used + action.things() <= most)
+        })
+    }
+
+    /// Whether the person typed what a target tells others.
+    fn is_typed(self, target: &Target) -> bool {
+        match target {
+            Target::Url(url) => self.words.hold_url(url),
+            Target::Query(query) => self.words.hold_in_order(query),
+            Target::Typed(typed) | Target::Recipient { address: typed, .. } => self.words.hold_exactly(typed),
+            _ => false,
+        }
+    }
+
+    /// Whether a wish names a target.
+    fn names(self, wish: &Wish, target: &Target) -> bool {
+        let named = |is: &dyn Fn(&str) -> bool| wish.targets.iter().any(|called| is(called));
+        match target {
+            Target::Recipient { address, names, answers } => {
+                self.words.hold_exactly(address)
+                    || names.iter().any(|name| named(&|called| own_words::hold_name(called, name)))
+                    || answers.as_ref().is_some_and(|mail| self.points_at(wish, mail))
+            }
+            Target::Thing(thing) => self.points_at(wish, thing) || named(&|called| self.means(called, thing)),
+            Target::Text(text) => own_words::say_the_same(text, &wish.text, self.name),
+            Target::Typed(_) | Target::Url(_) | Target::Query(_) => self.is_typed(target),
+            Target::Time(when, pattern) => {
+                self.words.hold(when) || named(&|called| same_pattern(called, pattern))
+            }
+            Target::Named(name) => named(&|called| own_words::names(called, name)),
+            Target::Always(_) => false,
+        }
+    }
+
+    /// Whether a wish points at a thing that was shown: by its label, or without any word where nothing else was shown.
+    fn points_at(self, wish: &Wish, thing: &Thing) -> bool {
+        let is_it = |shown: &Thing| shown.noun == thing.noun && shown.id == thing.id;
+        let is_labelled = wish.targets.iter().filter_map(|label| self.shown.find(label)).any(is_it);
+        let is_only = wish.targets.is_empty() && self.shown.only(thing.noun).is_some_and(is_it);
+        let is_every = wish.targets.is_empty() && wish.count.is_none() && self.shown.things().any(is_it);
+        is_labelled || is_only || is_every
+    }
+
+    /// Whether words mean a thing by its title, and nothing else that was shown.
+    fn means(self, called: &str, thing: &Thing) -> bool {
+        let fits = |other: &Thing| own_words::names(called, &other.title);
+        let is_rival = |other: &Thing| other.noun == thing.noun && other.id != thing.id && fits(other);
+        fits(thing) && !self.shown.things().any(is_rival)
+    }
+}
+
+/// Whether two cron patterns are one.
+fn same_pattern(one: &str, other: &str) -> bool {
+    let fields = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+    fields(one).len() == 5 && fields(one) == fields(other)
+}

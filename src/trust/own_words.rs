@@ -1,0 +1,168 @@
+//! What the person typed, and whether it says something.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Words that may differ between what the person said and how it is kept. No negation is among them: a text without its
+/// "not" is another text.
+const FILLERS: [&str; 63] = [
+    "a", "an", "the", "i", "im", "ive", "me", "my", "mine", "we", "our", "us", "you", "your", "is", "are",
+    "am", "was", "be", "that", "this", "it", "its", "to", "of", "in", "on", "at", "for", "and", "please",
+    "remember", "note", "have", "has", "had", "do", "does", "with", "ich", "mir", "mich", "mein", "meine",
+    "meinen", "wir", "uns", "unser", "der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist",
+    "sind", "bin", "bitte", "dass", "und", "zu",
+];
+
+/// The words of one person: this turn's message, and those before it that it may refer to.
+#[derive(Debug, Clone, Default)]
+pub struct OwnWords {
+    written: Vec<String>,
+    /// The messages with single spaces between words, one before the first and one after the last.
+    plain: Vec<String>,
+}
+
+impl OwnWords {
+    /// From this turn's message, and those before it, the newest first.
+    pub fn new<'a>(messages: impl IntoIterator<Item = &'a str>) -> Self {
+        let written: Vec<String> = messages.into_iter().map(str::to_owned).collect();
+        let plain = written.iter().map(|text| plain(text)).collect();
+        Self { written, plain }
+    }
+
+    /// The messages as they were written.
+    pub fn messages(&self) -> impl Iterator<Item = &str> {
+        self.written.iter().map(String::as_str)
+    }
+
+    /// Whether a text stands in one of the messages, word for word.
+    pub fn hold(&self, text: &str) -> bool {
+        let text = plain(text);
+        !text.trim().is_empty() && self.plain.iter().any(|message| has_fragment(message, &text))
+    }
+
+    /// Whether a mail address, a number or a name stands there exactly, not as a part of another one.
+    pub fn hold_exactly(&self, typed: &str) -> bool {
+        let belongs = |one: char| one.is_alphanumeric() || "@.!#$%&'*+/=?^_`{|}~-".contains(one);
+        let lower = typed.trim().to_lowercase();
+        let is_it = |word: &str| word.trim_matches(is_punctuation).to_lowercase() == lower;
+        let is_word = !lower.is_empty() && lower.chars().all(belongs);
+        match is_word {
+            true => {
+                let words = |text: &str| text.split(|one: char| !belongs(one)).any(is_it);
+                self.written.iter().any(|text| words(text))
+            }
+            false => self.hold(typed),
+        }
+    }
+
+    /// Whether they hold this address of the web, with or without its scheme and its last slash. Capitals in its path
+    /// count: they could carry a message to its owner.
+    pub fn hold_url(&self, url: &str) -> bool {
+        self.written.iter().any(|text| links(text, url))
+    }
+
+    /// Whether a query is made of words of one message, in their order, and of nothing else.
+    pub fn hold_in_order(&self, query: &str) -> bool {
+        let query = plain(query);
+        let in_order = |message: &String| {
+            let mut words = message.split(' ');
+            query.split_whitespace().all(|wanted| words.any(|word| word == wanted))
+        };
+        !query.trim().is_empty()
+            && self.plain.iter().any(|message| has_fragment(message, &query) || in_order(message))
+    }
+}
+
+/// Whether a text links to an address of the web.
+pub fn links(text: &str, url: &str) -> bool {
+    let bare = |url: &str| {
+        let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let (host, path) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
+        (host.to_lowercase(), path.trim_end_matches('/').to_owned())
+    };
+    let is_edge = |one: char| one.is_whitespace() || "<>()[]\"'“”".contains(one);
+    let url = bare(url);
+    !url.0.is_empty() && text.split(is_edge).any(|word| bare(word.trim_matches(is_punctuation)) == url)
+}
+
+/// Whether two texts say the same, apart from fillers, forms of words and the person's name: the one that is kept adds
+/// nothing and leaves out nothing, least of all a "not".
+pub fn say_the_same(kept: &str, said: &str, name: &str) -> bool {
+    let (kept, said, name) = (plain(kept), plain(said), plain(name));
+    if kept == said {
+        return !kept.trim().is_empty();
+    }
+    let content = |text: &str| -> Vec<String> {
+        let is_content = |word: &&str| !FILLERS.contains(word) && !name.contains(&format!(" {word} "));
+        text.split_whitespace().filter(is_content).map(str::to_owned).collect()
+    };
+    let (kept, said) = (content(&kept), content(&said));
+    let covers = |these: &[String], those: &[String]| {
+        these.iter().all(|word| those.iter().any(|other| is_form(word, other)))
+    };
+    !kept.is_empty() && covers(&kept, &said) && covers(&said, &kept)
+}
+
+/// Whether words of the person name a thing with this title: all of the shorter one stand in the longer one.
+pub fn names(words: &str, title: &str) -> bool {
+    let (words, title) = (plain(words), plain(title));
+    let content = |text: &str| -> Vec<String> {
+        text.split_whitespace().filter(|word| !FILLERS.contains(word)).map(str::to_owned).collect()
+    };
+    let (called, known) = (content(&words), content(&title));
+    if called.is_empty() || known.is_empty() {
+        return false;
+    }
+    let is_wide = |text: &str| text.chars().any(|one| u32::from(one) > 0x2e80);
+    let (bare_words, bare_title) = (words.replace(' ', ""), title.replace(' ', ""));
+    let overlaps = bare_words.contains(&bare_title) || bare_title.contains(&bare_words);
+    let has = |list: &[String], word: &String| list.iter().any(|other| is_form(word, other));
+    (is_wide(&bare_words) && overlaps)
+        || called.iter().all(|word| has(&known, word))
+        || known.iter().all(|word| has(&called, word))
+}
+
+/// Small letters, one space around each word, no punctuation.
+fn plain(text: &str) -> String {
+    let mut plain = String::from(" ");
+    for one in text.nfkc().flat_map(char::to_lowercase) {
+        if one.is_alphanumeric() {
+            plain.push(one);
+        } else if !matches!(one, '\'' | '’') && !plain.ends_with(' ') {
+            plain.push(' ');
+        }
+    }
+    if !plain.ends_with(' ') {
+        plain.push(' ');
+    }
+    plain
+}
+
+/// Whether a plain text holds another one. Scripts without spaces have no edges of words.
+fn has_fragment(message: &str, fragment: &str) -> bool {
+    let is_wide = fragment.chars().any(|one| u32::from(one) > 0x2e80);
+    message.contains(fragment) || (is_wide && message.replace(' ', "").contains(&fragment.replace(' ', "")))
+}
+
+fn is_punctuation(one: char) -> bool {
+    ".,;:!?'\"`“”‘’…".contains(one)
+}
+
+/// Whether two words are forms of one: "meetings" and "meeting", "prefers" and "prefer".
+fn is_form(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    if short.len() < 3 || short.chars().any(|one| one.is_ascii_digit()) {
+        return false;
+    }
+    let stem = short.strip_suffix('e').unwrap_or(short);
+    let rest = long.strip_prefix(stem);
+    rest.is_some_and(|rest| matches!(rest, "s" | "es" | "e" | "d" | "ed" | "ing" | "en" | "n"))
+}
+
+/// Whether words hold a whole name.
+pub(super) fn hold_name(words: &str, name: &str) -> bool {
+    let name = plain(name);
+    !name.trim().is_empty() && has_fragment(&plain(words), &name)
+}

@@ -1,0 +1,69 @@
+//! What the system showed, by labels that say nothing of it: "mail 2", "event 1".
+
+use super::Thing;
+
+/// The most things of a list that have labels.
+const MAX_LABELS: usize = 50;
+
+/// The things that a person can point at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown {
+    labelled: Vec<(String, Thing)>,
+}
+
+impl Shown {
+    /// Labels the things of the newest list of each kind, and the one that was shown last by itself. `results` are the
+    /// results of skills, the newest first, each with whether it is a list.
+    pub fn new(results: impl IntoIterator<Item = (bool, Vec<Thing>)>) -> Self {
+        let mut shown = Self::default();
+        for (is_list, things) in results {
+            let Some(noun) = things.first().map(|thing| thing.noun) else { continue };
+            let is_alone = !is_list || things.len() == 1;
+            if is_alone && shown.find(noun).is_none() {
+                shown.labelled.extend(things.first().map(|thing| (noun.to_owned(), thing.clone())));
+            }
+            if is_list && shown.find(&format!("{noun} 1")).is_none() {
+                let labelled = (1..).zip(things.into_iter().take(MAX_LABELS));
+                shown.labelled.extend(labelled.map(|(number, thing)| (format!("{noun} {number}"), thing)));
+            }
+        }
+        shown
+    }
+
+    /// The thing with a label.
+    pub fn find(&self, label: &str) -> Option<&Thing> {
+        let label = label.trim();
+        let found = self.labelled.iter().find(|(known, _)| known.eq_ignore_ascii_case(label));
+        found.map(|(_, thing)| thing)
+    }
+
+    /// The only thing of this kind that was shown.
+    pub fn only(&self, noun: &str) -> Option<&Thing> {
+        let mut of_kind = self.things().filter(|thing| thing.noun == noun);
+        let first = of_kind.next()?;
+        of_kind.all(|other| other.id == first.id).then_some(first)
+    }
+
+    /// All things with a label.
+    pub fn things(&self) -> impl Iterator<Item = &Thing> {
+        self.labelled.iter().map(|(_, thing)| thing)
+    }
+
+    /// The labels, for the clean room: `mail 1 to mail 7, mail, event 1`.
+    pub fn labels(&self) -> String {
+        let mut groups: Vec<(&str, usize)> = Vec::new();
+        for (label, thing) in &self.labelled {
+            match groups.iter_mut().find(|(noun, _)| *noun == thing.noun) {
+                _ if label == thing.noun => groups.push((label, 0)),
+                Some((_, count)) if *count > 0 => *count += 1,
+                _ => groups.push((thing.noun, 1)),
+            }
+        }
+        let group = |(noun, count): (&str, usize)| match count {
+            0 => format!("{noun} (the one shown last by itself)"),
+            1 => format!("{noun} 1"),
+            many => format!("{noun} 1 to {noun} {many}"),
+        };
+        groups.into_iter().map(group).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,101 @@
+//! What the person asked for, as the clean room read it.
+
+use serde::{Deserialize, Serialize};
+
+use super::ActionKind;
+
+/// More wishes than this in one message are junk.
+const MAX_WISHES: usize = 20;
+/// The longest text or target of a wish, in characters.
+const MAX_TEXT: usize = 600;
+/// The most targets of a wish.
+const MAX_TARGETS: usize = 20;
+
+/// One wish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// The kind of effect.
+    pub kind: ActionKind,
+    /// How many of them; none: as many as there are.
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// Each target as the person called it, or by the label of what they were shown.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// The title or text of what is to be made, as far as the person said it.
+    #[serde(default)]
+    pub text: String,
+}
+
+/// The wishes of one message. They are read once and never grow.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wishes {
+    /// The wishes.
+    #[serde(default)]
+    pub all: Vec<Wish>,
+    /// Why the message couldn't be read; then nothing was wished for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<WishFailure>,
+}
+
+/// Why a message's wishes couldn't be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WishFailure {
+    /// The model failed, or a budget doesn't cover the call.
+    Unanswered,
+    /// It took too long.
+    Late,
+    /// It answered something else.
+    Nonsense,
+}
+
+impl Wishes {
+    /// None, because they couldn't be read.
+    pub fn failed(failure: WishFailure) -> Self {
+        Self { all: Vec::new(), failure: Some(failure) }
+    }
+
+    /// Reads the clean room's answer. A wish of an unknown kind is dropped; anything else that is wrong drops all of
+    /// them, because a model that talks nonsense can't be trusted with half of it.
+    pub fn read(answer: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Answer {
+            wishes: Vec<Raw>,
+        }
+        #[derive(Deserialize)]
+        struct Raw {
+            kind: String,
+            #[serde(default)]
+            count: Option<serde_json::Value>,
+            #[serde(default)]
+            targets: Vec<String>,
+            #[serde(default)]
+            text: String,
+        }
+        // Some models fence their JSON.
+        let json = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
+        let parsed: Option<Answer> = json.and_then(|json| serde_json::from_str(json).ok());
+        let Some(parsed) = parsed.filter(|parsed| parsed.wishes.len() <= MAX_WISHES) else {
+            return Self::failed(WishFailure::Nonsense);
+        };
+        let fits = |text: &str| text.chars().count() <= MAX_TEXT;
+        let is_sane = |raw: &Raw| {
+            fits(&raw.text) && raw.targets.len() <= MAX_TARGETS && raw.targets.iter().all(|one| fits(one))
+        };
+        if !parsed.wishes.iter().all(is_sane) {
+            return Self::failed(WishFailure::Nonsense);
+        }
+        let wish = |raw: Raw| {
+            let count = match raw.count.as_ref() {
+                Some(serde_json::Value::String(word)) if word == "each" => None,
+                Some(serde_json::Value::Number(number)) => {
+                    Some(number.as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1))
+                }
+                _ => Some(1),
+            };
+            Some(Wish { kind: raw.kind.parse().ok()?, count, targets: raw.targets, text: raw.text })
+        };
+        Self { all: parsed.wishes.into_iter().filter_map(wish).collect(), failure: None }
+    }
+}
