@@ -1,8 +1,9 @@
 //! Delivery status notifications (RFC 3464) about messages that could not be delivered.
 
-use mail_parser::{MessageParser, MessagePart, MimeHeaders, PartType};
+use mail_parser::MessageParser;
 
 use crate::compose::message_id;
+use crate::parts::{Whole, parsed};
 
 /// A notification that a message was not delivered. Anybody can forge one; only a known `original` shows that it is
 /// about one of our messages.
@@ -38,24 +39,25 @@ const MAX_DIAGNOSTIC: usize = 300;
 impl Bounce {
     /// Parses a message; `None` if it is no notification of a failure.
     pub(crate) fn parse(bytes: &[u8], id: String, uid: u32) -> Option<Self> {
-        let whole = MessageParser::default().parse(bytes)?;
-        let status = whole.parts.iter().find(|part| is(part, "message", "delivery-status"))?;
-        let status = String::from_utf8_lossy(status.contents()).into_owned();
+        parsed(bytes, |whole| Self::of(whole, id, uid)).flatten()
+    }
+
+    fn of(whole: &Whole<'_>, id: String, uid: u32) -> Option<Self> {
+        let status = whole.parts().find(|part| part.is("message", "delivery-status"))?;
+        let status = String::from_utf8_lossy(&status.content()).into_owned();
         let mut failed: Vec<FailedRecipient> =
             groups(&status).filter_map(failed).take(MAX_RECIPIENTS).collect();
         for it in failed.iter_mut().filter(|it| it.diagnostic.is_empty()) {
-            let text = whole.text_bodies().find_map(|part| part.text_contents());
-            it.diagnostic = text.and_then(|text| diagnostic_in(text, &it.recipient)).unwrap_or_default();
+            let text = whole.texts().next().map(|part| part.text());
+            it.diagnostic = text.and_then(|text| diagnostic_in(&text, &it.recipient)).unwrap_or_default();
         }
         if failed.is_empty() {
             return None;
         }
-        let original = whole.parts.iter().find_map(|part| match &part.body {
-            PartType::Message(message) => message.message_id().and_then(message_id),
-            _ if is(part, "text", "rfc822-headers") || is(part, "message", "rfc822") => {
-                MessageParser::default().parse_headers(part.contents())?.message_id().and_then(message_id)
-            }
-            _ => None,
+        let mut originals =
+            whole.parts().filter(|part| part.is("text", "rfc822-headers") || part.is("message", "rfc822"));
+        let original = originals.find_map(|part| {
+            MessageParser::default().parse_headers(&part.content())?.message_id().and_then(message_id)
         });
         Some(Self { id, uid, original, failed })
     }
@@ -67,13 +69,6 @@ fn diagnostic_in(text: &str, recipient: &str) -> Option<String> {
     let (_, after) = text.split_once(recipient)?;
     let words = after.split("\n\n").next()?.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(words.chars().take(MAX_DIAGNOSTIC).collect())
-}
-
-fn is(part: &MessagePart<'_>, kind: &str, subtype: &str) -> bool {
-    part.content_type().is_some_and(|it| {
-        it.ctype().eq_ignore_ascii_case(kind)
-            && it.subtype().is_some_and(|found| found.eq_ignore_ascii_case(subtype))
-    })
 }
 
 /// The groups of fields, unfolded: one for the message and one for each recipient.

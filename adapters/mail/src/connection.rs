@@ -17,9 +17,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::nesting::Nesting;
 use crate::{ErrorKind, MailError, Server, Tls};
 
-/// A connection to a server. It reads no more bytes than allowed, so that no server can fill the memory.
+/// A connection to a server. It reads no more bytes than allowed, so that no server can fill the memory, and no response
+/// that nests so deep that it would exhaust the stack.
 #[derive(Debug)]
 pub(crate) struct Connection {
     inner: Inner,
@@ -27,6 +29,7 @@ pub(crate) struct Connection {
     prefix: &'static [u8],
     /// How many bytes may still be read.
     pub(crate) allowance: usize,
+    nesting: Nesting,
 }
 
 #[derive(Debug)]
@@ -67,7 +70,12 @@ pub(crate) async fn connect(server: &Server) -> Result<Connection, MailError> {
             return Err(MailError::params(message));
         }
         let _ = tcp.set_nodelay(true);
-        let connection = Connection { inner: Inner::Plain(tcp), prefix: b"", allowance: 1 << 20 };
+        let connection = Connection {
+            inner: Inner::Plain(tcp),
+            prefix: b"",
+            allowance: 1 << 20,
+            nesting: Nesting::default(),
+        };
         if server.tls == Tls::Implicit { connection.encrypt(server).await } else { Ok(connection) }
     };
     within(server.timeout, connecting).await
@@ -164,6 +172,9 @@ impl AsyncRead for Connection {
             return Poll::Ready(Err(io::Error::other("the server's response is too long")));
         };
         self.allowance = left;
+        if self.nesting.is_too_deep(&buf.filled()[before..]) {
+            return Poll::Ready(Err(io::Error::other("the server's response is nested too deeply")));
+        }
         polled
     }
 }

@@ -1,15 +1,11 @@
 //! Parses messages: headers, text and attachments.
 
 use chrono::{DateTime, FixedOffset};
-use mail_parser::decoders::base64::base64_decode;
-use mail_parser::decoders::charsets::map::charset_decoder;
-use mail_parser::decoders::quoted_printable::quoted_printable_decode;
-use mail_parser::{
-    Address as AddressHeader, Encoding, HeaderValue, MessageParser, MessagePart, MimeHeaders, PartType,
-};
+use mail_parser::{Address as AddressHeader, HeaderValue, MimeHeaders};
 
 use crate::compose::message_id;
 use crate::html::one_line as line;
+use crate::parts::{Kind, Part, Whole, parsed};
 use crate::{Address, html};
 
 /// The longest text of a message, in bytes.
@@ -23,6 +19,9 @@ const MAX_SNIPPET: usize = 160;
 
 /// How many multiparts without an end are repaired.
 const MAX_BOUNDARIES: usize = 32;
+
+/// The most multiparts of a message: the parser may look for the end of each in all that follows.
+const MAX_MULTIPARTS: usize = 200;
 
 /// The most addresses, references and attachments of a message.
 const MAX_ITEMS: usize = 200;
@@ -80,8 +79,11 @@ impl Message {
     /// Parses a message, or only its beginning; broken ones as far as possible.
     #[must_use]
     pub(crate) fn parse(bytes: &[u8]) -> Self {
-        let closed = [bytes, &closers(bytes)].concat();
-        let Some(whole) = MessageParser::default().parse(&closed) else { return Self::default() };
+        let (closed, is_cut) = closed(bytes);
+        parsed(&closed, |whole| Self::of(whole, is_cut)).unwrap_or_default()
+    }
+
+    fn of(whole: &Whole<'_>, is_cut: bool) -> Self {
         let ids = |value: &HeaderValue<'_>| -> Vec<String> {
             let ids = match value {
                 HeaderValue::Text(id) => vec![id.to_string()],
@@ -90,24 +92,25 @@ impl Message {
             };
             ids.iter().filter_map(|id| message_id(id)).take(MAX_ITEMS).collect()
         };
-        let mut parsed = body_text(whole.text_bodies());
+        let mut parsed = body_text(whole.texts());
         if parsed.0.replace(html::HIDDEN, "").trim().is_empty() {
-            parsed = body_text(whole.html_bodies());
+            parsed = body_text(whole.pages());
         }
-        let (text, is_truncated) = truncate(parsed.0, parsed.1);
+        let (text, is_truncated) = truncate(parsed.0, parsed.1 || is_cut);
+        let Some(head) = &whole.head else { return Self { text, is_truncated, ..Self::default() } };
         Self {
-            message_id: whole.message_id().and_then(message_id),
-            from: addresses(whole.from()),
-            to: addresses(whole.to()),
-            cc: addresses(whole.cc()),
-            reply_to: addresses(whole.reply_to()),
-            subject: line(whole.subject().unwrap_or_default()),
-            date: whole.date().and_then(|date| DateTime::parse_from_rfc3339(&date.to_rfc3339()).ok()),
-            in_reply_to: ids(whole.in_reply_to()).into_iter().next(),
-            references: ids(whole.references()),
+            message_id: head.message_id().and_then(message_id),
+            from: addresses(head.from()),
+            to: addresses(head.to()),
+            cc: addresses(head.cc()),
+            reply_to: addresses(head.reply_to()),
+            subject: line(head.subject().unwrap_or_default()),
+            date: head.date().and_then(|date| DateTime::parse_from_rfc3339(&date.to_rfc3339()).ok()),
+            in_reply_to: ids(head.in_reply_to()).into_iter().next(),
+            references: ids(head.references()),
             text,
             is_truncated,
-            attachments: whole.attachments().take(MAX_ITEMS).map(attached).collect(),
+            attachments: whole.attachments().take(MAX_ITEMS).map(|part| attached(&part)).collect(),
             ..Self::default()
         }
     }
@@ -139,12 +142,22 @@ impl Message {
     }
 }
 
-/// The missing ends of multiparts, because the message is broken or was fetched in part: mail-parser ignores parts
-/// without an end.
-fn closers(bytes: &[u8]) -> Vec<u8> {
+/// A message up to the most multiparts, with the missing ends of those, because the message is broken or was fetched in
+/// part: mail-parser ignores parts without an end. And whether it was cut.
+fn closed(bytes: &[u8]) -> (Vec<u8>, bool) {
     let text = String::from_utf8_lossy(bytes);
+    let lower = text.to_ascii_lowercase();
+    let boundaries = || lower.match_indices("boundary=").map(|(at, _)| at);
+    let Some(end) = boundaries().nth(MAX_MULTIPARTS) else {
+        return ([bytes, &closers(&text, boundaries())].concat(), false);
+    };
+    let text = &text[..end];
+    ([text.as_bytes(), &closers(text, boundaries())].concat(), true)
+}
+
+fn closers(text: &str, boundaries: impl Iterator<Item = usize>) -> Vec<u8> {
     let mut closers = Vec::new();
-    for (at, _) in text.to_ascii_lowercase().match_indices("boundary=").take(MAX_BOUNDARIES) {
+    for at in boundaries.take(MAX_BOUNDARIES) {
         let value = text.get(at + "boundary=".len()..).unwrap_or_default();
         let boundary = match value.strip_prefix('"') {
             Some(quoted) => quoted.split('"').next(),
@@ -180,11 +193,11 @@ fn looks_like_address(name: &str) -> bool {
 }
 
 /// The text of these parts, and whether it was truncated.
-fn body_text<'a>(parts: impl Iterator<Item = &'a MessagePart<'a>>) -> (String, bool) {
-    let parsed = parts.map(|part| match &part.body {
-        PartType::Text(text) => (html::plain(text), false),
-        PartType::Html(page) => html::readable_mail(page),
-        _ => (String::new(), false),
+fn body_text<'a>(parts: impl Iterator<Item = Part<'a>>) -> (String, bool) {
+    let parsed = parts.map(|part| match part.kind {
+        Kind::Text => (html::plain(&part.text()), false),
+        Kind::Page => html::readable_mail(&part.text()),
+        Kind::Other => (String::new(), false),
     });
     let (texts, cuts): (Vec<_>, Vec<_>) = parsed.unzip();
     (texts.join("\n"), cuts.contains(&true))
@@ -203,69 +216,48 @@ pub(crate) fn truncate(mut text: String, is_truncated: bool) -> (String, bool) {
     (text, is_truncated)
 }
 
-fn attached(part: &MessagePart<'_>) -> AttachmentInfo {
+fn attached(part: &Part<'_>) -> AttachmentInfo {
     let media_type = part.content_type().map(|kind| match kind.subtype() {
         Some(subtype) => format!("{}/{subtype}", kind.ctype()).to_lowercase(),
         None => kind.ctype().to_lowercase(),
     });
     let media_type = line(&media_type.unwrap_or_else(|| "application/octet-stream".to_owned()));
     AttachmentInfo {
-        name: part.attachment_name().map(line),
+        name: part.headers().and_then(|part| part.attachment_name()).map(line),
         media_type: match charset(part).filter(|_| media_type.starts_with("text/")) {
             Some(charset) => format!("{media_type}; charset={charset}"),
             None => media_type,
         },
-        size: part.len(),
+        size: part.content().len(),
     }
 }
 
 /// The charset of a text that isn't UTF-8.
-fn charset(part: &MessagePart<'_>) -> Option<String> {
+fn charset(part: &Part<'_>) -> Option<String> {
     let charset = part.content_type()?.attribute("charset")?.to_lowercase();
     let is_name = charset.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:+".contains(&byte));
     let is_utf8 = matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii" | "ascii");
     (is_name && !is_utf8 && (1..=40).contains(&charset.len())).then_some(charset)
 }
 
-/// What a text in this charset says, if it's a known one.
-#[must_use]
-pub fn decoded(bytes: &[u8], charset: &str) -> Option<String> {
-    Some(charset_decoder(charset.as_bytes())?(bytes))
-}
-
-/// What a part contains, byte for byte: the parser makes UTF-8 of every text.
-fn content(whole: &mail_parser::Message<'_>, part: &MessagePart<'_>) -> Vec<u8> {
-    let raw = || whole.raw_message().get(part.offset_body as usize..part.offset_end as usize);
-    let as_sent = match part.body {
-        PartType::Text(_) | PartType::Html(_) => raw().and_then(|raw| match part.encoding {
-            Encoding::None => Some(raw.to_vec()),
-            Encoding::QuotedPrintable => quoted_printable_decode(raw),
-            Encoding::Base64 => base64_decode(raw),
-        }),
-        _ => None,
-    };
-    as_sent.unwrap_or_else(|| part.contents().to_vec())
-}
-
 /// An attachment of a message with its content, by its number from 1.
 pub(crate) fn attachment(bytes: &[u8], number: usize) -> Option<(AttachmentInfo, Vec<u8>)> {
-    let closed = [bytes, &closers(bytes)].concat();
-    let whole = MessageParser::default().parse(&closed)?;
-    let part = whole.attachments().nth(number.checked_sub(1)?)?;
-    Some((attached(part), content(&whole, part)))
+    let found = parsed(&closed(bytes).0, |whole| {
+        let part = whole.attachments().nth(number.checked_sub(1)?)?;
+        Some((attached(&part), part.content()))
+    });
+    found.flatten()
 }
 
-/// The only part of a message, or a part that was fetched by itself, with its content.
-pub(crate) fn only_part(bytes: &[u8]) -> Option<(AttachmentInfo, Vec<u8>)> {
-    let whole = MessageParser::default().parse(bytes)?;
-    let part = whole.parts.first()?;
-    Some((attached(part), content(&whole, part)))
+/// The only part of a message, or a part that was fetched by itself, with its content. Nothing inside of it is parsed.
+pub(crate) fn only_part(headers: &[u8], body: &[u8]) -> (AttachmentInfo, Vec<u8>) {
+    let part = Part::new(headers, body, Kind::Other);
+    (attached(&part), part.content())
 }
 
 /// An attachment of which only the headers were fetched.
-pub(crate) fn attached_by(headers: &[u8], size: usize) -> Option<AttachmentInfo> {
-    let whole = MessageParser::default().parse(headers)?;
-    Some(AttachmentInfo { size, ..attached(whole.parts.first()?) })
+pub(crate) fn attached_by(headers: &[u8], size: usize) -> AttachmentInfo {
+    AttachmentInfo { size, ..attached(&Part::new(headers, b"", Kind::Other)) }
 }
 
 #[cfg(test)]
@@ -299,8 +291,8 @@ mod tests {
             let (about, content) = attached(number);
             assert_eq!((about.media_type.as_str(), content.as_slice()), (media_type, bytes));
         }
-        assert_eq!(super::decoded(&attached(1).1, "windows-1252").as_deref(), Some("Grüße;€\r\n"));
-        assert_eq!(super::decoded(b"x", "unheard-of"), None);
+        assert_eq!(crate::decoded(&attached(1).1, "windows-1252").as_deref(), Some("Grüße;€\r\n"));
+        assert_eq!(crate::decoded(b"x", "unheard-of"), None);
     }
 
     #[test]
@@ -315,7 +307,7 @@ mod tests {
                    boundary=d\n\n--d\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: ";
         assert_eq!(
             text(&format!("{truncate}base64\n\nw7xiZXI=\nw7xiZX")),
-            "überüb",
+            "überübe",
             "a beginning is decoded"
         );
         assert_eq!(text(&format!("{truncate}quoted-printable\n\n=C3=BCber")), "über");
@@ -400,12 +392,56 @@ mod tests {
         for number in 0..2000 {
             let _ = write!(parts, "Content-Type: multipart/mixed; boundary=b{number}\n\n--b{number}\n");
         }
-        assert_eq!(Message::parse(parts.as_bytes()).text, "");
+        let message = Message::parse(parts.as_bytes());
+        assert_eq!((message.text.as_str(), message.is_truncated), (super::CUT, true));
         for tag in ["<div>", "<table><tr><td>", "<b>", "<blockquote>", "<ul><li>"] {
             let page = format!("Content-Type: text/html\n\nseen{}deep", tag.repeat(1_000_000 / tag.len()));
             let text = Message::parse(page.as_bytes()).text;
             assert!(text.starts_with("seen") || text.contains("seen"), "{tag}");
         }
+    }
+
+    #[test]
+    fn messages_in_messages_are_not_opened() {
+        use base64::prelude::{BASE64_STANDARD, Engine};
+        let bare = "Content-Type:message/rfc822\n\n".repeat(20_000);
+        let digests: String = (0..100)
+            .map(|at| format!("Content-Type:multipart/digest;boundary=b{at}\n\n--b{at}\n\n"))
+            .collect();
+        let encoded = |how: &str, text: &str| {
+            format!("Content-Type:message/rfc822\nContent-Transfer-Encoding:{how}\n\n{text}")
+        };
+        let twice = encoded("base64", &BASE64_STANDARD.encode(encoded("quoted-printable", &bare)));
+        assert_eq!(super::attachment(bare.as_bytes(), 1).unwrap().1.len(), bare.len() - 29);
+        assert_eq!(
+            super::attachment(twice.as_bytes(), 1).unwrap().1[..200],
+            encoded("quoted-printable", &bare).as_bytes()[..200]
+        );
+        for inside in [&bare, &digests, &encoded("quoted-printable", &bare), &twice] {
+            let text = format!("Subject: deep\n{inside}");
+            assert_eq!(Message::parse(text.as_bytes()).subject, "deep");
+            assert_eq!(Message::of_file(text.as_bytes()).unwrap().subject, "deep");
+            assert_eq!(Bounce::parse(text.as_bytes(), String::new(), 1), None);
+            let (about, bytes) = super::only_part(b"Content-Type: message/rfc822\n\n", text.as_bytes());
+            assert_eq!((about.media_type.as_str(), bytes.as_slice()), ("message/rfc822", text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_is_called_global_keeps_its_name() {
+        let text = "Subject: The global digest, RFC822\nContent-Type: multipart/mixed; boundary=global\n\n--global\n\n\
+            See rfc822\n--global\nContent-Type: message/rfc822; name=\"digest.eml\"\n\nSubject: rfc822\n\nglobal\n--global--\n";
+        let message = Message::parse(text.as_bytes());
+        assert_eq!(
+            (message.subject.as_str(), message.text.as_str()),
+            ("The global digest, RFC822", "See rfc822")
+        );
+        let (about, bytes) = super::attachment(text.as_bytes(), 1).unwrap();
+        assert_eq!(
+            (about.name.as_deref(), about.media_type.as_str()),
+            (Some("digest.eml"), "message/rfc822")
+        );
+        assert_eq!(bytes, b"Subject: rfc822\n\nglobal");
     }
 
     proptest! {

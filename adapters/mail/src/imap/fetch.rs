@@ -111,15 +111,14 @@ impl Session {
         };
         let part = self.fetch(&[at.uid], &what, leaf.octets + PART_HEADERS).await?;
         let part = part.into_iter().next().ok_or_else(none)?;
-        let bytes = match is_only {
-            true => [shape.header, part.text].concat(),
-            false => {
-                let mut sections = part.sections;
-                sections.sort_by_key(|(_, is_head, _)| !is_head);
-                sections.into_iter().map(|(_, _, bytes)| bytes).collect::<Vec<_>>().concat()
-            }
+        if is_only {
+            return Ok(only_part(&shape.header, &part.text));
+        }
+        let section = |wanted: bool| {
+            let found = part.sections.iter().find(|(_, is_head, _)| *is_head == wanted);
+            found.map(|(_, _, bytes)| bytes.as_slice()).unwrap_or_default()
         };
-        only_part(&bytes).ok_or_else(none)
+        Ok(only_part(section(true), section(false)))
     }
 
     async fn read(&mut self, name: &MessageRef, by_structure: bool) -> Result<Message, MailError> {
@@ -189,7 +188,7 @@ impl Session {
         }
         let others = leaves.iter().filter(|leaf| !leaf.is_text || leaf.is_attachment);
         message.attachments =
-            others.filter_map(|leaf| attached_by(&section(&leaf.path, true)?, leaf.size)).collect();
+            others.filter_map(|leaf| Some(attached_by(&section(&leaf.path, true)?, leaf.size))).collect();
         Ok(message)
     }
 

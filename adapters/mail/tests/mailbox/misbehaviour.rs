@@ -411,12 +411,24 @@ async fn without_move_a_letter_is_copied_and_deleted() {
 
 #[tokio::test]
 async fn a_big_letter_whose_structure_is_nonsense_is_read_from_its_beginning() {
-    let (server, heard) = imap_fake(|_, said| {
+    let message = "\"MESSAGE\" \"RFC822\" NIL NIL NIL \"7BIT\" 9 (NIL NIL NIL NIL NIL NIL NIL NIL NIL NIL) (";
+    for structure in [
+        "((\"TEXT\" NIL 7".to_owned(),
+        "(".repeat(100_000),
+        format!("({}", message.repeat(10_000)),
+        format!("(\"A\" \"B\" NIL NIL NIL \"7BIT\" 9 NIL NIL NIL NIL {}", "(".repeat(100_000)),
+    ] {
+        is_read_from_its_beginning(structure).await;
+    }
+}
+
+async fn is_read_from_its_beginning(structure: String) {
+    let (server, heard) = imap_fake(move |_, said| {
         let tag = said.split(' ').next().unwrap_or_default();
         let message = "Subject: big\r\n\r\nits beginning\r\n";
         let answer = match said {
             _ if said.contains("RFC822.SIZE") => "RFC822.SIZE 9999999".to_owned(),
-            _ if said.contains("BODYSTRUCTURE") => "BODYSTRUCTURE ((\"TEXT\" NIL 7".to_owned(),
+            _ if said.contains("BODYSTRUCTURE") => format!("BODYSTRUCTURE {structure}"),
             _ if said.contains("BODY.PEEK[]") => format!("BODY[]<0> {{{}}}\r\n{message}", message.len()),
             _ => return None,
         };
