@@ -19,6 +19,7 @@ mod days;
 mod delegation;
 mod delegation_limits;
 mod dependants;
+mod endless;
 mod executor;
 mod files;
 mod first_messages;

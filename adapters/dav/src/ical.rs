@@ -13,6 +13,7 @@ mod windows_zones;
 mod zone;
 
 pub use event::{Attendee, CalendarEvent, EventStatus, ResponseStatus};
+pub use expand::Effort;
 pub use free_time::{TimeRange, WorkingHours, conflicts, free_slots};
 pub use occurrences::{Expansion, Occurrence};
 pub use rule::RecurrenceRule;

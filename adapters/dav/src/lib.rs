@@ -19,8 +19,8 @@ mod vcard;
 
 pub use error::{DavError, ErrorKind};
 pub use ical::{
-    Attendee, CalendarEvent, CustomZone, EventStatus, EventTime, Expansion, Occurrence, RecurrenceRule,
-    ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,
+    Attendee, CalendarEvent, CustomZone, Effort, EventStatus, EventTime, Expansion, Occurrence,
+    RecurrenceRule, ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,
 };
 pub use protocol::{Account, CalDav, CardDav, Collection, CreateOutcome, Resource, WriteOutcome};
 pub use vcard::{Card, Contact};

@@ -6,6 +6,7 @@ use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use super::event::CalendarEvent;
+use super::expand::Effort;
 use super::free_time::TimeRange;
 use super::rule::{self, RecurrenceRule};
 use super::series::{Series, mark_changed, start_and_length};
@@ -198,8 +199,10 @@ impl Series {
             && let Some(count) = RecurrenceRule::read(text)?.count
         {
             let before = (start.local(), moved(id.local(), TimeDelta::seconds(-1)));
-            let passed =
-                RecurrenceRule::read(text)?.expand(start.local(), None, before, MAX_COUNTED).starts.len();
+            let passed = RecurrenceRule::read(text)?
+                .expand(start.local(), None, before, Effort::of(MAX_COUNTED))
+                .starts
+                .len();
             let left = usize::try_from(count).unwrap_or(usize::MAX).saturating_sub(passed).max(1);
             let parts = text.split(';').map(|part| {
                 let is_count = part.trim().to_ascii_uppercase().starts_with("COUNT=");

@@ -11,12 +11,38 @@ use super::rule::{Frequency, RecurrenceRule, Until};
 /// How many periods and candidates an expansion examines before it gives up: a daily rule of 270 years.
 const MAX_STEPS: u32 = 100_000;
 
+/// How much an expansion may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// The most instances that it finds.
+    pub instances: usize,
+    /// The most periods and candidates that it examines.
+    pub steps: u32,
+}
+
+impl Effort {
+    /// What one series alone may take for so many instances.
+    #[must_use]
+    pub fn of(instances: usize) -> Self {
+        Self { instances, steps: MAX_STEPS }
+    }
+
+    /// An equal share of it.
+    #[must_use]
+    pub fn shared(self, among: usize) -> Self {
+        let each = u32::try_from(among).unwrap_or(u32::MAX).max(1);
+        Self { instances: (self.instances / among.max(1)).max(1), steps: (self.steps / each).max(1) }
+    }
+}
+
 /// The result of an expansion.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expanded {
     pub(crate) starts: Vec<NaiveDateTime>,
     /// There may be more: a limit was reached.
     pub(crate) is_truncated: bool,
+    /// How many periods and candidates were examined.
+    pub(crate) steps: u32,
 }
 
 fn number(number: u32) -> i32 {
@@ -31,7 +57,7 @@ impl RecurrenceRule {
             Until::Local(until) | Until::Utc(until) => until,
         });
         let from = after.checked_add_signed(TimeDelta::seconds(1))?;
-        self.expand(start, until, (from, NaiveDateTime::MAX), 1).starts.pop()
+        self.expand(start, until, (from, NaiveDateTime::MAX), Effort::of(1)).starts.pop()
     }
 
     /// The first time from `start` on, and not before `from`, that the rule itself names: `start` need not be one.
@@ -52,14 +78,14 @@ impl RecurrenceRule {
         first.contains(&start)
     }
 
-    /// The starts in `from..=to`, at most `limit`. `start` itself is always the first of the series. `until`
+    /// The starts in `from..=to`, with at most this effort. `start` itself is always the first of the series. `until`
     /// is the rule's UNTIL as a local time.
     pub(crate) fn expand(
         &self,
         start: NaiveDateTime,
         until: Option<NaiveDateTime>,
         (from, to): (NaiveDateTime, NaiveDateTime),
-        limit: usize,
+        most: Effort,
     ) -> Expanded {
         let mut expanded = Expanded::default();
         if (from..=to).contains(&start) {
@@ -72,16 +98,15 @@ impl RecurrenceRule {
         let days = if is_whole { (NaiveDate::MIN, NaiveDate::MAX) } else { (from.date(), to.date()) };
         let mut left = self.count.map_or(u32::MAX, |count| count - 1);
         let mut period = if self.count.is_some() { 0 } else { self.periods_before(start, from) };
-        let mut steps = 0_u32;
         let mut candidates = Vec::new();
         while left > 0 {
             let Some(begin) = whole.begin(start, period).filter(|begin| *begin <= to) else { break };
             candidates.clear();
             period = whole.candidates(begin, period, days, &mut candidates);
             candidates.retain(|at| *at > start);
-            steps =
-                steps.saturating_add(1).saturating_add(u32::try_from(candidates.len()).unwrap_or(u32::MAX));
-            if steps > MAX_STEPS {
+            let steps = u32::try_from(candidates.len()).unwrap_or(u32::MAX).saturating_add(1);
+            expanded.steps = expanded.steps.saturating_add(steps);
+            if expanded.steps > most.steps {
                 expanded.is_truncated = true;
                 break;
             }
@@ -91,7 +116,7 @@ impl RecurrenceRule {
                 }
                 left -= 1;
                 if at >= from {
-                    if expanded.starts.len() >= limit {
+                    if expanded.starts.len() >= most.instances {
                         expanded.is_truncated = true;
                         return expanded;
                     }
@@ -418,7 +443,7 @@ mod tests {
     fn a_rule_for_ever_starts_near_the_window() {
         let rule = RecurrenceRule::read("FREQ=SECONDLY;INTERVAL=7").unwrap();
         let window = (at("20260101T000000"), at("20260101T000020"));
-        let expanded = rule.expand(at("19700101T000000"), None, window, 10);
+        let expanded = rule.expand(at("19700101T000000"), None, window, Effort::of(10));
         assert!((2..=3).contains(&expanded.starts.len()) && !expanded.is_truncated, "{expanded:?}");
         assert!(expanded.starts.iter().all(|start| start.and_utc().timestamp() % 7 == 0));
     }
@@ -429,8 +454,12 @@ mod tests {
         for rule in
             ["FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "FREQ=SECONDLY"]
         {
-            let expanded =
-                RecurrenceRule::read(rule).unwrap().expand(at("19700101T000000"), None, whole, 1_000);
+            let expanded = RecurrenceRule::read(rule).unwrap().expand(
+                at("19700101T000000"),
+                None,
+                whole,
+                Effort::of(1_000),
+            );
             assert!(expanded.is_truncated && expanded.starts.len() <= 1_000, "{rule}");
         }
     }
@@ -439,7 +468,7 @@ mod tests {
     fn a_rule_within_the_day_leaves_out_other_days_and_hours() {
         let rule = RecurrenceRule::read("FREQ=MINUTELY;INTERVAL=7;BYDAY=MO;BYHOUR=9,17").unwrap();
         let (start, end) = (at("20200203T090000"), at("20200302T000000"));
-        let expanded = rule.expand(start, None, (start, end), 10_000).starts;
+        let expanded = rule.expand(start, None, (start, end), Effort::of(10_000)).starts;
         let minutes = (0..).map(|step| start + TimeDelta::minutes(7 * step)).take_while(|at| *at < end);
         let wanted = minutes.filter(|at| at.weekday() == Weekday::Mon && matches!(at.hour(), 9 | 17));
         assert_eq!(expanded, wanted.collect::<Vec<_>>());
@@ -499,10 +528,10 @@ mod tests {
             let last = *theirs.last().unwrap();
             prop_assume!(theirs[0] == start && last < first + TimeDelta::days(3_650));
             let read = RecurrenceRule::read(&rule).unwrap();
-            let ours = read.expand(start, None, (start, last), 1_000);
+            let ours = read.expand(start, None, (start, last), Effort::of(1_000));
             prop_assert_eq!(&ours.starts, &theirs, "{} from {}", rule, start);
             let middle = theirs[theirs.len() / 2];
-            let late = read.expand(start, None, (middle, last), 1_000);
+            let late = read.expand(start, None, (middle, last), Effort::of(1_000));
             prop_assert_eq!(&late.starts[..], &theirs[theirs.len() / 2..]);
         }
 

@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use super::event::CalendarEvent;
+use super::expand::Effort;
 use super::free_time::TimeRange;
 use super::rule::{RecurrenceRule, Until};
 use super::series::{Series, is_override, start_and_length, zone_of};
@@ -46,6 +47,8 @@ pub struct Expansion {
     pub occurrences: Vec<Occurrence>,
     /// There may be more: the limit was reached, or the rule takes too many steps.
     pub is_truncated: bool,
+    /// How many steps the rule took.
+    pub steps: u32,
 }
 
 /// The starts of a series, regardless of overrides.
@@ -53,6 +56,7 @@ pub(crate) struct Generated {
     /// In order.
     pub(crate) starts: Vec<Start>,
     pub(crate) is_truncated: bool,
+    pub(crate) steps: u32,
 }
 
 /// A start and its time in UTC.
@@ -87,6 +91,16 @@ struct Template {
 impl Series {
     /// The occurrences in a range, at most `limit`, without cancelled ones. Times without a zone are in `home`.
     pub fn occurrences(&self, window: TimeRange, home: Tz, limit: usize) -> Result<Expansion, DavError> {
+        self.occurrences_within(window, home, Effort::of(limit))
+    }
+
+    /// The same with at most this effort.
+    pub fn occurrences_within(
+        &self,
+        window: TimeRange,
+        home: Tz,
+        most: Effort,
+    ) -> Result<Expansion, DavError> {
         let mut found = Expansion::default();
         let templates = self.templates()?;
         let instant = |when: &EventTime| when.instant(home);
@@ -94,6 +108,8 @@ impl Series {
             .iter()
             .filter_map(|template| Some((instant(template.instance.as_ref()?), template)))
             .collect();
+        let mut following = overrides.clone();
+        following.retain(|_, template| template.is_following);
         if let (Some(master), Some(component)) =
             (templates.iter().find(|template| template.instance.is_none()), self.master())
         {
@@ -101,7 +117,7 @@ impl Series {
                 .iter()
                 .map(|template| template.length.days + (template.length.seconds + 86_399) / 86_400)
                 .max();
-            let moved = overrides.values().filter(|template| template.is_following).map(|template| {
+            let moved = following.values().map(|template| {
                 template
                     .instance
                     .as_ref()
@@ -115,19 +131,16 @@ impl Series {
                 at.checked_add_signed(slack).map_or(zone.local(at), |at| zone.local(at))
             };
             let local = (near(window.from, -slack), near(window.to, slack));
-            let generated = self.generated(component, local, home, limit.saturating_add(MAX_AROUND))?;
-            found.is_truncated = generated.is_truncated;
+            let around = Effort { instances: most.instances.saturating_add(MAX_AROUND), ..most };
+            let generated = self.generated(component, local, home, around)?;
+            (found.is_truncated, found.steps) = (generated.is_truncated, generated.steps);
             let is_single = component.lines("RRULE").chain(component.lines("RDATE")).next().is_none();
             for start in generated.starts {
                 if overrides.contains_key(&start.at) {
                     continue;
                 }
-                let follows = overrides
-                    .range(..start.at)
-                    .rev()
-                    .map(|(_, template)| *template)
-                    .find(|template| template.is_following);
-                let by = follows.unwrap_or(master);
+                let follows = following.range(..start.at).next_back();
+                let by = follows.map_or(master, |(_, template)| *template);
                 let id = (!is_single).then(|| start.when.clone());
                 let start = match &by.instance {
                     Some(from) => {
@@ -145,8 +158,8 @@ impl Series {
             found.occurrences.extend(occurrence);
         }
         found.occurrences.sort_by_key(|occurrence| occurrence.range.from);
-        found.is_truncated |= found.occurrences.len() > limit;
-        found.occurrences.truncate(limit);
+        found.is_truncated |= found.occurrences.len() > most.instances;
+        found.occurrences.truncate(most.instances);
         Ok(found)
     }
 
@@ -207,10 +220,10 @@ impl Series {
         master: &Component,
         window: (NaiveDateTime, NaiveDateTime),
         home: Tz,
-        limit: usize,
+        most: Effort,
     ) -> Result<Generated, DavError> {
         let (start, _) = start_and_length(master, &self.calendar)?;
-        let (mut locals, mut is_truncated) = (Vec::new(), false);
+        let (mut locals, mut is_truncated, mut steps) = (Vec::new(), false, 0_u32);
         for line in master.lines("RRULE") {
             let rule = RecurrenceRule::read(&line.read().value)?;
             let until = rule.until.map(|until| match until {
@@ -221,8 +234,10 @@ impl Series {
                     other => zone_of(other, home).local(until.and_utc()),
                 },
             });
-            let found = rule.expand(start.local(), until, window, limit);
+            let left = Effort { steps: most.steps.saturating_sub(steps), ..most };
+            let found = rule.expand(start.local(), until, window, left);
             is_truncated |= found.is_truncated;
+            steps = steps.saturating_add(found.steps);
             locals.extend(found.starts);
         }
         let is_in_window = |local: &NaiveDateTime| (window.0..=window.1).contains(local);
@@ -247,7 +262,7 @@ impl Series {
         starts.retain(|start| (moments.is_empty() && days.is_empty()) || is_left(start));
         starts.sort_by_key(|start| start.at);
         starts.dedup_by_key(|start| start.at);
-        Ok(Generated { starts, is_truncated })
+        Ok(Generated { starts, is_truncated, steps })
     }
 
     /// The start of an instance, in the series' own zone and form.
@@ -257,7 +272,7 @@ impl Series {
             let (start, _) = start_and_length(master, &self.calendar)?;
             let local = start.at_instant(at.instant(Tz::UTC), Tz::UTC).local();
             let near = (local - TimeDelta::days(1), local + TimeDelta::days(1));
-            let generated = self.generated(master, near, Tz::UTC, 100_000)?;
+            let generated = self.generated(master, near, Tz::UTC, Effort::of(100_000))?;
             if let Some(found) =
                 generated.starts.into_iter().map(|start| start.when).find(|start| start.is_same(at))
             {

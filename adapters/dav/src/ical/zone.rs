@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Offset, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
+use super::expand::Effort;
 use super::rule::{self, RecurrenceRule, Until};
 use super::windows_zones::WINDOWS;
 use crate::DavError;
@@ -140,7 +141,9 @@ fn read_vtimezone(name: &str, zone: &Component) -> Result<Zone, DavError> {
             });
             // Outlook's zones begin in 1601.
             let year = |year| NaiveDate::from_ymd_opt(year, 1, 1).unwrap_or_default().into();
-            onsets.extend(recurs.expand(start, until, (year(1900), year(2100)), MAX_CHANGES).starts);
+            onsets.extend(
+                recurs.expand(start, until, (year(1900), year(2100)), Effort::of(MAX_CHANGES)).starts,
+            );
         }
         for dates in part.lines("RDATE") {
             onsets.extend(dates.read().value.split(',').filter_map(rule::date_time));

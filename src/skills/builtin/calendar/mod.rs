@@ -7,11 +7,12 @@ pub(super) mod event;
 mod invitations;
 mod restore;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use adjutant_dav::{Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
+use adjutant_dav::{Effort, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc, Weekday};
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
@@ -38,6 +39,8 @@ domain! {
 
 /// The most instances of one series that a call looks at.
 const MOST_INSTANCES: usize = 2_000;
+/// What all series of a calendar together may take.
+const ALL: Effort = Effort { instances: 100_000, steps: 1_000_000 };
 /// The most events in a list.
 const SHOWN: usize = 50;
 /// The most free slots that are proposed.
@@ -109,6 +112,8 @@ impl BuiltinSkill for CalendarSkill {
 struct Agenda {
     events: Vec<StoredEvent>,
     instances: Vec<(usize, Occurrence)>,
+    /// Instances are left out: there are too many.
+    is_cut: bool,
 }
 
 impl Agenda {
@@ -121,13 +126,20 @@ impl Agenda {
     ) -> Result<Self, Failure> {
         let mut events = backend::list(call, period, calendar).await?;
         events.retain(|event| is_wanted(&event.series));
-        let mut instances = Vec::new();
-        for (index, event) in events.iter().enumerate() {
-            let Ok(found) = event.series.occurrences(period, call.zone(), MOST_INSTANCES) else { continue };
-            instances.extend(found.occurrences.into_iter().map(|instance| (index, instance)));
-        }
+        let (mut instances, is_cut) = instances(&events, period, call.zone());
         instances.sort_by_key(|(_, instance)| instance.range);
-        Ok(Self { events, instances })
+        Ok(Self { events, instances, is_cut })
+    }
+
+    /// The output with a word on what is left out.
+    fn told(&self, mut output: Output) -> Output {
+        if self.is_cut {
+            output.summary.push_str(
+                "\nSome events repeat so often that not all of their times in this period were looked at.",
+            );
+            output.data["incomplete"] = json!(true);
+        }
+        output
     }
 
     fn output(&self, call: &CallContext<'_>, none: String) -> Result<Output, Failure> {
@@ -148,10 +160,34 @@ impl Agenda {
     }
 }
 
+/// The instances of events in a period, each with the number of its event, and whether some are left out. Events that
+/// need less than an equal share of [`ALL`] leave the rest to the others.
+fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize, Occurrence)>, bool) {
+    let (mut found, mut left) = (BTreeMap::new(), ALL);
+    let mut open: Vec<usize> = (0..events.len()).collect();
+    for _ in 0..2 {
+        let share = left.shared(open.len());
+        let share = Effort { instances: share.instances.min(MOST_INSTANCES), ..share };
+        open.retain(|&index| {
+            let Ok(now) = events[index].series.occurrences_within(period, zone, share) else { return false };
+            let is_cut = now.is_truncated;
+            if !is_cut {
+                left.instances = left.instances.saturating_sub(now.occurrences.len());
+                left.steps = left.steps.saturating_sub(now.steps);
+            }
+            found.insert(index, now.occurrences);
+            is_cut
+        });
+    }
+    let all = found.into_iter().flat_map(|(index, found)| found.into_iter().map(move |one| (index, one)));
+    (all.collect(), !open.is_empty())
+}
+
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, 7)?;
     let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
-    agenda.output(call, format!("No events in that period ({})", spoken(period, call)))
+    let output = agenda.output(call, format!("No events in that period ({})", spoken(period, call)))?;
+    Ok(agenda.told(output))
 }
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -192,6 +228,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
             output
         }
     };
+    output = agenda.told(output);
     let others = call.texts("attendees");
     if !others.is_empty() {
         output.summary.push_str(&format!(
