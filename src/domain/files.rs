@@ -47,6 +47,8 @@ words! {
         Unsafe = "unsafe",
         /// There is no such file inside.
         NotInside = "not inside",
+        /// Opening it ended the process, twice.
+        SetAside = "set aside",
         /// Our own code failed.
         Failed = "failed",
     }
@@ -55,6 +57,14 @@ words! {
 impl FileProblem {
     /// Whether the file is kept all the same: it can't be read, but it can be sent on.
     pub fn is_kept(self) -> bool {
-        matches!(self, Self::NoText | Self::Locked | Self::Unreadable | Self::TooManyInside | Self::Unsafe)
+        matches!(
+            self,
+            Self::NoText
+                | Self::Locked
+                | Self::Unreadable
+                | Self::TooManyInside
+                | Self::Unsafe
+                | Self::SetAside
+        )
     }
 }

@@ -7,7 +7,7 @@ use std::process::{ExitCode, ExitStatus};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::{archive, pdf};
+use super::{archive, mail, pdf};
 use crate::domain::FileProblem;
 
 /// The first argument of our program that makes it [`run`] this; the second is the [`Job`].
@@ -28,6 +28,10 @@ pub(super) enum Job {
     Archive,
     /// The file of this number in an archive.
     Entry(usize),
+    /// What a mail says.
+    Mail,
+    /// The file of this number in a mail.
+    Attachment(usize),
 }
 
 impl Job {
@@ -35,7 +39,9 @@ impl Job {
         match self {
             Self::Pdf => "pdf".to_owned(),
             Self::Archive => "archive".to_owned(),
-            Self::Entry(number) => number.to_string(),
+            Self::Mail => "mail".to_owned(),
+            Self::Entry(number) => format!("entry-{number}"),
+            Self::Attachment(number) => format!("attachment-{number}"),
         }
     }
 
@@ -43,7 +49,12 @@ impl Job {
         match word {
             "pdf" => Some(Self::Pdf),
             "archive" => Some(Self::Archive),
-            number => number.parse().ok().map(Self::Entry),
+            "mail" => Some(Self::Mail),
+            inside => match inside.split_once('-')? {
+                ("entry", number) => number.parse().ok().map(Self::Entry),
+                ("attachment", number) => number.parse().ok().map(Self::Attachment),
+                _ => None,
+            },
         }
     }
 }
@@ -88,6 +99,8 @@ pub fn run(job: Option<OsString>) -> ExitCode {
         Job::Pdf => pdf::read(&content).and_then(|found| json(&found)),
         Job::Archive => archive::look(&content).and_then(|found| json(&found)),
         Job::Entry(number) => archive::entry(&content, number),
+        Job::Mail => json(&mail::text(&content)),
+        Job::Attachment(number) => mail::attachment(&content, number),
     };
     let found = match found {
         Ok(found) => found,

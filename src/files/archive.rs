@@ -33,10 +33,12 @@ pub(super) enum Archive {
 }
 
 /// A file inside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Inside {
     /// Its name with its folders, for people.
     pub(super) name: String,
+    /// Its type, where the other file says it.
+    pub(super) media_type: String,
     /// Its size, as the archive says.
     pub(super) bytes: u64,
     /// Whether it has a password.
@@ -81,7 +83,12 @@ pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
     for at in files(&zip)? {
         let file = zip.by_index_data(at).map_err(unreadable)?;
         let name = file.name().map_err(unreadable)?;
-        inside.push(Inside { name: shown(&name), bytes: file.size(), is_locked: file.encrypted() });
+        inside.push(Inside {
+            name: shown(&name),
+            bytes: file.size(),
+            is_locked: file.encrypted(),
+            ..Inside::default()
+        });
     }
     Ok(Archive::Files(inside))
 }
@@ -103,7 +110,7 @@ pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProble
     let most = MOST_MEGABYTES << 20;
     let file = zip.by_index(*at).map_err(unreadable)?;
     let name = shown(&file.name().map_err(unreadable)?);
-    let about = Inside { name, bytes: file.size(), is_locked: false };
+    let about = Inside { name, bytes: file.size(), ..Inside::default() };
     let mut found = described(&about)?;
     let head = found.len() as u64;
     // What it says of its size may be a lie.
@@ -111,7 +118,7 @@ pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProble
     if found.len() as u64 - head > most { Err(FileProblem::TooBig) } else { Ok(found) }
 }
 
-fn described(about: &Inside) -> Result<Vec<u8>, FileProblem> {
+pub(super) fn described(about: &Inside) -> Result<Vec<u8>, FileProblem> {
     let mut line = serde_json::to_vec(about).map_err(|_| FileProblem::Unreadable)?;
     line.push(b'\n');
     Ok(line)

@@ -1,10 +1,9 @@
-//! Mails as files: `.eml`.
-
-use std::io;
+//! Mails as files, `.eml`: in a process of its own, see [`super::apart`].
 
 use adjutant_mail::{Address, AttachmentInfo, Message};
 
-use super::reader::Taken;
+use super::archive::{Inside, described};
+use crate::domain::FileProblem;
 
 /// The type of a mail.
 pub(super) const MEDIA_TYPE: &str = "message/rfc822";
@@ -36,12 +35,9 @@ pub(super) fn text(content: &[u8]) -> Option<String> {
     Some(format!("{head}\n{}{files}", mail.text.trim()))
 }
 
-/// The file of this number in a mail.
-pub(super) fn attachment(content: &[u8], number: usize) -> io::Result<Option<Taken>> {
-    let found = Message::attachment_of_file(content, number);
-    Ok(found.map(|(about, bytes)| Taken {
-        name: about.name.unwrap_or_else(|| "attachment".to_owned()),
-        media_type: about.media_type,
-        bytes,
-    }))
+/// The file of this number in a mail: its description as a line of JSON, and its content.
+pub(super) fn attachment(content: &[u8], number: usize) -> Result<Vec<u8>, FileProblem> {
+    let (about, bytes) = Message::attachment_of_file(content, number).ok_or(FileProblem::NotInside)?;
+    let name = about.name.unwrap_or_else(|| "attachment".to_owned());
+    Ok([described(&Inside { name, media_type: about.media_type, ..Inside::default() })?, bytes].concat())
 }

@@ -3,7 +3,7 @@
 //! Properties:
 //!
 //! - A file is what its content says, whatever its name does.
-//! - PDFs and archives are read by a process of its own with limits of time, memory, pages and text, so a bad one ends
+//! - PDFs, archives and mails are read by a process of its own with limits of time, memory, pages and text, so a bad one ends
 //!   that process and nothing else.
 //! - Where several machines share a database, each can use what any of them has fetched: see [`Folder`].
 //! - Nothing is unpacked to the disk, and nothing inside of a file is opened unless that is asked for.

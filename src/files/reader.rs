@@ -69,16 +69,16 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// A reader that has PDFs and archives read by this program.
+    /// A reader that has PDFs, archives and mails read by this program.
     pub fn new(program: PathBuf) -> Self {
         Self { program, slots: Semaphore::new(AT_ONCE) }
     }
 
     /// Reads a file, whose name and type are what its sender says.
     pub async fn read(&self, path: &Path, name: &str, media_type: &str) -> io::Result<Reading> {
-        let (file, name, said) = (path.to_owned(), name.to_owned(), media_type.to_owned());
+        let (file, owned, said) = (path.to_owned(), name.to_owned(), media_type.to_owned());
         #[expect(clippy::disallowed_methods, reason = "it reads one local file, which is soon done")]
-        let blocking = tokio::task::spawn_blocking(move || read_plain(&file, &name, said));
+        let blocking = tokio::task::spawn_blocking(move || read_plain(&file, &owned, said));
         let mut reading = blocking.await.map_err(io::Error::other)??;
         match reading.kind {
             FileKind::Pdf => match self.read_apart(path, Job::Pdf).await {
@@ -89,6 +89,9 @@ impl Reader {
                 Ok(found) => reading.take_archive(found),
                 Err(problem) => reading.problem = Some(problem),
             },
+            FileKind::Text if mail::says_mail(name, media_type) => {
+                reading.take_mail(self.read_apart(path, Job::Mail).await);
+            }
             _ => {}
         }
         Ok(reading)
@@ -96,17 +99,11 @@ impl Reader {
 
     /// Takes the file of this number, from 1, out of an archive or a mail.
     pub async fn take_out(&self, path: &Path, kind: FileKind, number: usize) -> Result<Taken, FileProblem> {
-        if kind == FileKind::Mail {
-            let file = path.to_owned();
-            #[expect(clippy::disallowed_methods, reason = "it reads one local file, which is soon done")]
-            let taken = tokio::task::spawn_blocking(move || mail::attachment(&std::fs::read(file)?, number));
-            let taken = taken.await.map_err(io::Error::other).and_then(|taken| taken).map_err(failed)?;
-            return taken.ok_or(FileProblem::NotInside);
-        }
-        let answer = self.apart(path, Job::Entry(number)).await?;
+        let job = if kind == FileKind::Mail { Job::Attachment(number) } else { Job::Entry(number) };
+        let answer = self.apart(path, job).await?;
         let end = answer.iter().position(|byte| *byte == b'\n').ok_or(FileProblem::Unreadable)?;
         let about: Inside = serde_json::from_slice(&answer[..end]).map_err(|_| FileProblem::Unreadable)?;
-        Ok(Taken { name: about.name, media_type: String::new(), bytes: answer[end + 1..].to_vec() })
+        Ok(Taken { name: about.name, media_type: about.media_type, bytes: answer[end + 1..].to_vec() })
     }
 
     async fn read_apart<T: DeserializeOwned>(&self, path: &Path, job: Job) -> Result<T, FileProblem> {
@@ -157,12 +154,34 @@ fn failed(error: io::Error) -> FileProblem {
 }
 
 impl Reading {
+    /// What is known of a file that was set aside.
+    pub fn set_aside(media_type: &str) -> Self {
+        Self {
+            kind: FileKind::Other,
+            media_type: media_type.to_owned(),
+            text: None,
+            pages: None,
+            problem: Some(FileProblem::SetAside),
+        }
+    }
+
     fn take_pdf(&mut self, found: PdfText) {
         self.pages = Some(found.pages);
         let rest = found.pages - found.read.min(found.pages);
         self.problem = found.text.is_empty().then_some(FileProblem::NoText);
         let more = if rest > 0 { format!("\n[{rest} more pages aren't read]") } else { String::new() };
         self.text = (!found.text.is_empty()).then(|| format!("{}{more}", kept(found.text)));
+    }
+
+    /// A text that is called a mail is one if it has a mail's headers.
+    fn take_mail(&mut self, found: Result<Option<String>, FileProblem>) {
+        let (text, problem) = match found {
+            Ok(None) => return,
+            Ok(Some(text)) => (Some(kept(text)), None),
+            Err(problem) => (None, Some(problem)),
+        };
+        mail::MEDIA_TYPE.clone_into(&mut self.media_type);
+        (self.kind, self.text, self.problem) = (FileKind::Mail, text, problem);
     }
 
     fn take_archive(&mut self, found: Archive) {
@@ -199,7 +218,6 @@ fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
     let says_text = says_text(name, &said);
     let charset = charset(&said).map(str::to_owned);
     let (kind, sure) = kind_of(&content, says_text, charset.as_deref());
-    let is_mail = kind == FileKind::Text && mail::says_mail(name, &said);
     let plain = match kind {
         FileKind::Text => "text/plain",
         FileKind::Archive => ZIP,
@@ -214,13 +232,5 @@ fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
         None => plain.to_owned(),
     };
     let text = (kind == FileKind::Text).then(|| decoded(&content, says_text, charset.as_deref())).flatten();
-    let reading = Reading { kind, media_type, text: text.map(kept), pages: None, problem: None };
-    let mail = if is_mail { mail::text(&content) } else { None };
-    Ok(match mail {
-        Some(text) => {
-            let (kind, media_type) = (FileKind::Mail, mail::MEDIA_TYPE.to_owned());
-            Reading { kind, media_type, text: Some(kept(text)), ..reading }
-        }
-        None => reading,
-    })
+    Ok(Reading { kind, media_type, text: text.map(kept), pages: None, problem: None })
 }

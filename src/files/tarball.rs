@@ -72,7 +72,7 @@ fn has_tar(content: &[u8]) -> Result<bool, FileProblem> {
 pub(super) fn look(content: &[u8]) -> Result<Vec<Inside>, FileProblem> {
     if !has_tar(content)? {
         let bytes = io::copy(&mut unpacked(content), &mut io::sink()).map_err(unreadable)?;
-        return Ok(vec![Inside { name: single(content), bytes, is_locked: false }]);
+        return Ok(vec![Inside { name: single(content), bytes, ..Inside::default() }]);
     }
     let mut inside = Vec::new();
     walk(content, |_, about, _| {
@@ -94,7 +94,8 @@ pub(super) fn entry(content: &[u8], number: usize) -> Result<(Inside, Vec<u8>), 
         })?;
     } else if number == 1 {
         let bytes = bytes(&mut unpacked(content))?;
-        found = Some((Inside { name: single(content), bytes: bytes.len() as u64, is_locked: false }, bytes));
+        found =
+            Some((Inside { name: single(content), bytes: bytes.len() as u64, ..Inside::default() }, bytes));
     }
     found.ok_or(FileProblem::NotInside)
 }
@@ -121,7 +122,7 @@ fn walk(
             continue;
         }
         number += 1;
-        let about = Inside { name: shown(&name), bytes: file.size(), is_locked: false };
+        let about = Inside { name: shown(&name), bytes: file.size(), ..Inside::default() };
         if !visit(number, about, &mut file)? {
             return Ok(());
         }

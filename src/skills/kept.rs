@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use super::builtin::CallContext;
 use super::{Failure, Output, SkillError};
 use crate::domain::{FileId, FileKind, FileProblem};
-use crate::files::{FolderError, MOST_MEGABYTES, file_name};
-use crate::store::Batch;
+use crate::files::{FolderError, MOST_MEGABYTES, Reading, file_name};
 use crate::store::files::{self, FileRow};
+use crate::store::{Batch, attempts};
 use crate::wording;
 
 /// The biggest file that is fetched, in bytes.
@@ -54,7 +54,12 @@ pub(super) async fn keep(
     tokio::fs::create_dir_all(folder.path()).await.map_err(broken)?;
     tokio::fs::write(&part, fetched.bytes).await.map_err(broken)?;
     tokio::fs::rename(&part, &path).await.map_err(broken)?;
-    let reading = call.services.reader.read(&path, fetched.name, fetched.media_type).await.map_err(broken)?;
+    let reading = call.services.reader.read(&path, fetched.name, fetched.media_type);
+    let reading = attempts::counted(&call.scope.store, &format!("file {id}"), reading).await;
+    let reading = match reading.map_err(|error| broken(io::Error::other(error)))? {
+        Some(reading) => reading.map_err(broken)?,
+        None => Reading::set_aside(fetched.media_type),
+    };
     if let Err(error) = folder.share(&call.scope.store, &id).await {
         // It was read here. A turn elsewhere that needs it fetches it again.
         tracing::error!(%error, file = %id, "a file couldn't be put into the database");

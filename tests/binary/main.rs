@@ -15,6 +15,7 @@ mod files_shared;
 mod gateway;
 mod groupware;
 mod home;
+mod hostile;
 mod init;
 mod injections;
 mod instructions;

@@ -82,6 +82,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     d70d401b77c8 migrations/postgres/0034_load.sql
     140611529867 migrations/postgres/0035_file_parts.sql
     56d689a916a6 migrations/postgres/0036_first_messages.sql
+    28e4528d62e3 migrations/postgres/0037_attempts.sql
     2254d99da1d4 migrations/postgres/0038_wishes.sql
     ");
 }
@@ -120,6 +121,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     d70d401b77c8 migrations/sqlite/0034_load.sql
     7b4f9c9d1184 migrations/sqlite/0035_file_parts.sql
     56d689a916a6 migrations/sqlite/0036_first_messages.sql
+    28e4528d62e3 migrations/sqlite/0037_attempts.sql
     2254d99da1d4 migrations/sqlite/0038_wishes.sql
     ");
 }

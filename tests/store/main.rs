@@ -11,6 +11,7 @@ macro_rules! on_both {
 }
 
 mod access;
+mod attempts;
 mod calls;
 mod check;
 mod claims;

@@ -9,6 +9,8 @@
 //! - What a file contains is put into a database that machines share before it is journalled, so that a turn can use it
 //!   wherever it runs.
 //! - A file that can't be fetched or read ends with a sentence. What was written beside it is a message all the same.
+//! - An attempt to read a file is counted before it begins. After two that the process didn't survive, the file is set
+//!   aside.
 //! - A stranger's file isn't downloaded: the lanes don't see it before they are let in.
 
 use std::fs::{OpenOptions, create_dir_all, remove_file, rename};
@@ -26,13 +28,13 @@ use tokio::sync::Semaphore;
 use super::download::{MOST_BYTES, Ports, download};
 use crate::clock::SharedClock;
 use crate::domain::{FILES_ALONE, FileId, FileKind, FileProblem};
-use crate::files::{Folder, MOST_MEGABYTES, Reader, file_name};
+use crate::files::{Folder, MOST_MEGABYTES, Reader, Reading, file_name};
 use crate::gateway::Worker;
 use crate::gateway::lanes::Lanes;
 use crate::journal::fail_point;
 use crate::store::files::{self, FileRow, SentFile};
 use crate::store::inbox::{self, InboxRow};
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Store, StoreError, attempts};
 use crate::wording;
 
 /// Messages whose files are fetched at the same time.
@@ -195,7 +197,15 @@ impl Fetching {
         rename(&part, &path).map_err(broken)?;
         fail_point("file-kept");
         let media_type = remote.map_or("text/plain", |remote| remote.mime_type.as_str());
-        let reading = self.reader.read(&path, &file.name, media_type).await.map_err(broken)?;
+        let what = format!("file {id}");
+        let reading = attempts::counted(&self.store, &what, async {
+            fail_point("file-opened");
+            self.reader.read(&path, &file.name, media_type).await
+        });
+        let reading = match reading.await.map_err(|error| broken(io::Error::other(error)))? {
+            Some(reading) => reading.map_err(broken)?,
+            None => Reading::set_aside(media_type),
+        };
         Ok(FileRow {
             kind: reading.kind,
             media_type: reading.media_type,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::domain::TurnId;
-use crate::store::{Batch, Store, StoreError, files};
+use crate::store::{Batch, Store, StoreError, attempts, files};
 
 /// How many ids are read at once.
 const READ: i64 = 1000;
@@ -93,6 +93,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
         emptied.files = files::delete_before(store, before(age)).await?;
     }
     files::parts::prune(store).await?;
+    attempts::prune(store).await?;
     Ok(emptied)
 }
 

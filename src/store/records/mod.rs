@@ -1,6 +1,7 @@
 //! What people keep here: their accounts, tasks, memories, schedules and calendars.
 
 pub mod access;
+pub mod attempts;
 pub mod files;
 pub mod known;
 pub mod links;

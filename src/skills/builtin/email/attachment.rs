@@ -18,7 +18,7 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     let number =
         call.arguments["number"].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
     let imap = imap(call.services)?;
-    let letter = imap.read(message_id(call)).await?;
+    let letter = super::letter(call, message_id(call)).await?;
     let (about, content) = imap.attachment(message_id(call), number, MOST_BYTES).await?;
     if content.is_empty() {
         return Err(SkillError::params("the attachment is empty").into());

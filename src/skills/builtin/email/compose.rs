@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use adjutant_mail::{Address, Draft, Message, is_inside};
 
 use super::sending::message_id;
-use super::{attachment, imap, parties};
+use super::{attachment, parties};
 use crate::skills::builtin::{CallContext, Preview, contacts};
 use crate::skills::risk::fenced;
 use crate::skills::{Failure, Risk, SkillError};
@@ -55,7 +55,7 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<Draft, Failure> {
 /// The mail that a call answers, and the answer.
 pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
     let blank = blank(call, 0);
-    let letter = imap(call.services)?.read(call.text("message_id").unwrap_or_default()).await?;
+    let letter = super::letter(call, super::message_id(call)).await?;
     let reply = letter.reply(&[&blank.from.address], call.flag("all"));
     let draft = Draft {
         to: reply.to,
@@ -72,7 +72,7 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Fa
 
 /// The mail that forwards another one, and that one; its files come later.
 pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
-    let letter = imap(call.services)?.read(call.text("message_id").unwrap_or_default()).await?;
+    let letter = super::letter(call, super::message_id(call)).await?;
     let note = call.text("body").map(|body| format!("{body}\n\n")).unwrap_or_default();
     let quote = letter.reply(&[], false).quote;
     let draft = Draft {

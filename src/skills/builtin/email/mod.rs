@@ -19,7 +19,7 @@ pub(super) use sorting::{mark_back, move_back};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
 use crate::skills::executor::mail_id;
 use crate::skills::{Approved, Failure, Output, SkillError};
-use crate::store::Batch;
+use crate::store::{Batch, attempts};
 use crate::trust::{ActionKind, Target, Thing};
 
 domain! {
@@ -167,6 +167,14 @@ fn no_mailbox() -> SkillError {
 
 fn imap(services: &Services) -> Result<&Imap, SkillError> {
     services.mail.as_ref().and_then(|mail| mail.imap.as_ref()).ok_or_else(no_mailbox)
+}
+
+/// Reads a mail, unless it was set aside because reading it ended the process twice.
+async fn letter(call: &CallContext<'_>, id: &str) -> Result<Message, Failure> {
+    let what = format!("mail {} {id}", call.scope.person.id);
+    let read = attempts::counted(call.store(), &what, imap(call.services)?.read(id)).await?;
+    let set_aside = || SkillError::params("opening this mail stopped me twice, so I've set it aside");
+    Ok(read.ok_or_else(set_aside)??)
 }
 
 /// Names and addresses.

@@ -4,7 +4,7 @@ use adjutant_mail::{AttachmentInfo, Message, Query};
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
-use super::{imap, message_id, parties};
+use super::{imap, letter, message_id, parties};
 use crate::skills::builtin::CallContext;
 use crate::skills::{ErrorKind, Failure, Output, SkillError};
 
@@ -36,9 +36,15 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     };
     let mut items: Vec<Value> = found.iter().map(|one| item(call, one)).collect();
     for (item, one) in items.iter_mut().zip(&found).filter(|_| with_text) {
-        let whole = imap(call.services)?.read(&one.id).await?;
-        item["text"] = json!(shared(&whole.text, found.len()));
-        item["attachments"] = json!(names(&whole.attachments));
+        match letter(call, &one.id).await {
+            Ok(whole) => {
+                item["text"] = json!(shared(&whole.text, found.len()));
+                item["attachments"] = json!(names(&whole.attachments));
+            }
+            // One that is gone or set aside doesn't hide the others.
+            Err(Failure::Skill(error)) if is_of_one(&error) => item["text"] = json!(error.message),
+            Err(error) => return Err(error),
+        }
     }
     for (item, one) in items.iter_mut().zip(&found).filter(|_| !with_text) {
         item["snippet"] = json!(one.snippet());
@@ -96,7 +102,7 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     if !several.is_empty() {
         return read_several(call, &several).await;
     }
-    let letter = imap(call.services)?.read(message_id(call)).await?;
+    let letter = letter(call, message_id(call)).await?;
     let mut head = format!("From {}", parties(&letter.from).join(", "));
     let to = [letter.to.as_slice(), &letter.cc].concat();
     if !to.is_empty() {
@@ -118,10 +124,15 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output { untrusted: true, ..Output::new(summary, data) })
 }
 
+/// Whether an error concerns one mail alone.
+fn is_of_one(error: &SkillError) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Params)
+}
+
 async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Failure> {
     let (mut lines, mut items, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for id in ids {
-        match imap(call.services)?.read(id).await.map_err(SkillError::from) {
+        match letter(call, id).await {
             Ok(letter) => {
                 lines.push(line(call, &letter));
                 let mut item = item(call, &letter);
@@ -129,8 +140,8 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
                 item["attachments"] = json!(names(&letter.attachments));
                 items.push(item);
             }
-            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Params) => missing.push(*id),
-            Err(error) => return Err(error.into()),
+            Err(Failure::Skill(error)) if is_of_one(&error) => missing.push(*id),
+            Err(error) => return Err(error),
         }
     }
     if items.is_empty() {

@@ -3,7 +3,7 @@
 use adjutant_mail::{FlagChange, Message};
 use serde_json::json;
 
-use super::{imap, message_id};
+use super::{imap, letter, message_id};
 use crate::skills::builtin::CallContext;
 use crate::skills::builtin::undo::{self, Outcome, Step};
 use crate::skills::{Failure, Output};
@@ -34,7 +34,7 @@ fn named(mail: &Message) -> (String, String) {
 pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     let word = call.text("as").unwrap_or_default();
     let imap = imap(call.services)?;
-    let mail = imap.read(message_id(call)).await?;
+    let mail = letter(call, message_id(call)).await?;
     let (name, id) = named(&mail);
     imap.flag(message_id(call), flag(word)).await?;
     let marked = [Step::Marked { message_id: id.clone(), back: opposite(word).to_owned() }];
@@ -44,7 +44,7 @@ pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
 pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     let folder = call.text("folder").unwrap_or_default();
     let imap = imap(call.services)?;
-    let mail = imap.read(message_id(call)).await?;
+    let mail = letter(call, message_id(call)).await?;
     let (name, id) = named(&mail);
     let now = imap.move_to(message_id(call), folder).await?;
     let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
@@ -61,7 +61,7 @@ pub(in crate::skills::builtin) async fn move_back(
     to: &str,
 ) -> Result<Outcome, Failure> {
     let imap = imap(call.services)?;
-    let Ok(mail) = imap.read(message_id).await else { return Ok(Outcome::Changed) };
+    let Ok(mail) = letter(call, message_id).await else { return Ok(Outcome::Changed) };
     if mail.folder == from {
         return Ok(Outcome::Done);
     }
