@@ -20,6 +20,7 @@ pub mod metrics;
 pub mod model;
 pub mod orchestrator;
 pub mod roles;
+pub mod sandbox;
 pub mod service;
 pub mod skills;
 pub mod store;

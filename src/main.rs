@@ -5,15 +5,21 @@ use std::process::ExitCode;
 use adjutant::cli::{self, Cli, CliError};
 use adjutant::config::Env;
 use adjutant::files::apart;
-use adjutant::{heap, logging};
+use adjutant::{config, heap, logging, sandbox};
 use clap::Parser;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == apart::COMMAND) {
-        return apart::run(words.next());
-    }
     heap::use_one_arena();
+    match words.next() {
+        Some(word) if word == apart::COMMAND => return apart::run(words.next()),
+        Some(word) if word == sandbox::COMMAND => return sandbox::run(words),
+        _ => {}
+    }
+    // Without it, another program of the same user could read our secrets from our memory. (prctl(2))
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    config::clear_initial_environment();
     run(Cli::parse()).unwrap_or_else(|error| error.report())
 }
 

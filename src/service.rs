@@ -380,6 +380,7 @@ fn orchestrator(
         services,
         breakers: Breakers::default(),
         intent: models.intent,
+        launcher: config.launcher(),
     };
     let model = models_by_name(config, &skill_set.skills, clock, (&models.agent, &models.rate_limits));
     let agents = Arc::new(Agents {

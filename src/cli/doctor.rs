@@ -6,6 +6,7 @@
 mod machine;
 mod memory;
 pub(super) mod parts;
+mod sandbox;
 mod voice;
 
 use std::fmt::Write;
@@ -88,6 +89,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("backup", parts::backups(config, SystemClock.now_ms()));
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
     checks.add_all("skills", parts::skills(config).await);
+    checks.add_all("sandbox", sandbox::programs(config));
     parts::logins(config, checks).await;
     checks.add_all("model", parts::models(&config.model).await);
     checks.add_all("limits", parts::limits(config));

@@ -25,7 +25,7 @@ const PROBE: Duration = Duration::from_secs(60);
 /// Runs `adjutant mcp`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     if let Command::Probe { env, launch } = &command {
-        return probe(env, launch).await;
+        return probe(&config.launcher(), env, launch).await;
     }
     if let Command::Login { server } | Command::Logout { server } = &command {
         known(config.mcp.keys().map(String::as_str), server)?;
@@ -216,7 +216,7 @@ impl Inspection {
     }
 }
 
-async fn probe(env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {
+async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {
     let is_address = |word: &String| word.starts_with("https://") || word.starts_with("http://");
     let launch = match launch {
         [url] if is_address(url) => McpLaunch::Url {
@@ -231,12 +231,14 @@ async fn probe(env: &[String], launch: &[String]) -> Result<ExitCode, CliError> 
                 Err(_) => Err(CliError::Usage(format!("--env {}: it isn't set", line(name, 60)))),
             };
             let env = env.iter().map(read).collect::<Result<_, _>>()?;
-            McpLaunch::Command { words: words.to_vec(), env }
+            let permissions = Permissions { network: true, ..Permissions::default() };
+            McpLaunch::Command { words: words.to_vec(), env, permissions }
         }
     };
     let home = tempfile::tempdir().map_err(|error| CliError::failed("can't create a folder", error))?;
     let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
-    let servers = McpServers::with(&BTreeMap::from([("probe".to_owned(), config)]), home.path(), PROBE);
+    let servers =
+        McpServers::with(&BTreeMap::from([("probe".to_owned(), config)]), home.path(), launcher, PROBE);
     let found = servers.inspect("probe").await;
     servers.stop().await;
     let found = found.map_err(|error| CliError::plain(error.message))?;

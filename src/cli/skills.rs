@@ -26,7 +26,10 @@ use crate::trace::text::several;
 /// Runs `adjutant skills`.
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
     match command {
-        Command::Add { path, yes } => return add::add(config, path, *yes).await,
+        Command::Add { path, network, read, write, yes } => {
+            let permissions = add::permissions(*network, read, write)?;
+            return add::add(config, path, &permissions, *yes).await;
+        }
         Command::Remove { name } => return add::remove(config, name).await,
         _ => {}
     }

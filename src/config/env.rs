@@ -20,6 +20,33 @@ pub struct Env {
     pub expects_secrets: bool,
 }
 
+/// Empties the memory in which the system gave us our environment, which `/proc` shows, and keeps a copy elsewhere. Call it
+/// before there is a second thread.
+#[expect(
+    unsafe_code,
+    reason = "the system shows that memory to every process of our user for as long as we run"
+)]
+pub fn clear_initial_environment() {
+    unsafe extern "C" {
+        static mut environ: *const *mut std::ffi::c_char;
+    }
+    let vars: Vec<_> = std::env::vars_os().collect();
+    // SAFETY: the list ends with a null, and each entry with a zero byte, up to which the memory is ours; no other
+    // thread reads or changes it meanwhile. Names and values are those of an environment, so they may be set.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            (*entry).write_bytes(0, libc::strlen(*entry));
+            entry = entry.add(1);
+        }
+        for (name, value) in vars {
+            if !name.as_encoded_bytes().contains(&b'=') {
+                std::env::set_var(name, value);
+            }
+        }
+    }
+}
+
 impl Env {
     /// The environment of this process.
     pub fn of_process() -> Self {

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use chrono_tz::Tz;
 use tracing_subscriber::EnvFilter;
 
-pub use env::Env;
 pub use env::place::{find, place};
+pub use env::{Env, clear_initial_environment};
 pub use error::ConfigError;
 pub use secret::{Secret, credential};
 pub use sections::accounts::{DavConfig, MailConfig, MailServer, Tls};
@@ -42,6 +42,7 @@ pub use sections::web::{SearchConfig, SearchKind};
 pub use settings::{Settings, SharedSettings};
 
 use crate::document::{Document, Node, Position, Problem, in_order};
+use crate::sandbox::Launcher;
 use crate::suggest::nearest;
 use read::{Reading, Section};
 use sections::{channels, mcp, oauth, web};
@@ -141,6 +142,13 @@ impl Config {
             shared: BTreeMap::new(),
             data_dir,
         }
+    }
+
+    /// What starts the programs of skills.
+    pub fn launcher(&self) -> Launcher {
+        let private = [Some(self.data_dir.clone()), self.path.clone(), std::env::home_dir()];
+        let private = private.into_iter().flatten().chain([PathBuf::from("/etc/adjutant")]);
+        Launcher::new(self.program.clone(), private)
     }
 
     /// The folder of the files that people sent.

@@ -1,5 +1,5 @@
 //! Files that may be built to break whatever reads them are read by a process of its own, which has limits of memory and
-//! time, an empty environment, and can write no file. [`run`] is all that it does.
+//! time, an empty environment, no file but that one, and no network; and it ends with us. [`run`] is all that it does.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -9,6 +9,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::{archive, mail, pdf};
 use crate::domain::FileProblem;
+use crate::sandbox;
 
 /// The first argument of our program that makes it [`run`] this; the second is the [`Job`].
 pub const COMMAND: &str = "read-file";
@@ -87,6 +88,9 @@ pub fn run(job: Option<OsString>) -> ExitCode {
         if setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).is_err() {
             return ExitCode::FAILURE;
         }
+    }
+    if sandbox::end_with_parent().and_then(|()| sandbox::allow_nothing()).is_err() {
+        return ExitCode::FAILURE;
     }
     let mut content = Vec::new();
     if std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut content).is_err() {

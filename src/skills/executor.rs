@@ -40,6 +40,7 @@ use crate::domain::{Basis, ExecutionStatus};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::model::SharedModel;
+use crate::sandbox::Launcher;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, Stale, StoreError};
 use crate::trust::Target;
@@ -52,6 +53,8 @@ const CONFLICTS: u32 = 3;
 pub struct Executor {
     /// The folder for the commands' working directories.
     pub work_dir: PathBuf,
+    /// What starts the commands.
+    pub launcher: Launcher,
     /// The accounts and clients.
     pub services: Arc<Services>,
     /// Circuit breakers.

@@ -3,6 +3,7 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod answers;
+mod apart;
 mod bad_input;
 mod budgets;
 mod chaos;

@@ -184,7 +184,7 @@ name = "receiver.wait"
 summary = "Wait at the receiver"
 risk = "low"
 repeatable = false
-handler = { command = ["/bin/sh", "-c", "cat \"$0\"", "PIPE"] }
+handler = { command = { argv = ["/bin/sh", "-c", "cat \"$0\"", "PIPE"], read = ["PIPE"] } }
 [skill.parameters]
 type = "object"
 additionalProperties = false

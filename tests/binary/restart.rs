@@ -303,7 +303,7 @@ name = "bell.ring"
 summary = "Ring the bell"
 risk = "low"
 repeatable = REPEATABLE
-handler = { command = ["/bin/sh", "-c", "echo rung >> \"$0\"", "LOG"] }
+handler = { command = { argv = ["/bin/sh", "-c", "echo rung >> \"$0\"", "LOG"], write = ["HOME"] } }
 [skill.parameters]
 type = "object"
 additionalProperties = false
@@ -317,6 +317,7 @@ fn with_bell(repeatable: bool) -> Home {
     let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
     let log = home.path().join("log");
     let text = RING.replace("REPEATABLE", &repeatable.to_string()).replace("LOG", log.to_str().unwrap());
+    let text = text.replace("HOME", home.path().to_str().unwrap());
     home.write("skills/bell.toml", &text);
     home
 }

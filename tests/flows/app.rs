@@ -205,6 +205,7 @@ async fn build(
 
 /// The file of a skill `outside.read`, which prints a text that others wrote.
 pub(crate) fn outside_skill(command: &[&str]) -> String {
+    let read: Vec<_> = command.iter().filter(|word| word.starts_with('/')).collect();
     format!(
         r#"
 domain = "outside"
@@ -214,7 +215,7 @@ name = "outside.read"
 summary = "Read it"
 risk = "low"
 repeatable = true
-handler = {{ command = {command:?} }}
+handler = {{ command = {{ argv = {command:?}, read = {read:?} }} }}
 "#
     )
 }

@@ -23,7 +23,7 @@ async fn accepted() -> (TempDir, Config) {
     std::fs::write(source.join("scripts/count.sh"), "echo counted $1").unwrap();
     let config = Config::in_dir(folder.path().join("data"));
     let store = service::open_store(&config, FixedClock::at(NOW)).await.unwrap();
-    install(&store, &config, &Folder::read(&source).unwrap()).await.unwrap();
+    install(&store, &config, &Folder::read(&source).unwrap(), &Default::default()).await.unwrap();
     store.close().await;
     (folder, config)
 }

@@ -45,7 +45,10 @@ impl World {
         let mut config = Config::in_dir(self.folder.path().join("data"));
         let env = self.server.env(behaviour).into_iter();
         let env = env.map(|(name, value)| (name, Secret::new(value))).collect();
-        let launch = McpLaunch::Command { words: self.server.words(), env };
+        let permissions =
+            Permissions { write: vec![self.folder.path().to_owned()], ..Permissions::default() };
+        let launch = McpLaunch::Command { words: self.server.words(), env, permissions };
+        config.program = env!("CARGO_BIN_EXE_adjutant").into();
         let risk = [("search*".to_owned(), Risk::Low)].into();
         let timeout = Some(Duration::from_secs(20));
         let server = McpConfig { launch, allow: Vec::new(), risk, timeout };

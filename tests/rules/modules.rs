@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("voice", &["model", "clock", "adjutant_chat"]),
-    ("files", &["store", "adjutant_mail"]),
+    ("files", &["store", "sandbox", "adjutant_mail"]),
     (
         "conversation",
         &[
@@ -92,6 +92,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "model",
             "wording",
             "config",
+            "sandbox",
             "document",
             "template",
             "store",
@@ -131,7 +132,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &["metrics", "clock", "suggest", "adjutant_chat"]),
     ("store", &["clock", "adjutant_chat"]),
     ("logging", &["config", "clock"]),
-    ("config", &["clock", "document", "suggest"]),
+    ("config", &["clock", "document", "sandbox", "suggest"]),
     ("document", &["suggest"]),
     ("template", &[]),
     ("trust", &[]),
@@ -139,6 +140,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("suggest", &["adjutant_chat"]),
     ("domain", &[]),
+    ("sandbox", &[]),
     ("lifecycle", &[]),
     ("heap", &[]),
     ("http", &["adjutant_chat"]),

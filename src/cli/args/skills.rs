@@ -27,6 +27,15 @@ pub(crate) enum SkillsCommand {
     Add {
         /// The folder
         path: PathBuf,
+        /// Let its scripts reach the network
+        #[arg(long)]
+        network: bool,
+        /// Let its scripts read this file or folder, too
+        #[arg(long, value_name = "PATH")]
+        read: Vec<PathBuf>,
+        /// Let its scripts change this file or folder, too
+        #[arg(long, value_name = "PATH")]
+        write: Vec<PathBuf>,
         /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,

@@ -1,20 +1,37 @@
 //! `adjutant skills add` and `remove`: instructions that others wrote.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::cli::{CliError, confirmed, out};
 use crate::clock::SystemClock;
 use crate::config::Config;
+use crate::sandbox::Permissions;
 use crate::service;
 use crate::skills::hidden::{line, shown};
 use crate::skills::instructions::{self, DOMAIN, Folder};
 use crate::trace::text::several;
 
+/// What scripts may use besides their own folders.
+pub(super) fn permissions(
+    network: bool,
+    read: &[PathBuf],
+    write: &[PathBuf],
+) -> Result<Permissions, CliError> {
+    let whole = |paths: &[PathBuf]| paths.iter().map(std::fs::canonicalize).collect::<Result<_, _>>();
+    let failed = |error| CliError::failed("can't allow --read or --write", error);
+    Ok(Permissions { network, read: whole(read).map_err(failed)?, write: whole(write).map_err(failed)? })
+}
+
 /// Shows what is in the folders, and takes over those that are accepted.
-pub(super) async fn add(config: &Config, path: &Path, yes: bool) -> Result<ExitCode, CliError> {
+pub(super) async fn add(
+    config: &Config,
+    path: &Path,
+    permissions: &Permissions,
+    yes: bool,
+) -> Result<ExitCode, CliError> {
     let found = instructions::find(path).map_err(CliError::plain)?;
     let (mut folders, mut text): (Vec<Folder>, _) = (Vec::new(), String::new());
     for path in &found {
@@ -25,7 +42,8 @@ pub(super) async fn add(config: &Config, path: &Path, yes: bool) -> Result<ExitC
             });
         match read {
             Ok(folder) => {
-                describe(&mut text, &folder, instructions::accepted(config, &folder.name).as_ref());
+                let before = instructions::accepted(config, &folder.name);
+                describe(&mut text, &folder, before.as_ref(), permissions);
                 folders.push(folder);
             }
             Err(why) => {
@@ -45,7 +63,7 @@ pub(super) async fn add(config: &Config, path: &Path, yes: bool) -> Result<ExitC
     }
     let store = service::open_store(config, Arc::new(SystemClock)).await?;
     for folder in &folders {
-        let installed = instructions::install(&store, config, folder).await;
+        let installed = instructions::install(&store, config, folder, permissions).await;
         installed.map_err(|error| CliError::failed(format!("can't add {}", folder.name), error))?;
     }
     store.close().await;
@@ -54,7 +72,7 @@ pub(super) async fn add(config: &Config, path: &Path, yes: bool) -> Result<ExitC
     Ok(if folders.len() == found.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>) {
+fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>, permissions: &Permissions) {
     let _ = writeln!(text, "{}: {}", folder.name, shown(&folder.head.description));
     if let Some(before) = before {
         let changes = folder.changes(before);
@@ -71,6 +89,9 @@ fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>) {
     if !scripts.is_empty() {
         let scripts: Vec<String> = scripts.iter().map(|script| shown(script)).collect();
         let _ = writeln!(text, "  scripts, each call of which asks: {}", scripts.join(", "));
+        let may = permissions.describe();
+        let may = if may.is_empty() { "their own folder, no network".to_owned() } else { may };
+        let _ = writeln!(text, "  scripts may use: {}", shown(&may));
     }
     for found in &folder.suspicions {
         let _ = writeln!(text, "  ! {}:{} {}: {}", shown(&found.file), found.line, found.what, found.text);

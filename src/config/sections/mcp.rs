@@ -1,13 +1,15 @@
 //! `[mcp.NAME]`: the MCP servers whose tools become skills.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::Secret;
-use crate::config::read::{Reading, Section, address, span, text};
+use crate::config::read::{Reading, Section, address, flag, span, text};
 use crate::config::secret::secret;
 use crate::document::Node;
 use crate::domain::Risk;
+use crate::sandbox::Permissions;
 
 /// The longest name of a server: it is the first part of its skills' names.
 const LONGEST_NAME: usize = 24;
@@ -21,6 +23,8 @@ pub enum McpLaunch {
         words: Vec<String>,
         /// What it finds in its environment, besides `PATH`, `LANG` and `HOME`.
         env: BTreeMap<String, Secret>,
+        /// What it may use besides its own folder.
+        permissions: Permissions,
     },
     /// A server that speaks streamable HTTP.
     Url {
@@ -88,6 +92,11 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
     }
     let words = section.list("command", text);
     let env = section.entries("env", secret);
+    let permissions = Permissions {
+        network: section.get("network", flag).unwrap_or(false),
+        read: section.list("read", path),
+        write: section.list("write", path),
+    };
     let url = section.get("url", url);
     let headers = section.entries("headers", secret);
     let oauth = section.get("oauth", text);
@@ -106,11 +115,16 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
             if words.first().is_some_and(|program| program.contains('/') && !program.starts_with('/')) {
                 section.problem("command", "the program must be a name found in PATH, or an absolute path");
             }
-            (!words.is_empty()).then_some(McpLaunch::Command { words, env })
+            (!words.is_empty()).then_some(McpLaunch::Command { words, env, permissions })
         }
         (false, true) => {
             if section.has("env") {
                 section.problem("env", "a server at an address has no environment of ours; use `headers`");
+            }
+            for key in ["network", "read", "write"] {
+                if section.has(key) {
+                    section.problem(key, "it limits a program, and a server at an address is none of ours");
+                }
             }
             if oauth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
                 section.problem("oauth", "it sends the header Authorization; take that out of `headers`");
@@ -148,6 +162,11 @@ fn client(section: &mut Section<'_>) -> McpClient {
         section.problem("client_secret", "it needs `client_id`");
     }
     McpClient { id, secret, scopes }
+}
+
+fn path(value: &Node, reading: &Reading<'_>) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text(value, reading)?);
+    if path.is_absolute() { Ok(path) } else { Err("must be an absolute path".to_owned()) }
 }
 
 fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {

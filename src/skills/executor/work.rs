@@ -68,7 +68,8 @@ impl ActiveCall<'_> {
                 handlers::transfer::call(skill, handler, context, writes).await.map_err(alone)
             }
             Handler::Command(handler) => {
-                handlers::command::call(handler, arguments, &self.executor.work_dir).await
+                let (work_dir, launcher) = (&self.executor.work_dir, &self.executor.launcher);
+                handlers::command::call(handler, arguments, work_dir, launcher).await
             }
             Handler::Mcp(tool) => {
                 let place = (&self.scope.turn, &self.row.id);
@@ -77,7 +78,8 @@ impl ActiveCall<'_> {
                 return context.services.mcp.call(call).await;
             }
             Handler::Instructions(call) => {
-                context.services.instructions.call(call, arguments, &self.executor.work_dir).await
+                let (work_dir, launcher) = (&self.executor.work_dir, &self.executor.launcher);
+                context.services.instructions.call(call, arguments, work_dir, launcher).await
             }
             Handler::Builtin(name) => {
                 let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));

@@ -7,14 +7,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use crate::document::{Node, Problems, Table};
+use crate::sandbox::{self, Launcher, Permissions, Processes};
 use crate::skills::arguments::Argument;
 use crate::skills::definition::cut;
 use crate::skills::template::{Place, Template};
@@ -22,12 +21,8 @@ use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How much of a program's output is kept, unless the skill says otherwise.
 pub(in crate::skills) const OUTPUT: usize = 64 * 1024;
-/// Where programs are looked for without `$PATH`.
-pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The most that a skill can ask for.
 const MOST_OUTPUT: usize = 1 << 20;
-/// How long we wait for pipes that a process outside the group still holds.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// A program and its words.
 #[derive(Debug, Clone)]
@@ -35,6 +30,7 @@ pub struct CommandHandler {
     program: String,
     words: Vec<Template>,
     output_cap: usize,
+    permissions: Permissions,
 }
 
 impl CommandHandler {
@@ -49,10 +45,11 @@ impl CommandHandler {
             Some(_) => (Table::of(node, "the command", problems)?, "argv"),
             None => (outer, "command"),
         };
-        let mut output_cap = OUTPUT;
+        let (mut output_cap, mut permissions) = (OUTPUT, Permissions::default());
         if key == "argv" {
-            table.only(&["argv", "output_cap"], problems);
+            table.only(&["argv", "output_cap", "network", "read", "write"], problems);
             output_cap = read_cap(table, problems);
+            permissions = read_permissions(table, problems);
         }
         let words = table.texts(key, problems);
         let Some(((program, at), words)) = words.split_first() else {
@@ -72,23 +69,23 @@ impl CommandHandler {
                 Err(error) => problems.add(*at, format!("`command`: {error}")),
             }
         }
-        Some(Self { program: (*program).to_owned(), words: checked, output_cap })
+        Some(Self { program: (*program).to_owned(), words: checked, output_cap, permissions })
     }
 
     /// Checks that the program is there and may be run.
     pub(super) fn check_program(&self) -> Result<(), SkillError> {
-        let path = std::env::var_os("PATH").unwrap_or_else(|| PATH.into());
-        // An absolute path replaces the folder.
-        let mut files = std::env::split_paths(&path).map(|folder| folder.join(&self.program));
-        let runs =
-            |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
-        match files.any(|file| runs(&file)) {
+        match sandbox::find(&self.program).is_some() {
             true => Ok(()),
             false => Err(SkillError::tool(format!(
                 "the program '{}' is not installed (not found in PATH), or you may not run it",
                 self.program
             ))),
         }
+    }
+
+    /// What it may use besides its own folder.
+    pub(super) fn permissions(&self) -> &Permissions {
+        &self.permissions
     }
 
     /// `date -u {{format}}`.
@@ -126,82 +123,83 @@ fn read_cap(table: Table, problems: &mut Problems<'_>) -> usize {
     }
 }
 
+fn read_permissions(table: Table, problems: &mut Problems<'_>) -> Permissions {
+    let network = table.flag("network", problems).unwrap_or(false);
+    let mut paths = |key| {
+        let paths = table.texts(key, problems);
+        for (_, at) in paths.iter().filter(|(path, _)| !path.starts_with('/')) {
+            problems.add(*at, format!("`{key}` needs absolute paths"));
+        }
+        paths.into_iter().map(|(path, _)| PathBuf::from(path)).collect()
+    };
+    Permissions { network, read: paths("read"), write: paths("write") }
+}
+
 /// Runs the program in a fresh folder below `work_dir`, which is removed afterwards. A failure is reported with the
 /// last line of its error output.
 pub async fn call(
     handler: &CommandHandler,
     arguments: &Value,
     work_dir: &Path,
+    launcher: &Launcher,
 ) -> Result<Output, SkillError> {
-    let words = handler.words(arguments)?;
-    launch(&handler.program, &words, handler.output_cap, work_dir).await
-}
-
-/// Runs a program with these words in a fresh folder below `work_dir`, which is removed afterwards.
-pub(in crate::skills) async fn launch(
-    program: &str,
-    words: &[String],
-    output_cap: usize,
-    work_dir: &Path,
-) -> Result<Output, SkillError> {
-    let tool = |message| SkillError::new(ErrorKind::Tool, message);
-    let folder = Folder::new(work_dir)
-        .map_err(|error| tool(format!("can't create a working folder for {program}: {error}")))?;
-    let mut child = start(program, words, &folder.0).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            tool(format!("the program '{program}' is not installed (not found in PATH)"))
-        }
-        _ => tool(format!("'{program}' can't be started: {error}")),
-    })?;
-    // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
-    let mut group = Group::of(&child);
-    let run = run(&mut child, &mut group, output_cap).await;
-    let (status, stdout, stderr) =
-        run.map_err(|error| tool(format!("lost contact with '{program}': {error}")))?;
-    if status.success() { Ok(output(program, &stdout)) } else { Err(tool(ending(program, status, &stderr))) }
-}
-
-fn start(program: &str, words: &[String], folder: &Path) -> io::Result<Child> {
-    let inherited = |name: &str, default: &str| std::env::var_os(name).unwrap_or_else(|| default.into());
-    Command::new(program)
-        .args(words)
-        .env_clear()
-        .env("PATH", inherited("PATH", PATH))
-        .env("LANG", inherited("LANG", "C.UTF-8"))
-        .env("HOME", folder)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-}
-
-/// Waits for the end, reading meanwhile so that a full pipe never blocks the program.
-async fn run(child: &mut Child, group: &mut Group, cap: usize) -> io::Result<(ExitStatus, Kept, Kept)> {
-    let (mut out, mut err) = (Kept::new(cap), Kept::new(OUTPUT));
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let status = {
-        let reading = async { tokio::join!(out.fill(stdout), err.fill(stderr)) };
-        tokio::pin!(reading);
-        let mut read = false;
-        let status = tokio::select! {
-            status = child.wait() => status,
-            _ = &mut reading => {
-                read = true;
-                child.wait().await
-            }
-        };
-        // Whatever it left running ends too, which closes the pipes.
-        group.kill();
-        // A descendant outside the group may still hold them; we don't wait for what it writes.
-        if !read {
-            let _ = tokio::time::timeout(LINGER, reading).await;
-        }
-        status?
+    let run = Run {
+        program: &handler.program,
+        words: handler.words(arguments)?,
+        output_cap: handler.output_cap,
+        permissions: &handler.permissions,
+        hint: "say what else it needs in the skill's file: `network`, `read`, `write`",
     };
-    Ok((status, out, err))
+    run.in_folder(work_dir, launcher).await
+}
+
+/// One run of a program.
+pub(in crate::skills) struct Run<'a> {
+    pub(in crate::skills) program: &'a str,
+    pub(in crate::skills) words: Vec<String>,
+    pub(in crate::skills) output_cap: usize,
+    pub(in crate::skills) permissions: &'a Permissions,
+    /// Where an owner permits more.
+    pub(in crate::skills) hint: &'static str,
+}
+
+impl Run<'_> {
+    /// Runs it in a fresh folder below `work_dir`, which is removed afterwards.
+    pub(in crate::skills) async fn in_folder(
+        self,
+        work_dir: &Path,
+        launcher: &Launcher,
+    ) -> Result<Output, SkillError> {
+        let program = self.program;
+        let tool = |message| SkillError::new(ErrorKind::Tool, message);
+        let folder = Folder::new(work_dir)
+            .map_err(|error| tool(format!("can't create a working folder for {program}: {error}")))?;
+        let started = launcher.command(program, &self.words, &folder.0, self.permissions).and_then(start);
+        // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
+        let (mut child, processes) = started.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                tool(format!("the program '{program}' is not installed (not found in PATH)"))
+            }
+            _ => tool(format!("'{program}' can't be started: {error}")),
+        })?;
+        let (mut out, mut err) = (Kept::new(self.output_cap), Kept::new(OUTPUT));
+        // What it leaves running ends with it, which closes the pipes.
+        tokio::join!(out.fill(child.stdout.take()), err.fill(child.stderr.take()));
+        let status = child.wait().await;
+        drop(processes);
+        let status = status.map_err(|error| tool(format!("lost contact with '{program}': {error}")))?;
+        if status.success() {
+            Ok(output(program, &out))
+        } else {
+            Err(tool(ending(program, status, &err, self.hint)))
+        }
+    }
+}
+
+fn start(mut command: Command) -> io::Result<(Child, Processes)> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let processes = Processes::of(&child)?;
+    Ok((child, processes))
 }
 
 /// The start of a stream; the rest is read and dropped.
@@ -253,7 +251,7 @@ fn output(program: &str, stdout: &Kept) -> Output {
     Output { untrusted: true, ..Output::new(summary, json.unwrap_or_default()) }
 }
 
-fn ending(program: &str, status: ExitStatus, stderr: &Kept) -> String {
+fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: &str) -> String {
     let text = String::from_utf8_lossy(&stderr.bytes);
     let mut last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
     cut(&mut last, 300);
@@ -263,29 +261,11 @@ fn ending(program: &str, status: ExitStatus, stderr: &Kept) -> String {
         (None, None) => "ended badly".to_owned(),
     };
     let colon = if last.is_empty() { "" } else { ": " };
-    format!("{program} {how}{colon}{last}")
-}
-
-/// All processes of one call; they end when it is dropped.
-pub(super) struct Group(Option<Pid>);
-
-impl Group {
-    pub(super) fn of(child: &Child) -> Self {
-        let pid = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(pid.and_then(Pid::from_raw))
-    }
-
-    /// Only once: the number may belong to another process later.
-    pub(super) fn kill(&mut self) {
-        // It fails when no process is left, which is fine.
-        let _ = self.0.take().map(|group| kill_process_group(group, Signal::KILL));
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
+    let hint = match sandbox::was_denied(&text) {
+        true => format!(" (it sees its own folder and has no network; {hint})"),
+        false => String::new(),
+    };
+    format!("{program} {how}{colon}{last}{hint}")
 }
 
 /// A call's own folder; removed with all that is in it when it is dropped.
@@ -340,7 +320,7 @@ mod tests {
 
     async fn run(command: &str, arguments: Value) -> Result<Output, SkillError> {
         let folder = TempDir::new().unwrap();
-        let result = call(&handler(command), &arguments, folder.path()).await;
+        let result = call(&handler(command), &arguments, folder.path(), &Launcher::of_tests()).await;
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "its folder is removed");
         result
     }
@@ -377,7 +357,7 @@ mod tests {
         let said = words(r#"["sh", "-c", "env | cut -d= -f1 | sort | tr '\\n' ' '; test \"$HOME\" = \"$PWD\" && echo home; cat"]"#, json!({})).await;
         let names: Vec<&str> =
             said.split_whitespace().filter(|name| !["_", "SHLVL", "OLDPWD"].contains(name)).collect();
-        assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "home"]);
+        assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "home"]);
     }
 
     #[tokio::test]
@@ -421,11 +401,12 @@ mod tests {
         let marks = TempDir::new().unwrap();
         let mark = marks.path().join("pid");
         // A child of the program, which a plain kill of the program would leave running.
-        let handler =
-            handler(r#"["sh", "-c", "sh -c 'echo $$ > $0.new; mv $0.new $0; yes' $0 & wait", "{{a}}"]"#);
+        let argv = r#"["sh", "-c", "sh -c 'echo $$ > $0.new; mv $0.new $0; yes' $0 & wait", "{{a}}"]"#;
+        let handler = handler(&format!("{{ argv = {argv}, write = ['{}'] }}", marks.path().display()));
         let arguments = json!({"a": mark});
         {
-            let call = call(&handler, &arguments, folder.path());
+            let launcher = Launcher::of_tests();
+            let call = call(&handler, &arguments, folder.path(), &launcher);
             let started = async {
                 while !mark.exists() {
                     tokio::task::yield_now().await;

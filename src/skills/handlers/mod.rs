@@ -11,12 +11,14 @@ mod secret;
 pub(in crate::skills) mod transfer;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use address::HttpClient;
 pub(in crate::skills) use address::host;
 use futures::future::join_all;
 
 use super::{Handler, Registry, Skill, SkillError};
+use crate::sandbox::Permissions;
 
 /// Checks that each skill's program, secrets and host are there, without calling any. Returns what is missing, with the
 /// skill's name. Skills on the same host need it once.
@@ -39,6 +41,16 @@ pub async fn check(registry: &Registry, client: &HttpClient) -> Vec<(String, Ski
     });
     missing.extend(join_all(reached).await.into_iter().flatten());
     missing
+}
+
+/// The skills whose programs are permitted nothing besides their own folders.
+pub fn confined(registry: &Registry) -> Vec<&str> {
+    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let is_confined = |skill: &&Arc<Skill>| match &skill.handler {
+        Handler::Command(handler) => *handler.permissions() == Permissions::default(),
+        _ => false,
+    };
+    skills.filter(is_confined).map(|skill| skill.name.as_str()).collect()
 }
 
 impl Skill {

@@ -12,6 +12,7 @@ use super::DOMAIN;
 use super::folder::{Folder, interpreter};
 use crate::config::Config;
 use crate::domain::{PinKind, Risk};
+use crate::sandbox::{Launcher, Permissions};
 use crate::skills::arguments::arguments;
 use crate::skills::definition::Checker;
 use crate::skills::handlers::command;
@@ -41,6 +42,9 @@ struct Kept {
     description: String,
     scripts: Vec<String>,
     has_files: bool,
+    /// What its scripts may use besides their own folders.
+    #[serde(default)]
+    permissions: Permissions,
 }
 
 /// The accepted folders.
@@ -108,6 +112,7 @@ impl Instructions {
         call: &InstructionCall,
         arguments: &Value,
         work_dir: &Path,
+        launcher: &Launcher,
     ) -> Result<Output, SkillError> {
         let path = self.folder.join(&call.name);
         let read = path.clone();
@@ -145,7 +150,19 @@ impl Instructions {
             }
             None => file,
         };
-        command::launch(&program, &words, command::OUTPUT, work_dir).await
+        let mut permissions = self.permissions(&call.name).unwrap_or_default();
+        permissions.read.push(path);
+        let hint = "allow more with `adjutant skills add --network`, `--read` or `--write`";
+        let (program, permissions, output_cap) = (program.as_str(), &permissions, command::OUTPUT);
+        let run = command::Run { program, words, output_cap, permissions, hint };
+        run.in_folder(work_dir, launcher).await
+    }
+
+    /// What the scripts of one may use besides their own folders.
+    pub(in crate::skills) fn permissions(&self, name: &str) -> Option<Permissions> {
+        let pins = self.pins();
+        let pin = pins.iter().find(|pin| pin.owner == name)?;
+        serde_json::from_str::<Kept>(&pin.definition).ok().map(|kept| kept.permissions)
     }
 
     fn digest(&self, name: &str) -> Option<String> {
@@ -232,7 +249,12 @@ fn skill(word: String, summary: String, risk: Risk, call: InstructionCall, param
 }
 
 /// Copies a folder that an owner has accepted, and pins it.
-pub async fn install(store: &Store, config: &Config, folder: &Folder) -> Result<(), InstallError> {
+pub async fn install(
+    store: &Store,
+    config: &Config,
+    folder: &Folder,
+    permissions: &Permissions,
+) -> Result<(), InstallError> {
     let target = home(config).join(&folder.name);
     let fresh = home(config).join(format!(".{}", folder.name));
     let copied = copy(folder, &fresh).and_then(|()| {
@@ -244,6 +266,7 @@ pub async fn install(store: &Store, config: &Config, folder: &Folder) -> Result<
         description: folder.head.description.clone(),
         scripts: folder.scripts().into_iter().map(str::to_owned).collect(),
         has_files: folder.files.len() > 1,
+        permissions: permissions.clone(),
     };
     let pin = PinRow {
         owner: folder.name.clone(),

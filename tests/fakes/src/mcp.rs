@@ -45,7 +45,9 @@ impl StandIn {
     pub fn section(&self, name: &str, behaviour: &str) -> String {
         let env: Vec<String> =
             self.env(behaviour).into_iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
-        format!("[mcp.{name}]\ncommand = {:?}\n[mcp.{name}.env]\n{}\n", self.words(), env.join("\n"))
+        let (words, folder, env) = (self.words(), self.script.parent(), env.join("\n"));
+        let folder = folder.unwrap_or(&self.script).display().to_string();
+        format!("[mcp.{name}]\ncommand = {words:?}\nwrite = [{folder:?}]\n[mcp.{name}.env]\n{env}\n")
     }
 
     /// What it has noted.

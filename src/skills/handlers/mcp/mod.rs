@@ -35,6 +35,7 @@ use super::super::oauth::OAuth;
 use super::super::{Domain, Output, SkillError};
 use crate::config::{Config, McpConfig};
 use crate::domain::{ExecutionId, PinKind, Risk, TurnId};
+use crate::sandbox::Launcher;
 use crate::store::pins::PinRow;
 use crate::store::{Batch, Store, StoreError, pins};
 
@@ -124,22 +125,29 @@ impl std::fmt::Debug for McpServers {
 impl McpServers {
     /// The servers of a configuration. None is started.
     pub fn new(config: &Config) -> Self {
-        Self::build(&config.mcp, &config.data_dir.join("mcp"), IDLE, &Arc::new(OAuth::new(config)))
+        let oauth = Arc::new(OAuth::new(config));
+        Self::build(&config.mcp, &config.data_dir.join("mcp"), &config.launcher(), IDLE, &oauth)
     }
 
     /// These servers, with their homes below this folder, stopped when they have been idle for that long.
-    pub fn with(configs: &BTreeMap<String, McpConfig>, folder: &Path, idle: Duration) -> Self {
-        Self::build(configs, folder, idle, &Arc::default())
+    pub fn with(
+        configs: &BTreeMap<String, McpConfig>,
+        folder: &Path,
+        launcher: &Launcher,
+        idle: Duration,
+    ) -> Self {
+        Self::build(configs, folder, launcher, idle, &Arc::default())
     }
 
     fn build(
         configs: &BTreeMap<String, McpConfig>,
         folder: &Path,
+        launcher: &Launcher,
         idle: Duration,
         oauth: &Arc<OAuth>,
     ) -> Self {
         let server = |(name, config): (&String, &McpConfig)| {
-            let server = Server::new(name, config, process::home(folder, name), idle, oauth);
+            let server = Server::new(name, config, process::home(folder, name), launcher, idle, oauth);
             (name.clone(), Arc::new(server))
         };
         Self {

@@ -17,6 +17,7 @@ use super::result;
 use super::session::{About, Session, Unconnected};
 use super::{McpCall, McpTool};
 use crate::config::{McpConfig, McpLaunch, Secret};
+use crate::sandbox::Launcher;
 use crate::skills::handlers::http::without;
 use crate::skills::hidden::line;
 use crate::skills::oauth::{LoginState, OAuth};
@@ -37,6 +38,7 @@ pub(super) struct Server {
     pub(super) name: String,
     pub(super) config: McpConfig,
     home: PathBuf,
+    launcher: Launcher,
     idle: Duration,
     oauth: Arc<OAuth>,
     /// Whether its calls may stay open for a person's answer.
@@ -58,12 +60,13 @@ impl Server {
         name: &str,
         config: &McpConfig,
         home: PathBuf,
+        launcher: &Launcher,
         idle: Duration,
         oauth: &Arc<OAuth>,
     ) -> Self {
         let (name, config, oauth) = (name.to_owned(), config.clone(), Arc::clone(oauth));
-        let holds_calls = AtomicBool::new(true);
-        Self { name, config, home, idle, oauth, holds_calls, state: Mutex::default() }
+        let (holds_calls, launcher) = (AtomicBool::new(true), launcher.clone());
+        Self { name, config, home, launcher, idle, oauth, holds_calls, state: Mutex::default() }
     }
 
     /// Makes a call, if the tool is what an owner has accepted, or goes on with one. Nothing that it brings has our keys.
@@ -236,7 +239,7 @@ impl Server {
             );
             return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
         }
-        let start = Session::connect(&self.name, &self.config, &self.home, token);
+        let start = Session::connect(&self.launcher, &self.config, &self.home, token);
         let started = tokio::time::timeout(START, start).await;
         let too_late = || Err(format!("it didn't start within {}", wording::duration(START)).into());
         let (session, child) = started.unwrap_or_else(|_| too_late()).map_err(|error| {

@@ -22,8 +22,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Calls, Client, Listening};
-use super::process::{LastWords, Processes, Start};
+use super::process::{LastWords, Start};
 use crate::config::{McpConfig, McpLaunch, Secret};
+use crate::sandbox::{Launcher, Processes};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::hidden::line;
 
@@ -86,12 +87,12 @@ impl From<String> for Unconnected {
 impl Session {
     /// Connects to a server. Whoever drops the future leaves nothing behind.
     pub(super) async fn connect(
-        name: &str,
+        launcher: &Launcher,
         config: &McpConfig,
         home: &Path,
         token: Option<Secret>,
     ) -> Result<(Self, Option<Child>), Unconnected> {
-        let by = async |mode| Self::connect_by(name, config, home, token.as_ref(), mode).await;
+        let by = async |mode| Self::connect_by(launcher, config, home, token.as_ref(), mode).await;
         // Some programs end at a question from before the handshake that they don't know.
         let done = match by(newest()).await {
             Err(error) if !error.is_refused => {
@@ -104,16 +105,16 @@ impl Session {
     }
 
     async fn connect_by(
-        name: &str,
+        launcher: &Launcher,
         config: &McpConfig,
         home: &Path,
         token: Option<&Secret>,
         mode: ClientLifecycleMode,
     ) -> Result<(Self, Option<Child>), Unconnected> {
         match &config.launch {
-            McpLaunch::Command { words, env } => {
+            McpLaunch::Command { words, env, permissions } => {
                 let env = env.iter().map(|(name, secret)| (name.as_str(), secret)).collect();
-                let start = Start { words, env, home, mark: mark(name) };
+                let start = Start { words, env, home, permissions, launcher };
                 Self::with_program(start, mode).await
             }
             McpLaunch::Url { url, headers, .. } => {
@@ -153,6 +154,10 @@ impl Session {
         mode: ClientLifecycleMode,
     ) -> Result<(Self, Option<Child>), Unconnected> {
         let program = start.words.first().cloned().unwrap_or_default();
+        let hint = match start.permissions.network {
+            true => "",
+            false => " (it has no network; `network = true` would give it one)",
+        };
         let process = start.run().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 format!("the program '{program}' is not installed (not found in PATH)")
@@ -168,7 +173,8 @@ impl Session {
             Ok(running) => running,
             Err(error) => {
                 drop(process.all);
-                return Err(unconnected(&error, &process.last_words.line().await));
+                let last_words = process.last_words.line().await;
+                return Err(unconnected(&error, &format!("{last_words}{hint}")));
             }
         };
         Ok((Self::of(running, Some(process.all), process.last_words, left), Some(process.child)))
@@ -319,12 +325,6 @@ fn newest() -> ClientLifecycleMode {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
-}
-
-fn mark(name: &str) -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{name}-{}-{number}", std::process::id())
 }
 
 fn unconnected(error: &ClientInitializeError, last_words: &str) -> Unconnected {

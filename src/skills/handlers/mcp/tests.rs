@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::config::{McpClient, McpLaunch, OAuthConfig, Secret};
+use crate::sandbox::{Launcher, Permissions};
 use crate::skills::ErrorKind;
 
 const SERVER: &str = include_str!("../../../../tests/fakes/src/mcp/server.py");
@@ -52,10 +53,14 @@ impl StandIn {
         let python = Path::new("/usr/bin/python3");
         let python = if python.is_file() { python } else { Path::new("python3") };
         let words = vec![python.display().to_string(), script.display().to_string()];
-        let launch = McpLaunch::Command { words, env };
+        let permissions = Permissions { write: vec![folder.path().to_owned()], ..Permissions::default() };
+        let launch = McpLaunch::Command { words, env, permissions };
         let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
         let configs = BTreeMap::from([("notes".to_owned(), config)]);
-        Self { servers: McpServers::with(&configs, &folder.path().join("mcp"), idle), folder }
+        Self {
+            servers: McpServers::with(&configs, &folder.path().join("mcp"), &Launcher::of_tests(), idle),
+            folder,
+        }
     }
 
     /// The tool as an honest server defines it.
@@ -158,7 +163,12 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
             let launch =
                 McpLaunch::Url { url: url.clone(), headers, oauth: None, client: McpClient::default() };
             let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
-            McpServers::with(&BTreeMap::from([("notes".to_owned(), config)]), folder.path(), IDLE)
+            McpServers::with(
+                &BTreeMap::from([("notes".to_owned(), config)]),
+                folder.path(),
+                &Launcher::of_tests(),
+                IDLE,
+            )
         };
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
@@ -225,8 +235,12 @@ async fn a_key_that_a_server_repeats_is_not_passed_on() {
     if let McpLaunch::Command { env, .. } = &mut config.launch {
         env.insert("KEY".into(), Secret::new("key-12345678"));
     }
-    server.servers =
-        McpServers::with(&server.servers.configs.clone(), &server.folder.path().join("mcp"), IDLE);
+    server.servers = McpServers::with(
+        &server.servers.configs.clone(),
+        &server.folder.path().join("mcp"),
+        &Launcher::of_tests(),
+        IDLE,
+    );
     let leaked = server.add(&StandIn::tool("addNote").await, "leak").await.unwrap();
     assert_eq!(leaked.summary, "your key is [secret]");
     assert_eq!(leaked.data, json!({"key": "[secret]"}));
@@ -354,9 +368,14 @@ async fn what_cannot_be_started_says_why() {
     let folder = TempDir::new().unwrap();
     let failing = |words: &[&str]| {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let launch = McpLaunch::Command { words, env: BTreeMap::new() };
+        let launch = McpLaunch::Command { words, env: BTreeMap::new(), permissions: Permissions::default() };
         let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
-        McpServers::with(&BTreeMap::from([("s".to_owned(), config)]), folder.path(), IDLE)
+        McpServers::with(
+            &BTreeMap::from([("s".to_owned(), config)]),
+            folder.path(),
+            &Launcher::of_tests(),
+            IDLE,
+        )
     };
     for (words, why) in [
         (&["no-such-program"][..], "the program 'no-such-program' is not installed (not found in PATH)"),
