@@ -7,6 +7,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
     RulesetStatus, Scope, path_beneath_rules,
 };
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -91,6 +92,11 @@ pub fn confinement() -> Confinement {
 /// Limits this thread, and what it starts, to what the system has installed and to what is permitted.
 pub(super) fn confine(may: &Permissions) -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
+    // With one of them, root's programs could read the memory of ours all the same.
+    for right in [CapabilitySet::SYS_PTRACE, CapabilitySet::PERFMON, CapabilitySet::SYS_ADMIN] {
+        // Nobody but root has it, or may give it up.
+        let _ = remove_capability_from_bounding_set(right);
+    }
     restrict(may, &installed()).map_err(io::Error::other)?;
     if may.network { Ok(()) } else { cut_off().map_err(io::Error::other) }
 }

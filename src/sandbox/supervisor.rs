@@ -12,8 +12,6 @@ use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, kill_process,
     pidfd_open, set_child_subreaper, set_dumpable_behavior, setrlimit, wait,
 };
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -45,7 +43,9 @@ fn supervise(order: &Order, command: &mut Command) -> io::Result<Option<ExitStat
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
     let Some(parent) = Pid::from_raw(order.parent) else { return Ok(None) };
-    let watched = pidfd_open(parent, PidfdFlags::empty())?;
+    when_ended(parent, || {
+        let _ = kill_process(getpid(), Signal::TERM);
+    })?;
     // Else it has ended before, and its number may mean another.
     if getppid() != Some(parent) {
         return Ok(None);
@@ -53,12 +53,10 @@ fn supervise(order: &Order, command: &mut Command) -> io::Result<Option<ExitStat
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut stop = signal(SignalKind::terminate())?;
-        let parent = AsyncFd::with_interest(watched, Interest::READABLE)?;
         let mut child = start(order, command.process_group(0))?;
         tokio::select! {
             status = child.wait() => status.map(Some),
             _ = stop.recv() => Ok(None),
-            _ = parent.readable() => Ok(None),
         }
     })
 }
@@ -131,10 +129,14 @@ fn like(status: ExitStatus) -> ExitCode {
 /// Ends this process when the one that started it has ended.
 pub fn end_with_parent() -> io::Result<()> {
     let parent = getppid().ok_or_else(|| io::Error::other("there is no parent"))?;
-    let parent = pidfd_open(parent, PidfdFlags::empty())?;
+    when_ended(parent, || std::process::exit(1))
+}
+
+fn when_ended(process: Pid, then: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let process = pidfd_open(process, PidfdFlags::empty())?;
     let watch = move || {
-        if poll(&mut [PollFd::new(&parent, PollFlags::IN)], None).is_ok() {
-            std::process::exit(1);
+        if poll(&mut [PollFd::new(&process, PollFlags::IN)], None).is_ok() {
+            then();
         }
     };
     std::thread::Builder::new().spawn(watch).map(drop)

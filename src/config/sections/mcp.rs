@@ -92,11 +92,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
     }
     let words = section.list("command", text);
     let env = section.entries("env", secret);
-    let permissions = Permissions {
-        network: section.get("network", flag).unwrap_or(false),
-        read: section.list("read", path),
-        write: section.list("write", path),
-    };
+    let permissions = permissions(section);
     let url = section.get("url", url);
     let headers = section.entries("headers", secret);
     let oauth = section.get("oauth", text);
@@ -120,11 +116,6 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
         (false, true) => {
             if section.has("env") {
                 section.problem("env", "a server at an address has no environment of ours; use `headers`");
-            }
-            for key in ["network", "read", "write"] {
-                if section.has(key) {
-                    section.problem(key, "it limits a program, and a server at an address is none of ours");
-                }
             }
             if oauth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
                 section.problem("oauth", "it sends the header Authorization; take that out of `headers`");
@@ -162,6 +153,20 @@ fn client(section: &mut Section<'_>) -> McpClient {
         section.problem("client_secret", "it needs `client_id`");
     }
     McpClient { id, secret, scopes }
+}
+
+/// What a program may use.
+fn permissions(section: &mut Section<'_>) -> Permissions {
+    for key in ["network", "read", "write"] {
+        if section.has(key) && section.has("url") {
+            section.problem(key, "it is for programs, and a server at an address is none of ours");
+        }
+    }
+    Permissions {
+        network: section.get("network", flag).unwrap_or(false),
+        read: section.list("read", path),
+        write: section.list("write", path),
+    }
 }
 
 fn path(value: &Node, reading: &Reading<'_>) -> Result<PathBuf, String> {
