@@ -79,7 +79,7 @@ async fn new_address(discord: &Discord, names: &str) -> Result<Option<String>, D
     let (Some(channel), Some(message), file) = (id(), id(), id()) else { return Ok(None) };
     let (channel_id, message_id) = (ChannelId::new(channel), MessageId::new(message));
     let route = Route::ChannelMessage { channel_id, message_id };
-    let message = match rest::call(&discord.http, LightMethod::Get, route, None).await {
+    let message = match rest::call(&discord.rest, LightMethod::Get, route, None).await {
         Ok(message) => message,
         Err(ApiError::NoMessage | ApiError::Closed(..) | ApiError::Refused(_)) => return Ok(None),
         Err(error) => return Err(DownloadError::Passing(error.to_string(), None)),

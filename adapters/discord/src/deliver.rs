@@ -108,7 +108,7 @@ impl ChatPort for Discord {
     async fn typing(&self, address: &Address) {
         let Ok(channel_id) = channel(address) else { return };
         let route = Route::ChannelTyping { channel_id };
-        if let Err(error) = rest::call(&self.http, LightMethod::Post, route, None).await {
+        if let Err(error) = rest::call(&self.rest, LightMethod::Post, route, None).await {
             tracing::debug!(channel = self.channel, %error, "typing was not shown");
         }
     }
@@ -122,8 +122,8 @@ impl ChatPort for Discord {
         let route = Route::ChannelMessage { channel_id, message_id };
         let bare = json!({"components": []});
         let done = match what {
-            Retract::Message => rest::call(&self.http, LightMethod::Delete, route, None).await,
-            Retract::Buttons => rest::call(&self.http, LightMethod::Patch, route, Some(&bare)).await,
+            Retract::Message => rest::call(&self.rest, LightMethod::Delete, route, None).await,
+            Retract::Buttons => rest::call(&self.rest, LightMethod::Patch, route, Some(&bare)).await,
         };
         if let Err(error) = done {
             tracing::debug!(channel = self.channel, %error, "a message or its buttons were not removed");
@@ -174,7 +174,7 @@ impl Discord {
         }
         set_nonce(&mut body, outbound);
         let route = Route::ChannelMessages { channel_id };
-        match rest::upload(&self.http, route, &body, file).await {
+        match rest::upload(&self.rest, route, &body, file).await {
             Ok(message) => self.receipt(channel_id, &message),
             // Without the permission to attach files, Discord answers as without the permission to write, and it has
             // more reasons than it documents. If it isn't the file, the text sent instead finds out.
@@ -240,7 +240,7 @@ impl Discord {
 
     async fn send(&self, channel_id: ChannelId, body: &Value) -> Result<String, Delivery> {
         let route = Route::ChannelMessages { channel_id };
-        let message = rest::call(&self.http, LightMethod::Post, route, Some(body)).await?;
+        let message = rest::call(&self.rest, LightMethod::Post, route, Some(body)).await?;
         self.receipt(channel_id, &message)
     }
 
@@ -254,7 +254,7 @@ impl Discord {
     async fn edit(&self, channel_id: ChannelId, receipt: &str, body: &Value) -> Result<bool, ApiError> {
         let Some(message_id) = message_id(receipt) else { return Ok(false) };
         let route = Route::ChannelMessage { channel_id, message_id };
-        match rest::call(&self.http, LightMethod::Patch, route, Some(body)).await {
+        match rest::call(&self.rest, LightMethod::Patch, route, Some(body)).await {
             Ok(_) => Ok(true),
             Err(ApiError::NoMessage) => Ok(false),
             Err(error) => Err(error),
@@ -285,7 +285,7 @@ pub(crate) async fn page(
     channel_id: ChannelId,
     params: Vec<(&'static str, String)>,
 ) -> Result<Vec<Value>, ApiError> {
-    match rest::read(&discord.http, Route::ChannelMessages { channel_id }, params).await? {
+    match rest::read(&discord.rest, Route::ChannelMessages { channel_id }, params).await? {
         Value::Array(mut page) => {
             page.sort_by_key(id_of);
             Ok(page)
@@ -318,7 +318,8 @@ impl From<ApiError> for Delivery {
     fn from(error: ApiError) -> Self {
         match error {
             // The message can wait until the token is fixed.
-            ApiError::Token | ApiError::TooMany | ApiError::Unreachable => Self::Retry(None),
+            ApiError::Token | ApiError::Unreachable => Self::Retry(None),
+            ApiError::TooMany(pause) => Self::Retry(pause),
             ApiError::Closed(_, why) => Self::Gone(why),
             ApiError::Refused(why) => Self::Refused(why),
             ApiError::NoMessage => Self::Refused(error.to_string()),

@@ -158,7 +158,7 @@ impl Discord {
         }
         let url = match session {
             Some(session) => session.url.clone(),
-            None => match rest::call(&self.http, LightMethod::Get, Route::Gateway, None).await {
+            None => match rest::call(&self.rest, LightMethod::Get, Route::Gateway, None).await {
                 Ok(gateway) => gateway["url"].as_str().unwrap_or_default().to_owned(),
                 Err(error) => return disconnect(error),
             },
@@ -169,7 +169,7 @@ impl Discord {
             match event {
                 GatewayEvent::Ready(application) => {
                     if let Some(id) = application {
-                        self.http.set_application_id(ApplicationId::new(id));
+                        self.rest.http.set_application_id(ApplicationId::new(id));
                     }
                     let _ = queue.messages.send(Queued::CatchUp);
                 }
@@ -185,7 +185,7 @@ impl Discord {
                 GatewayEvent::Resumed | GatewayEvent::Alive => {}
             }
         };
-        let token = self.http.token().trim_start_matches("Bot ");
+        let token = self.rest.http.token().trim_start_matches("Bot ");
         gateway::run(&url, token, session, on_event).await
     }
 
@@ -305,14 +305,14 @@ impl Discord {
 
     async fn acknowledge(&self, token: &InteractionToken, answer: &Value) {
         let route = Route::InteractionResponse { interaction_id: token.id, token: &token.token };
-        if let Err(error) = rest::call(&self.http, LightMethod::Post, route, Some(answer)).await {
+        if let Err(error) = rest::call(&self.rest, LightMethod::Post, route, Some(answer)).await {
             tracing::warn!(channel = self.channel, %error, "an interaction was not acknowledged");
         }
     }
 
     /// Once in a process; after an error it is tried again with the next session.
     async fn register_commands(&self) {
-        let Some(application_id) = self.http.application_id() else { return };
+        let Some(application_id) = self.rest.http.application_id() else { return };
         let command = |(name, description, argument): &(&str, &str, Option<&str>)| {
             let option =
                 |name: &&str| json!({"type": 3, "name": name, "description": name, "required": false});
@@ -326,7 +326,7 @@ impl Discord {
         let all: Value = COMMANDS.iter().map(command).collect();
         let register = || async {
             let route = Route::Commands { application_id };
-            rest::call(&self.http, LightMethod::Put, route, Some(&all)).await.map(drop)
+            rest::call(&self.rest, LightMethod::Put, route, Some(&all)).await.map(drop)
         };
         if let Err(error) = self.commands_registered.get_or_try_init(register).await {
             tracing::warn!(channel = self.channel, %error, "slash commands were not registered");

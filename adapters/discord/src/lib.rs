@@ -15,13 +15,13 @@ mod setup;
 mod state;
 
 use reqwest::Url;
-use serenity::http::{Http, HttpBuilder, LightMethod, Route};
+use serenity::http::{HttpBuilder, LightMethod, Route};
 use serenity::model::id::UserId;
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
 use events::Roles;
-use rest::ApiError;
+use rest::{ApiError, Rest};
 use state::ChannelStates;
 
 pub use setup::setup;
@@ -57,7 +57,7 @@ pub enum ConnectError {
 /// One Discord bot.
 pub struct Discord {
     channel: String,
-    http: Http,
+    rest: Rest,
     /// Downloads files; created with the first one, because that is slow.
     files: OnceCell<reqwest::Client>,
     api_url: Url,
@@ -79,20 +79,20 @@ pub fn connect(settings: Settings) -> Result<Discord, ConnectError> {
     let client = reqwest_of_serenity::Client::builder().pool_max_idle_per_host(MAX_IDLE).build();
     let client =
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
-    let http = HttpBuilder::new(token).client(client);
-    // The library's rate limiter bypasses a proxy.
+    let http = HttpBuilder::new(token).client(client.clone());
+    // The library's rate limiter bypasses a proxy, so we keep the limits there.
     let http = if root == DISCORD { http } else { http.proxy(root).ratelimiter_disabled(true) };
-    let http = http.build();
+    let rest = Rest { http: http.build(), client, limits: rest::RateLimits::default() };
     let (files, me, channels, roles, commands_registered) = Default::default();
     let guilds = rooms::guilds();
-    Ok(Discord { channel, http, files, api_url, me, channels, roles, commands_registered, guilds })
+    Ok(Discord { channel, rest, files, api_url, me, channels, roles, commands_registered, guilds })
 }
 
 impl Discord {
     /// Our own account.
     async fn me(&self) -> Result<UserId, ApiError> {
         let ask = || async {
-            let account = rest::call(&self.http, LightMethod::Get, Route::UserMe, None).await?;
+            let account = rest::call(&self.rest, LightMethod::Get, Route::UserMe, None).await?;
             id_of(&account).map(UserId::new).ok_or(ApiError::Unclear)
         };
         self.me.get_or_try_init(ask).await.copied()

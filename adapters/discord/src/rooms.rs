@@ -122,12 +122,12 @@ impl Rooms for Discord {
 
 impl Discord {
     async fn get(&self, route: Route<'_>) -> Result<Value, ApiError> {
-        rest::call(&self.http, LightMethod::Get, route, None).await
+        rest::call(&self.rest, LightMethod::Get, route, None).await
     }
 
     async fn list_rooms(&self) -> Result<Arc<Vec<(String, Room)>>, ApiError> {
         let params = vec![("limit", GUILDS.to_string())];
-        let guilds = rest::read(&self.http, Route::UserMeGuilds, params).await?;
+        let guilds = rest::read(&self.rest, Route::UserMeGuilds, params).await?;
         let guilds: Vec<&Value> = guilds.as_array().into_iter().flatten().take(GUILDS).collect();
         // With only one guild, its name says nothing.
         let is_one = guilds.len() == 1;
@@ -201,7 +201,7 @@ impl Discord {
     fn room_error(&self, error: ApiError) -> RoomError {
         match error {
             ApiError::Token => RoomError::Token(self.fatal_close(TOKEN_CLOSE)),
-            ApiError::TooMany => RoomError::TooMany(None),
+            ApiError::TooMany(pause) => RoomError::TooMany(pause),
             ApiError::Closed(UNKNOWN_CHANNEL, _) => {
                 RoomError::Closed("Discord has no such channel".to_owned())
             }

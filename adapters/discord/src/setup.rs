@@ -46,13 +46,13 @@ fn invitation(application: u64) -> String {
 
 impl Discord {
     pub(crate) async fn check_account(&self) -> Vec<Finding> {
-        let account = match rest::call(&self.http, LightMethod::Get, Route::UserMe, None).await {
+        let account = match rest::call(&self.rest, LightMethod::Get, Route::UserMe, None).await {
             Ok(account) => account,
             Err(error) => return vec![self.failed_check(&error)],
         };
         let name = account["username"].as_str().unwrap_or("a bot without a name");
         let mut findings = vec![Finding::ok(format!("logged in as {}", adjutant_chat::sanitized(name)))];
-        match rest::call(&self.http, LightMethod::Get, Route::Oauth2ApplicationCurrent, None).await {
+        match rest::call(&self.rest, LightMethod::Get, Route::Oauth2ApplicationCurrent, None).await {
             Ok(application) => {
                 if let Some(id) = id_of(&application) {
                     findings.push(Finding::ok(format!("add it to a server: {}", invitation(id))));
@@ -71,7 +71,7 @@ impl Discord {
     /// The servers where the bot can't attach files. That is no error: it sends their content as text.
     async fn servers_without_files(&self) -> Option<Finding> {
         let params = vec![("limit", SERVERS.to_owned())];
-        let guilds = rest::read(&self.http, Route::UserMeGuilds, params).await.ok()?;
+        let guilds = rest::read(&self.rest, Route::UserMeGuilds, params).await.ok()?;
         let without = guilds.as_array()?.iter().filter(|guild| !may_attach(guild));
         let names: Vec<String> =
             without.map(|guild| format!("“{}”", one_line(guild["name"].as_str().unwrap_or("?")))).collect();

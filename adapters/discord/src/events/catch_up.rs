@@ -71,7 +71,7 @@ impl Discord {
         }
         let route = Route::Channel { channel_id };
         let channel =
-            self.until_answered(intake, || rest::call(&self.http, LightMethod::Get, route, None)).await?;
+            self.until_answered(intake, || rest::call(&self.rest, LightMethod::Get, route, None)).await?;
         let direct = channel["type"] == DIRECT;
         self.channels.set_direct(channel_id, direct);
         Some(direct)

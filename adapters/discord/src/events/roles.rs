@@ -42,12 +42,12 @@ impl Discord {
             // A message from the history doesn't name its guild.
             None => {
                 let route = Route::Channel { channel_id: message.channel_id };
-                let channel = rest::call(&self.http, LightMethod::Get, route, None).await?;
+                let channel = rest::call(&self.rest, LightMethod::Get, route, None).await?;
                 let guild = channel["guild_id"].as_str().and_then(|id| id.parse().ok()).filter(|id| *id > 0);
                 GuildId::new(guild.ok_or(ApiError::Unclear)?)
             }
         };
-        let all = rest::call(&self.http, LightMethod::Get, Route::GuildRoles { guild_id }, None).await?;
+        let all = rest::call(&self.rest, LightMethod::Get, Route::GuildRoles { guild_id }, None).await?;
         let me = me.to_string();
         let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
         // MessageContext roles that no longer exist aren't fetched again.

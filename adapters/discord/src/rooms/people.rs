@@ -55,7 +55,7 @@ impl Discord {
                 // This finds names and nicknames that begin with the query. The library doesn't encode it.
                 let query = utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string();
                 let params = vec![("query", query), ("limit", MAX_PEOPLE.to_string())];
-                let found = rest::read(&self.http, Route::GuildMembersSearch { guild_id }, params).await?;
+                let found = rest::read(&self.rest, Route::GuildMembersSearch { guild_id }, params).await?;
                 found.as_array().cloned().ok_or(ApiError::Unclear)?
             }
         };

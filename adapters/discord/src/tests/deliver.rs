@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use super::*;
 
 use adjutant_chat::{Delivery, Reconciliation, Retract};
@@ -14,9 +16,19 @@ async fn what_is_surely_not_sent_is_tried_again() {
     let (fake, discord, place) = start();
     let text = outbound(&place, "Hello.");
     // A firewall's 403 does not mean that the place is gone.
-    for fault in [Fault::Status(429), Fault::Page(403), Fault::Page(429)] {
+    for (fault, pause) in [
+        (Fault::Status(429), Some(Duration::from_millis(300))),
+        (Fault::Page(403), None),
+        (Fault::Page(429), None),
+    ] {
         fake.misbehave("POST", "/messages", 1, fault);
-        assert_eq!(discord.deliver(&text).await, Delivery::Retry(None), "{fault:?}");
+        let since = Instant::now();
+        assert_eq!(discord.deliver(&text).await, Delivery::Retry(pause), "{fault:?}");
+        let waits = Duration::from_millis(250);
+        assert!(
+            !matches!(fault, Fault::Page(403)) || since.elapsed() > waits,
+            "the next call comes too early"
+        );
     }
     assert!(matches!(discord.deliver(&text).await, Delivery::Sent(_)));
     let nowhere = Settings { api_url: "http://127.0.0.1:1".into(), ..settings(&fake) };
@@ -148,5 +160,5 @@ fn the_token_is_in_no_error() {
     let settings =
         Settings { channel: "a".into(), token: "s3cret".into(), api_url: "https://discord.com".into() };
     let discord = connect(settings).unwrap();
-    assert!(!format!("{:?}", discord.http).contains("s3cret"));
+    assert!(!format!("{:?}", discord.rest.http).contains("s3cret"));
 }

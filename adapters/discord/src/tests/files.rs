@@ -82,9 +82,10 @@ async fn where_no_file_is_taken_its_text_can_be_said() {
 async fn a_file_waits_or_is_given_up_as_a_text_is() {
     let (fake, discord, place) = start();
     let part = report(&place, "report.md", "All.");
-    for fault in [Fault::Status(429), Fault::Page(403)] {
+    let pause = Some(Duration::from_millis(300));
+    for (fault, pause) in [(Fault::Status(429), pause), (Fault::Page(403), None)] {
         fake.misbehave("POST", "/messages", 1, fault);
-        assert_eq!(discord.deliver(&part).await, Delivery::Retry(None), "{fault:?}");
+        assert_eq!(discord.deliver(&part).await, Delivery::Retry(pause), "{fault:?}");
     }
     let nowhere = Settings { api_url: "http://127.0.0.1:1".into(), ..settings(&fake) };
     assert_eq!(connect(nowhere).unwrap().deliver(&part).await, Delivery::Retry(None));

@@ -212,7 +212,7 @@ async fn what_keeps_from_reading_is_told_with_its_mend() {
     let stranger = connect(Settings { token: "wrong.token".into(), ..settings(&fake) }).unwrap();
     told.push(ask(&stranger, &place).await);
     insta::assert_snapshot!(told.join("\n"), @"
-too many: None
+too many: Some(300ms)
 unreachable: Discord sent no valid response
 unreachable: Discord can't be reached
 unreachable: Discord sent no valid response

@@ -89,7 +89,10 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> 
         None => respond(stream, status, &body),
         Some(Fault::Status(429)) => {
             let body = json!({"message": "You are being rate limited.", "retry_after": 0.3, "global": false});
-            respond(stream, 429, &body)
+            // Source: <https://discord.com/developers/docs/topics/rate-limits#exceeding-a-rate-limit>
+            let headers =
+                [("retry-after", "0.3"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-scope", "user")];
+            respond_with(stream, 429, &headers, &body)
         }
         Some(Fault::Status(status) | Fault::DoneThenStatus(status)) => {
             respond(stream, status, &json!({"message": "Something went wrong", "code": 0}))
@@ -101,12 +104,22 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> 
 }
 
 fn respond(stream: &mut TcpStream, status: u16, body: &Value) -> io::Result<bool> {
+    respond_with(stream, status, &[], body)
+}
+
+fn respond_with(
+    stream: &mut TcpStream,
+    status: u16,
+    more: &[(&str, &str)],
+    body: &Value,
+) -> io::Result<bool> {
     let body = match body {
         Value::Null => String::new(),
         Value::String(file) => file.clone(),
         body => body.to_string(),
     };
-    let headers = [("content-type".into(), "application/json".into()), http::keep_alive()];
+    let mut headers = vec![("content-type".into(), "application/json".into()), http::keep_alive()];
+    headers.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     http::respond(stream, status, &headers, &body).map(|()| true)
 }
 
