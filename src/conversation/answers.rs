@@ -1,8 +1,7 @@
 //! What a typed text or a button says to the questions that are open.
 
-use std::collections::BTreeSet;
-
 use super::commands::{is_command, is_run};
+use super::verdicts::{self, Verdicts, verdict};
 pub use crate::domain::with_words;
 use crate::domain::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 use crate::store::questions::QuestionRow;
@@ -46,65 +45,13 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         (QuestionKind::Continue { .. }, "3") => Some(Answer::Stop),
         (QuestionKind::Continue { .. }, "approve" | "reject") => None,
         (QuestionKind::Continue { .. }, word) => {
-            Some(if is_yes(word)? { Answer::Continue } else { Answer::Stop })
+            Some(if verdict(word)? { Answer::Continue } else { Answer::Stop })
         }
         (QuestionKind::Approval { .. }, "1") => Some(Answer::Approve),
         (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
         (QuestionKind::Approval { .. }, word) => {
-            Some(if is_yes(word)? { Answer::Approve } else { Answer::Reject })
+            Some(if verdict(word)? { Answer::Approve } else { Answer::Reject })
         }
-    }
-}
-
-/// Whether a text is a yes and nothing else, or a no: "ok", "yeah go on", "no, thanks".
-fn is_yes(word: &str) -> Option<bool> {
-    const YES: [&str; 7] = ["yes", "yeah", "yep", "yup", "ok", "okay", "sure"];
-    const DO: [&str; 10] = [
-        "",
-        "please",
-        "approve",
-        "continue",
-        "go on",
-        "go ahead",
-        "do it",
-        "send it",
-        "please do",
-        "do it please",
-    ];
-    const NO: [&str; 3] = ["no", "nope", "nah"];
-    const LEAVE: [&str; 16] = [
-        "",
-        "thanks",
-        "thank you",
-        "reject",
-        "stop",
-        "cancel",
-        "cancel it",
-        "don't",
-        "don't do it",
-        "do not",
-        "never mind",
-        "nevermind",
-        "leave it",
-        "forget it",
-        "drop it",
-        "scrap it",
-    ];
-    let after = |leads: &[&str]| {
-        let rest = leads.iter().find_map(|lead| {
-            word.strip_prefix(lead).filter(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
-        });
-        rest.map(|rest| rest.trim_start_matches([' ', ',']))
-    };
-    let is = |leads: &[&str], rests: &[&str]| match after(leads) {
-        Some(rest) => rests.contains(&rest),
-        None => !word.is_empty() && rests.contains(&word),
-    };
-    // "Please" and "thanks" alone are neither.
-    match word {
-        "please" | "thanks" | "thank you" => None,
-        _ if is(&YES, &DO) => Some(true),
-        _ => is(&NO, &LEAVE).then_some(false),
     }
 }
 
@@ -116,7 +63,7 @@ fn about_plan(text: &str, word: &str) -> Option<Answer> {
         "change" | "change it" | "2" => return Some(Answer::change("")),
         _ => {}
     }
-    if let Some(is_yes) = is_yes(word) {
+    if let Some(is_yes) = verdict(word) {
         return Some(if is_yes { Answer::Approve } else { Answer::Reject });
     }
     let (first, rest) = text.split_once([':', ',', ' ', '\n'])?;
@@ -134,10 +81,14 @@ pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) ->
         let place = asked.iter().position(|one| one.id == question.id)?;
         return Some(Typed::Answers(vec![(place, answer)]));
     }
-    if asked.len() > 1 && !is_command(text) && !is_run(text) {
-        return typed_to_several(text, asked);
+    if let Some(answer) = typed(text, &question.kind).filter(|_| asked.len() < 2) {
+        return Some(Typed::Answers(vec![(0, answer)]));
     }
-    typed(text, &question.kind).map(|answer| Typed::Answers(vec![(0, answer)]))
+    let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+    if !is_approval || is_command(text) || is_run(text) {
+        return None;
+    }
+    to_approvals(text, asked)
 }
 
 /// The answer in "yes to 34", if that is the question's number in the list of all open ones.
@@ -158,73 +109,59 @@ pub(super) fn press(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -
     pressed(which, &question.kind).map(|answer| vec![(question.clone(), answer)]).unwrap_or_default()
 }
 
-/// Reads a text as an answer to the approvals of one message: `yes to 1`, `1 and 3`, `reject 2`, `yes to all`. A yes
-/// alone is clear only if one of them is open.
-fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
-    let open = asked.iter().enumerate().filter(|(_, question)| question.is_open());
-    let open: Vec<usize> = open.map(|(place, _)| place).collect();
-    let word = plain(text).replace([',', '&'], " ");
-    let mut words =
-        word.split_whitespace().filter(|word| !matches!(*word, "to" | "and" | "please")).peekable();
-    if let Some(is_yes) = is_yes(&plain(text)) {
-        let answer = if is_yes { Answer::Approve } else { Answer::Reject };
-        return Some(match open.as_slice() {
-            [only] => Typed::Answers(vec![(*only, answer)]),
-            _ => Typed::Unclear,
-        });
+/// Reads a text as an answer to the approvals of one message, by the numbers that it shows or those of the list of all
+/// open questions: `yes`, `yes to 1`, `1 and 3`, `all except the second`.
+fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
+    // May be a question's number or a button's.
+    if asked.len() > 1 && is_number(&plain(text)) {
+        return Some(Typed::Unclear);
     }
-    let answer = match is_yes(words.peek()?) {
-        Some(true) => Some(Answer::Approve),
-        Some(false) => Some(Answer::Reject),
-        None => None,
+    // Of one thing "all" says nothing.
+    if asked.len() < 2 && !verdicts::decides(text) {
+        return None;
+    }
+    let open: Vec<usize> =
+        asked.iter().enumerate().filter(|(_, one)| one.is_open()).map(|(place, _)| place).collect();
+    let place = |number: usize| {
+        let by_list = || asked.iter().position(|one| usize::try_from(one.number()) == Ok(number));
+        number.checked_sub(1).filter(|place| *place < asked.len()).or_else(by_list)
     };
-    if answer.is_some() {
-        words.next();
-    }
-    let rest: Vec<&str> = words.collect();
-    let answer_all = |answer: &Answer| open.iter().map(|place| (*place, answer.clone())).collect();
-    match (rest.as_slice(), answer) {
-        // "Yes to", and a number alone, which may be a question's or a button's.
-        ([], Some(_)) => Some(Typed::Unclear),
-        ([one], None) if one.bytes().all(|byte| byte.is_ascii_digit()) => Some(Typed::Unclear),
-        (["all" | "both" | "everything"], answer) => {
-            Some(Typed::Answers(answer_all(&answer.unwrap_or(Answer::Approve))))
+    Some(match verdicts::read(text, asked.len(), &open, place)? {
+        Verdicts::Unclear => Typed::Unclear,
+        Verdicts::Of(places) => {
+            let answer = |is_yes| if is_yes { Answer::Approve } else { Answer::Reject };
+            Typed::Answers(places.into_iter().map(|(place, is_yes)| (place, answer(is_yes))).collect())
         }
-        (["none" | "neither"], None) => Some(Typed::Answers(answer_all(&Answer::Reject))),
-        (numbers, answer) => {
-            let place =
-                |word: &&str| word.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < asked.len());
-            // A question is answered once, also if its number is typed twice.
-            let places: BTreeSet<usize> = numbers.iter().map(place).collect::<Option<_>>()?;
-            let answer = answer.unwrap_or(Answer::Approve);
-            Some(Typed::Answers(places.into_iter().map(|place| (place, answer.clone())).collect()))
-        }
-    }
+    })
 }
 
-/// Whether a text is nothing but a yes or a no, or the number of a button for one: of several open questions it doesn't say
-/// which is meant.
-pub(super) fn is_bare(text: &str, kind: &QuestionKind) -> bool {
-    let word = plain(text);
-    let is_number = matches!(kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
-        && word.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || is_yes(&word).is_some()
+/// Whether a text doesn't say which of several open questions it is for: it has none of the numbers that the question's
+/// message shows.
+pub(super) fn is_bare(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> bool {
+    let is_number = matches!(question.kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
+        && is_number(&plain(text));
+    is_number || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
 }
 
 /// Whether a text is nothing but a yes.
 pub(super) fn agrees(text: &str) -> bool {
-    is_yes(&plain(text)) == Some(true)
+    verdict(text) == Some(true)
 }
 
-/// Whether a yes or a no is for a question even if something else was said since. An "ok" may be for what came last.
+/// Whether a text is for a question even if something else was said since. An "ok" may be for what came last.
 pub(super) fn is_emphatic(text: &str) -> bool {
+    const WEAK: [&str; 9] = ["ok", "okay", "sure", "stop", "👍", "klar", "stopp", "うん", "了解"];
     let word = plain(text);
-    is_yes(&word).is_some() && !["ok", "okay", "sure", "stop"].contains(&word.as_str())
+    verdicts::is_any(text) && !WEAK.contains(&word.as_str()) && !is_number(&word)
 }
 
 /// A text in the form used for comparison.
 fn plain(text: &str) -> String {
     text.trim().trim_end_matches(['.', '!']).replace('’', "'").to_lowercase()
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A button for all approvals of a message.

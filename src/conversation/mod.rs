@@ -18,6 +18,7 @@ pub mod spoken;
 mod start;
 mod touched;
 pub mod turn;
+mod verdicts;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -82,28 +82,24 @@ impl Conversations {
         let asked = questions::of_message(&self.store, &question.outbox_id).await?;
         let Some(meaning) = read(text, question, &asked) else { return Ok(None) };
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
-        let wrote_since =
-            inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
-        // After "no to 13", a yes may only confirm that.
-        let wrote_since =
-            wrote_since || questions::answered_another(&self.store, question, person, asked_at).await?;
+        // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
+        let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
+            || outbox::asks_since(&self.store, &conversation.id, &question.outbox_id).await?;
+        let wrote_since = may_be_for_another
+            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
         let is_repeated = wrote_since && open.len() == 1 && {
             let last = inbox::last_text(&self.store, &conversation.id, person).await?;
             let last = last.as_deref().and_then(|last| last.strip_prefix("/answer "));
             last.is_some_and(|last| is_emphatic(last) && (agrees(last) || !agrees(text)))
         };
-        let names_them = asked.len() > 1 && !is_bare(text, &question.kind);
+        let is_clear = !wrote_since || is_repeated || (is_emphatic(text) && !may_be_for_another);
         Ok(match meaning {
-            Typed::Answers(_) if wrote_since && is_only && (is_repeated || names_them) => {
+            Typed::Answers(_) if is_clear && (is_only || !is_bare(text, question, &asked)) => {
                 Some(AnswerMatch::Question(question.id.clone()))
             }
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ if wrote_since => (is_emphatic(text) || names_them).then_some(AnswerMatch::Unclear),
-            Typed::Answers(_) if is_only || !is_bare(text, &question.kind) => {
-                Some(AnswerMatch::Question(question.id.clone()))
-            }
-            _ => Some(AnswerMatch::Unclear),
+            _ => (!wrote_since || is_emphatic(text)).then_some(AnswerMatch::Unclear),
         })
     }
 

@@ -186,15 +186,6 @@ async fn several_effects_are_one_question_with_a_choice_each() {
         ["Approve all", "Reject all", "Approve 1", "Reject 1", "Approve 2", "Reject 2"]
     );
     assert_eq!(app.texts().len(), 1);
-    let which = app.says("ada", "yes").await;
-    insta::assert_snapshot!(which.text, @"
-    Which one do you mean?
-    **13** Add a task: “pay”
-    **14** Add a task: “sing”
-
-    Send for example `yes to 13` or `no to 14`.
-    ");
-    assert_eq!(tasks(&app).await, 0, "a bare yes is for neither");
     let noted = app.says("ada", "yes to 2 and 2").await;
     insta::assert_snapshot!(noted.text, @"Approved: Add a task: “sing”. Going ahead.");
     app.sees("Approved").await;

@@ -11,6 +11,7 @@ async fn careful() -> TestApp {
     let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
         (true, _) => text("done"),
         (false, "hello") => text("hi"),
+        (false, "shall we?") => text("Shall I look it up?"),
         (false, "both") => calls(vec![
             direct("a", "tasks.create", json!({"title": "one"})),
             direct("b", "tasks.create", json!({"title": "other"})),
@@ -62,7 +63,7 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
     for (answer, done) in [("yes", 1), ("no thanks", 0)] {
         let app = careful().await;
         app.says("ada", "bread").await;
-        app.says("ada", "hello").await;
+        app.says("ada", "shall we?").await;
         let asked = app.says("ada", answer).await.text;
         assert_eq!(asked, "Do you mean this?\n**13** Add a task: “bread”\n\nSend `yes to 13` or `no to 13`.");
         app.says("ada", answer).await;
@@ -74,7 +75,15 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
 
 #[tokio::test]
 async fn the_questions_of_one_message_are_answered_after_another_message_too() {
-    for (answer, done) in [("no to all", 0), ("yes to all", 2), ("both", 2)] {
+    for (answer, done) in [
+        ("no to all", 0),
+        ("yes to all", 2),
+        ("both", 2),
+        ("ok do it", 2),
+        ("yes to all but the second", 1),
+        ("alle außer 1", 1),
+        ("2以外は全部はい", 1),
+    ] {
         let app = careful().await;
         app.says("ada", "both").await;
         app.says("ada", "hello").await;
@@ -89,7 +98,7 @@ async fn the_questions_of_one_message_are_answered_after_another_message_too() {
 async fn of_two_a_number_alone_and_half_an_answer_are_asked_back() {
     let app = careful().await;
     app.says("ada", "both").await;
-    for unclear in ["1", "2", "yes to", "no and", "yeah"] {
+    for unclear in ["1", "2", "yes to", "no and", "yes to 7"] {
         let asked = app.says("ada", unclear).await.text;
         assert!(asked.contains("Which one do you mean?"), "{unclear}: {asked}");
     }
@@ -122,10 +131,38 @@ async fn an_unknown_number_is_said() {
 }
 
 #[tokio::test]
-async fn a_yes_after_a_no_is_no_yes() {
+async fn a_yes_is_for_the_only_open_question_after_another_message_too() {
+    for (answer, done) in [("yes please", 1), ("ja", 1), ("はい", 1), ("no", 0), ("nein danke", 0)] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        app.says("ada", "hello").await;
+        app.says("ada", answer).await;
+        app.rests().await;
+        let open =
+            app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();
+        assert_eq!((titles(&app).await.len(), open), (done, 0), "{answer}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn an_ok_after_another_message_is_for_that() {
     let app = careful().await;
     app.says("ada", "bread").await;
     app.says("ada", "hello").await;
+    app.says("ada", "ok").await;
+    app.rests().await;
+    assert!(titles(&app).await.is_empty());
+    app.says("ada", "/stop").await;
+    app.rests().await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_yes_after_a_no_is_no_yes() {
+    let app = careful().await;
+    app.says("ada", "bread").await;
+    app.says("ada", "shall we?").await;
     let asked = app.says("ada", "no").await.text;
     assert!(asked.starts_with("Do you mean this?"), "{asked}");
     assert_eq!(app.says("ada", "yes").await.text, asked, "that may mean the no");

@@ -349,6 +349,18 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
+/// Whether a turn said something here after another message that holds a question, in words alone.
+pub async fn asks_since(
+    store: &Store,
+    conversation: &ConversationId,
+    message: &OutboxId,
+) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
+                       AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
+                       AND (text LIKE '%?%' OR text LIKE '%？%')";
+    Ok(store.count(SQL, &[conversation.into(), message.into()]).await? > 0)
+}
+
 /// The receipt of the last message sent to a conversation.
 pub async fn last_receipt(
     store: &Store,

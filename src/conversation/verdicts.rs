@@ -1,0 +1,309 @@
+//! Reads a typed yes or no in English, German and Japanese: to one thing, to all of several, or to some by their numbers.
+//!
+//! Properties:
+//!
+//! - A text is read whole or not at all. One word that isn't listed here, and it is no answer: "yes but change the
+//!   date" approves nothing.
+//! - A yes and a no to the same thing is no answer, and what "all except" leaves out is never approved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The longest text that is read, in characters.
+const MAX_CHARS: usize = 80;
+
+/// What a word or a phrase contributes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Token {
+    /// "yes", "no".
+    Lead(bool),
+    /// "do it", "cancel".
+    Act(bool),
+    All,
+    Both,
+    /// A no to all.
+    Nothing,
+    Except,
+    /// What comes before it is left out, as in Japanese.
+    Excepted,
+    Rest,
+    /// A number as it was shown; [`LAST`] for the last.
+    Number(usize),
+    /// Carries nothing: "please", "to", "and".
+    Link,
+    /// The same, but alone with a yes or a no it leaves open to what: "yes to".
+    To,
+}
+
+const LAST: usize = usize::MAX;
+
+#[rustfmt::skip]
+const PHRASES: &[(Token, &[&str])] = &[
+    (Token::Lead(true), &[
+        "yes", "yeah", "yep", "yup", "ok", "okay", "sure", "👍", "ja", "jep", "klar", "gerne", "in ordnung",
+        "einverstanden", "はい", "うん", "ええ", "オッケー", "了解",
+    ]),
+    (Token::Lead(false), &["no", "nope", "nah", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
+    (Token::Act(true), &[
+        "approve", "approved", "continue", "go on", "go ahead", "do it", "do them", "do that", "send", "send it",
+        "send them", "run", "run it", "please do", "mach es", "mach das", "mach sie", "mach weiter", "genehmigt",
+        "genehmigen", "senden", "schick es ab", "schick sie ab", "schick sie", "お願いします", "お願い", "承認",
+        "承認します", "送って", "送ってください", "送信して", "やって", "やってください", "進めて", "進めてください",
+    ]),
+    (Token::Act(false), &[
+        "reject", "stop", "cancel", "cancel it", "cancel them", "don't", "don't do it", "don't do that",
+        "don't send it", "don't send them", "don't send", "do not", "do not do it", "do not send it", "never mind",
+        "nevermind", "leave it", "forget it", "drop it", "scrap it", "stopp", "abbrechen", "ablehnen", "lass es",
+        "lass das", "lieber nicht", "bitte nicht", "nicht", "やめて", "やめてください", "しないで",
+        "しないでください", "だめ", "ダメ", "却下", "キャンセル", "中止",
+    ]),
+    (Token::All, &[
+        "all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて",
+    ]),
+    (Token::Both, &["both", "beide", "beiden", "beides", "両方", "どちらも"]),
+    (Token::Nothing, &[
+        "none", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
+    ]),
+    (Token::Except, &[
+        "except", "except for", "but", "but not", "without", "apart from", "außer", "ausser", "bis auf", "ohne",
+        "aber nicht",
+    ]),
+    (Token::Excepted, &["以外"]),
+    (Token::Rest, &["the rest", "the others", "rest", "den rest", "dem rest", "der rest", "残り", "他"]),
+    (Token::Number(1), &["first", "erste", "ersten", "erstes", "一番目", "一つ目", "最初"]),
+    (Token::Number(2), &["second", "zweite", "zweiten", "zweites", "二番目", "二つ目"]),
+    (Token::Number(3), &["third", "dritte", "dritten", "drittes", "三番目", "三つ目"]),
+    (Token::Number(4), &["fourth", "vierte", "vierten", "viertes", "四番目", "四つ目"]),
+    (Token::Number(5), &["fifth", "fünfte", "fünften", "fünftes", "五番目", "五つ目"]),
+    (Token::Number(LAST), &["last", "letzte", "letzten", "letztes", "最後"]),
+    (Token::To, &["to", "and", "zu", "und", "と"]),
+    (Token::Link, &[
+        "please", "thanks", "thank you", "the", "of them", "number", "one", "ones", "bitte", "danke", "das", "die",
+        "der", "dem", "den", "nummer", "nr", "von ihnen", "davon", "ください", "ありがとう", "は", "を", "も", "に",
+        "の", "で", "です", "番", "番目", "つ目",
+    ]),
+];
+
+/// One yes or no of a text, and to what.
+#[derive(Debug, Default)]
+struct Clause {
+    verdict: Option<bool>,
+    has_act: bool,
+    /// Whether what it is about came first: "1 yes, 2 no".
+    is_after: bool,
+    is_all: bool,
+    is_both: bool,
+    is_rest: bool,
+    has_to: bool,
+    numbers: BTreeSet<usize>,
+    except: Option<BTreeSet<usize>>,
+}
+
+impl Clause {
+    fn has_selection(&self) -> bool {
+        self.is_all || self.is_both || self.is_rest || !self.numbers.is_empty() || self.except.is_some()
+    }
+
+    fn has_verdict_on_selection(&self) -> bool {
+        self.verdict.is_some() && self.has_selection()
+    }
+
+    fn decide(&mut self, yes: bool, is_act: bool) -> Option<()> {
+        let is_repeated = is_act && self.has_act;
+        if is_repeated || self.verdict.is_some_and(|verdict| verdict != yes) {
+            return None;
+        }
+        self.is_after = self.verdict.is_none() && self.has_selection();
+        self.verdict = Some(yes);
+        self.has_act |= is_act;
+        Some(())
+    }
+
+    fn select(&mut self, token: Token) -> Option<()> {
+        match token {
+            Token::Number(number) => match &mut self.except {
+                Some(except) => _ = except.insert(number),
+                None => _ = self.numbers.insert(number),
+            },
+            Token::Except if self.except.is_none() && self.numbers.is_empty() => {
+                self.except = Some(BTreeSet::new());
+            }
+            Token::Excepted if self.except.is_none() && !self.is_all => {
+                self.except = Some(std::mem::take(&mut self.numbers));
+                self.is_all = true;
+            }
+            Token::All => self.is_all = true,
+            Token::Both => self.is_both = true,
+            Token::Rest => self.is_rest = true,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Whether it selects in one way only, and says what it leaves out.
+    fn is_sound(&self) -> bool {
+        let ways =
+            [self.is_all || self.except.is_some(), self.is_both, self.is_rest, !self.numbers.is_empty()];
+        let is_left_out = self.except.as_ref().is_none_or(|except| !except.is_empty());
+        is_left_out && ways.into_iter().filter(|way| *way).count() <= 1
+    }
+}
+
+/// The clauses of a text that holds nothing else.
+fn clauses(text: &str) -> Option<Vec<Clause>> {
+    if text.chars().count() > MAX_CHARS {
+        return None;
+    }
+    let to_ascii = |char: char| match char {
+        '０'..='９' => char::from_u32(char as u32 - '０' as u32 + '0' as u32).unwrap_or(char),
+        '’' => '\'',
+        other => other,
+    };
+    let text: String = text.to_lowercase().chars().map(to_ascii).collect();
+    let (mut done, mut clause) = (Vec::new(), Clause::default());
+    for token in tokens(&text)? {
+        let begins = match token {
+            Token::Lead(_) => clause.has_verdict_on_selection(),
+            Token::Act(yes) => {
+                clause.has_verdict_on_selection() && (clause.has_act || clause.verdict != Some(yes))
+            }
+            Token::Link | Token::To => false,
+            _ => clause.is_after,
+        };
+        if begins {
+            done.push(std::mem::take(&mut clause));
+        }
+        match token {
+            Token::Link => {}
+            Token::To => clause.has_to = true,
+            Token::Lead(yes) => clause.decide(yes, false)?,
+            Token::Act(yes) => clause.decide(yes, true)?,
+            Token::Nothing => {
+                clause.decide(false, false)?;
+                clause.is_all = true;
+            }
+            selection => clause.select(selection)?,
+        }
+    }
+    done.push(clause);
+    let is_answer = |clause: &Clause| clause.verdict.is_some() || clause.has_selection();
+    done.iter().all(|clause| is_answer(clause) && clause.is_sound()).then_some(done)
+}
+
+/// The tokens of a text, the longest phrases first; none if it holds anything else.
+fn tokens(text: &str) -> Option<Vec<Token>> {
+    let is_separator = |char: char| char.is_whitespace() || ",;:.!&+#、。！，".contains(char);
+    let text = text.trim_start_matches(is_separator);
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let after_digits = text.trim_start_matches(|char: char| char.is_ascii_digit());
+    let digits = &text[..text.len() - after_digits.len()];
+    let ending = ["st", "nd", "rd", "th"].iter().find_map(|ending| after_digits.strip_prefix(ending));
+    let number = digits.parse().ok().map(|number| (Token::Number(number), ending.unwrap_or(after_digits)));
+    let phrases = PHRASES.iter().flat_map(|(token, phrases)| {
+        phrases.iter().filter_map(|phrase| Some((*token, text.strip_prefix(phrase)?)))
+    });
+    // Words of an alphabet end where the next begins; Japanese ones don't show it.
+    let is_joined = |char: char| char.is_alphanumeric() && (char as u32) < 0x2E80;
+    let is_whole = |rest: &str| {
+        let before = text[..text.len() - rest.len()].chars().next_back();
+        !(before.is_some_and(is_joined) && rest.chars().next().is_some_and(is_joined))
+    };
+    let mut found: Vec<_> = number.into_iter().chain(phrases).filter(|(_, rest)| is_whole(rest)).collect();
+    found.sort_by_key(|(_, rest)| rest.len());
+    found.into_iter().find_map(|(token, rest)| {
+        let mut all = vec![token];
+        all.extend(tokens(rest)?);
+        Some(all)
+    })
+}
+
+/// Whether a text is a yes and nothing else, or a no: "ok", "yeah go on", "no, thanks".
+pub(super) fn verdict(text: &str) -> Option<bool> {
+    match clauses(text)?.as_slice() {
+        [only] if !only.has_selection() && !only.has_to => only.verdict,
+        _ => None,
+    }
+}
+
+/// Whether a text is an answer of any of these forms.
+pub(super) fn is_any(text: &str) -> bool {
+    clauses(text).is_some()
+}
+
+/// Whether a text says yes or no itself.
+pub(super) fn decides(text: &str) -> bool {
+    clauses(text).is_some_and(|all| all.iter().any(|clause| clause.verdict.is_some()))
+}
+
+/// Whether a text names things by their numbers.
+pub(super) fn names_numbers(text: &str) -> bool {
+    let names = |clause: &Clause| !clause.numbers.is_empty() || clause.except.is_some();
+    clauses(text).is_some_and(|all| all.iter().any(names))
+}
+
+/// To what a text says yes or no.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdicts {
+    /// By the places of the things.
+    Of(BTreeMap<usize, bool>),
+    /// It isn't clear to which of them.
+    Unclear,
+}
+
+/// Reads a text about several things that were shown as 1, 2, …; `open` are the places of those without an answer, and
+/// `place` finds one by its number.
+pub(super) fn read(
+    text: &str,
+    count: usize,
+    open: &[usize],
+    place: impl Fn(usize) -> Option<usize>,
+) -> Option<Verdicts> {
+    let clauses = clauses(text)?;
+    Some(places(&clauses, count, open, place).map_or(Verdicts::Unclear, Verdicts::Of))
+}
+
+fn places(
+    clauses: &[Clause],
+    count: usize,
+    open: &[usize],
+    place: impl Fn(usize) -> Option<usize>,
+) -> Option<BTreeMap<usize, bool>> {
+    let find = |number: &usize| if *number == LAST { count.checked_sub(1) } else { place(*number) };
+    let find_all = |numbers: &BTreeSet<usize>| numbers.iter().map(find).collect::<Option<BTreeSet<_>>>();
+    let mut found = BTreeMap::new();
+    let mut rest = None;
+    for clause in clauses {
+        if clauses.len() > 1 && !clause.has_selection() {
+            return None;
+        }
+        // "1 and 3" is a yes.
+        let yes = clause.verdict.or((clauses.len() == 1).then_some(true))?;
+        let mut add = |place: usize, yes: bool| found.insert(place, yes).is_none_or(|before| before == yes);
+        let except = find_all(&clause.except.clone().unwrap_or_default())?;
+        let all = open.iter().copied().filter(|place| !except.contains(place));
+        let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to;
+        let chosen: Vec<usize> = match () {
+            () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
+            () if clause.is_both && count == 2 => all.collect(),
+            () if clause.is_rest && clauses.len() > 1 && rest.is_none() => {
+                rest = Some(yes);
+                continue;
+            }
+            () => find_all(&clause.numbers)?.into_iter().collect(),
+        };
+        let left_out = except.into_iter().filter(|_| yes).map(|place| (place, false));
+        let is_agreed =
+            chosen.iter().map(|place| (*place, yes)).chain(left_out).all(|(at, yes)| add(at, yes));
+        if !is_agreed {
+            return None;
+        }
+    }
+    if let Some(yes) = rest {
+        open.iter().for_each(|place| _ = found.entry(*place).or_insert(yes));
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests;

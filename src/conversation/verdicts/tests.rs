@@ -1,0 +1,146 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// The places that a text approves, and those that it rejects, of things shown as 1, 2, ….
+fn of(count: usize, text: &str) -> Option<(Vec<usize>, Vec<usize>)> {
+    let open: Vec<usize> = (0..count).collect();
+    let place = |number: usize| number.checked_sub(1).filter(|place| *place < count);
+    let Verdicts::Of(all) = read(text, count, &open, place)? else { return None };
+    let of = |yes| all.iter().filter(|(_, is)| **is == yes).map(|(place, _)| place + 1).collect();
+    Some((of(true), of(false)))
+}
+
+#[test]
+fn people_say_it_in_many_ways() {
+    for (text, approved, rejected) in [
+        ("yes", "123", ""),
+        ("ok do it", "123", ""),
+        ("Yes please!", "123", ""),
+        ("approve", "123", ""),
+        ("sure, all of them please", "123", ""),
+        ("go ahead", "123", ""),
+        ("send", "123", ""),
+        ("ok send", "123", ""),
+        ("yes to all but the second", "13", "2"),
+        ("all except 3", "12", "3"),
+        ("yes to 1 and 3", "13", ""),
+        ("1, 3", "13", ""),
+        ("the second", "2", ""),
+        ("the last one please", "3", ""),
+        ("yes to the 1st, no to the 3rd", "1", "3"),
+        ("1 yes 2 no", "1", "2"),
+        ("approve 1, reject the rest", "1", "23"),
+        ("no to all", "", "123"),
+        ("no to all but 2", "", "13"),
+        ("none of them", "", "123"),
+        ("no don't", "", "123"),
+        ("Ja bitte", "123", ""),
+        ("ja zu allen", "123", ""),
+        ("alle außer 2", "13", "2"),
+        ("ja, alle bis auf die zweite", "13", "2"),
+        ("nein danke", "", "123"),
+        ("nein zu 2, ja zu 1", "1", "2"),
+        ("lieber nicht", "", "123"),
+        ("keine davon", "", "123"),
+        ("はい", "123", ""),
+        ("はい、お願いします。", "123", ""),
+        ("全部お願いします", "123", ""),
+        ("２以外は全部はい", "13", "2"),
+        ("1番と3番はお願いします", "13", ""),
+        ("2はいいえ", "", "2"),
+        ("全部やめてください", "", "123"),
+        ("いいえ", "", "123"),
+    ] {
+        let digits = |places: Vec<usize>| places.iter().map(usize::to_string).collect::<String>();
+        let said = of(3, text).map(|(yes, no)| (digits(yes), digits(no)));
+        assert_eq!(said, Some((approved.to_owned(), rejected.to_owned())), "{text}");
+    }
+    assert_eq!(of(2, "both"), Some((vec![1, 2], vec![])));
+    assert_eq!(of(2, "beide"), Some((vec![1, 2], vec![])));
+    assert_eq!(of(2, "両方お願いします"), Some((vec![1, 2], vec![])));
+    assert_eq!(of(3, "both"), None);
+}
+
+#[test]
+fn what_says_more_or_less_is_no_answer() {
+    for text in [
+        "",
+        "please",
+        "thanks",
+        "the",
+        "yes but",
+        "yes but change the date",
+        "yes and no",
+        "yes, no",
+        "yes?",
+        "ok stop",
+        "don't stop",
+        "yes to",
+        "no and",
+        "all except",
+        "yes to all except 5, I paid that one",
+        "yes 7",
+        "all but 9",
+        "YES add the milk",
+        "not now",
+        "yesno",
+        "1and2",
+        "ja aber",
+        "ja nicht",
+        "schick sie nicht",
+        "はいいえ",
+        "yes\u{200b}",
+        "いいです",
+        "yes to 1, no to 1",
+        "rest",
+        "1 yes 1 no",
+        "all 2",
+        "2 but 1",
+    ] {
+        assert_eq!(of(3, text), None, "{text}");
+    }
+    assert_eq!(verdict(&"はい".repeat(40)), Some(true));
+    assert_eq!(verdict(&"don't do it ".repeat(50)), None, "and at once");
+}
+
+fn words() -> Vec<&'static str> {
+    PHRASES.iter().flat_map(|(_, phrases)| phrases.iter().copied()).collect()
+}
+
+proptest! {
+    #[test]
+    fn no_text_with_another_word_is_an_answer(
+        before in proptest::collection::vec(proptest::sample::select(words()), 0..5),
+        other in "[a-zäöüß]{3,12}|[ぁ-ん]{4,8}|[?？%*/_\u{200b}\u{202e}]",
+        after in proptest::collection::vec(proptest::sample::select(words()), 0..5),
+    ) {
+        prop_assume!(tokens(&other).is_none());
+        // Letters that join a Japanese word may make another one of the list.
+        let text = format!("{} {other} {}", before.join(" "), after.join(" "));
+        prop_assert_eq!(of(3, &text), None, "{}", text);
+    }
+
+    #[test]
+    fn what_is_left_out_or_refused_is_never_approved(
+        words in proptest::collection::vec(proptest::sample::select(words()), 0..6), left_out in 1..4usize
+    ) {
+        let text = words.join(" ");
+        if let Some((yes, no)) = of(3, &text) {
+            prop_assert!(yes.iter().all(|place| !no.contains(place)));
+            let is_no = |word: &&str| PHRASES.iter().any(|(token, phrases)| {
+                matches!(token, Token::Lead(false) | Token::Act(false) | Token::Nothing) && phrases.contains(word)
+            });
+            prop_assert!(yes.is_empty() || !words.iter().all(is_no));
+            prop_assert!(verdict(&text).is_none_or(|is_yes| is_yes != words.iter().any(|word| is_no(word))));
+        }
+        if let Some((yes, _)) = of(3, &format!("{text} all except {left_out}")) {
+            prop_assert!(!yes.contains(&left_out));
+        }
+    }
+
+    #[test]
+    fn no_text_breaks_it(text in "\\PC{0,90}") {
+        let _ = of(3, &text);
+    }
+}
