@@ -214,8 +214,11 @@ pub(crate) struct UsageArgs {
     #[arg(long, group = "period")]
     pub(crate) month: bool,
     /// What to group by
-    #[arg(long, value_name = "WHAT", default_value = "model")]
+    #[arg(long, value_name = "WHAT", default_value = "model", conflicts_with = "questions")]
     pub(crate) by: UsageBy,
+    /// What people were asked, and how they answered, by skill
+    #[arg(long)]
+    pub(crate) questions: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

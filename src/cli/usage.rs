@@ -1,5 +1,6 @@
 //! `adjutant usage`: tokens, cost and skill calls.
 
+mod questions;
 mod roles;
 
 use std::fmt::Write;
@@ -15,6 +16,7 @@ use super::{CliError, UsageArgs, UsageBy};
 use crate::clock::{SystemClock, local_to_utc, rfc3339};
 use crate::config::Config;
 use crate::service::open_store;
+use crate::store::usage::questions::QuestionUse;
 use crate::store::usage::{self, ModelUse, RoleUse, SkillUse};
 use crate::store::{Store, StoreError};
 use crate::trace::{cost, count, duration, one_line};
@@ -34,6 +36,10 @@ async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, St
         first_day(args, zone.timestamp_millis_opt(store.now()).earliest().map(|now| now.date_naive()));
     let (from, to) = (local_to_utc(first.and_time(NaiveTime::MIN), zone).timestamp_millis(), store.now() + 1);
     let used = match args.by {
+        _ if args.questions => {
+            let (total, rows) = usage::questions::asked(store, from, to).await?;
+            Used::Questions(total, rows)
+        }
         UsageBy::Model => Used::Models("model", usage::by_model(store, from, to).await?),
         UsageBy::Person => Used::Models("person", usage::by_person(store, from, to).await?),
         UsageBy::Skill => Used::Skills(usage::by_skill(store, from, to).await?),
@@ -59,11 +65,12 @@ fn first_day(args: &UsageArgs, today: Option<NaiveDate>) -> NaiveDate {
     today.checked_sub_days(Days::new(back.into())).unwrap_or(today)
 }
 
-/// The rows to show: of models, with what they are grouped by, of skills, or of roles.
+/// The rows to show: of models, with what they are grouped by, of skills, of roles, or of questions with their total.
 enum Used {
     Models(&'static str, Vec<ModelUse>),
     Skills(Vec<SkillUse>),
     Roles(Vec<RoleUse>),
+    Questions(QuestionUse, Vec<QuestionUse>),
 }
 
 /// The total.
@@ -111,6 +118,7 @@ impl Used {
                 let total = json!({"calls": all.calls, "failed": all.failed, "duration_ms": all.duration_ms});
                 json!({"by": "skill", "rows": rows.iter().map(row).collect::<Vec<_>>(), "total": total})
             }
+            Self::Questions(total, rows) => questions::json(total, rows),
             Self::Roles(rows) => {
                 json!({"by": "role", "rows": rows.iter().map(roles::json).collect::<Vec<_>>()})
             }
@@ -119,6 +127,7 @@ impl Used {
 
     fn text(&self, when: &str) -> String {
         match self {
+            Self::Questions(total, rows) => questions::text(total, rows, when),
             Self::Models(_, rows) if rows.is_empty() => format!("no model calls {when}\n"),
             Self::Skills(rows) if rows.is_empty() => format!("no skill calls {when}\n"),
             Self::Roles(rows) if rows.is_empty() => format!("no agents with a role {when}\n"),
@@ -387,6 +396,62 @@ mod tests {
         researcher       3     66 %      1  123,456         789  $0.2500     2.00 s    time 1
         ");
         insta::assert_snapshot!(output(&app, &["--by", "role", "--json"]).await, @r#"{"by":"role","rows":[{"role":"researcher","agents":3,"completed":2,"calls":1,"tokens":{"prompt":123456,"completion":789},"cost_usd":0.25,"duration_ms":6000,"bailouts":{"time":1}}],"from":"2025-12-31T23:00:00Z","to":"2026-01-01T09:00:00Z","timezone":"Europe/Berlin"}"#);
+    }
+
+    #[tokio::test]
+    async fn questions_are_counted_by_what_asks() {
+        let app = TestApp::open().await;
+        assert_eq!(
+            output(&app, &["--questions"]).await,
+            "no questions since 2026-01-01, 00:00 (Europe/Berlin)\n"
+        );
+        let turn = app.turn("t1", "hello").await;
+        app.orchestrator(&turn).await;
+        let questions = [
+            ("email.send", "answered", Some("approve"), Some(4000), 60_000),
+            ("email.send", "answered", Some("reject"), Some(9000), 60_000),
+            ("email.send", "expired", Some("reject"), Some(60_000), 60_000),
+            ("tasks.create", "answered", Some("approve"), Some(1000), 60_000),
+            ("tasks.create", "expired", None, Some(500), 60_000),
+        ];
+        let now = app.store.now();
+        for (at, (skill, state, answer, after, expires)) in (0..).zip(questions) {
+            let id = format!("s{at}");
+            app.execution(&turn, &id, Some(("root", at)), |row| row.skill = Some(skill.into())).await;
+            let mut batch = Batch::new();
+            batch.run(
+                "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
+                 outbox_id, created_at, expires_at, state, answer, answered_at) \
+                 VALUES ($1, 'c', $2, $3, 'p', 'approve', '', '', 'o', $4, $5, $6, $7, $8)",
+                [
+                    format!("q{at}").into(),
+                    (&turn.id).into(),
+                    id.into(),
+                    now.into(),
+                    (now + expires).into(),
+                    state.into(),
+                    answer.map(str::to_owned).into(),
+                    after.map(|after: i64| now + after).into(),
+                ],
+            );
+            app.store.write(batch).await.unwrap();
+        }
+        insta::assert_snapshot!(output(&app, &["--questions"]).await, @"
+        since 2026-01-01, 00:00 (Europe/Berlin)
+
+        asked by      asked  yes  no  expired  withdrawn  median time
+        email.send        3    1   1        1          0       9.00 s
+        tasks.create      2    1   0        0          1       1.00 s
+        total             5    2   1        1          1       4.00 s
+
+        email.send asks most.
+        ");
+        let json: Value = serde_json::from_str(&output(&app, &["--questions", "--json"]).await).unwrap();
+        assert_eq!(
+            json["total"],
+            json!({"name": "total", "asked": 5, "yes": 2, "no": 1, "expired": 1, "withdrawn": 1, "median_ms": 4000})
+        );
+        assert_eq!(json["rows"][0]["name"], "email.send");
     }
 
     #[tokio::test]

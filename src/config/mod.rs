@@ -24,7 +24,7 @@ pub use env::{Env, clear_initial_environment};
 pub use error::ConfigError;
 pub use secret::{Secret, credential};
 pub use sections::accounts::{DavConfig, MailConfig, MailServer, Tls};
-pub use sections::approval::{Approval, Policy};
+pub use sections::approval::{Approval, Policy, QuietHours};
 pub use sections::assistant::Assistant;
 pub use sections::backup::Backup;
 pub use sections::channels::{ChannelConfig, Kind, Platform};

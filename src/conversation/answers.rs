@@ -164,6 +164,9 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// A button that shows approvals whole, and answers nothing.
+pub(super) const SHOW: &str = "show";
+
 /// A button for all approvals of a message.
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
@@ -171,9 +174,10 @@ pub(super) const ALL: [(&str, Answer); 2] =
 /// A button's question, and which of its buttons it is.
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
-    let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject")
-        || ALL.iter().any(|(name, _)| *name == which)
-        || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
+    let is_known =
+        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | SHOW)
+            || ALL.iter().any(|(name, _)| *name == which)
+            || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
     (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
 

@@ -4,6 +4,7 @@ use adjutant_chat::COMMANDS;
 use adjutant_chat::suggest::nearest;
 
 use super::answers::typed;
+use super::verdicts;
 use super::{Conversations, Handle};
 use crate::domain::{ExecutionStatus, TurnId, TurnStatus};
 use crate::orchestrator::Orchestrator;
@@ -212,6 +213,9 @@ impl Conversations {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
         let given =
             row.text.split_once(char::is_whitespace).map(|(_, given)| given.trim()).unwrap_or_default();
+        if verdicts::rejects_all(given) {
+            return self.reject_all(row).await;
+        }
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let named = number.parse::<i64>().ok();
         let fitting: Vec<_> = open.iter().filter(|question| Some(question.number()) == named).collect();

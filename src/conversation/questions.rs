@@ -10,10 +10,11 @@
 //! If the turn was only waiting for this answer, its next message is the reply. Otherwise the answer is confirmed at
 //! once, because the turn's next message replies to something else.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Conversations;
-use super::answers::{Typed, agrees, by_number, is_bare, is_emphatic, press, read};
+use super::answers::{SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read};
 pub use super::answers::{button, with_words};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -144,6 +145,11 @@ impl Conversations {
             return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
         let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+        let is_show =
+            row.kind == InboxKind::Press && button(&row.text).is_some_and(|(_, which)| which == SHOW);
+        if is_show && self.may_answer_for(&row.person_id, &question).await? {
+            return self.reply(row, None, wording::questions::shown_whole(&asked), Batch::new()).await;
+        }
         let chosen = match row.kind {
             InboxKind::Press => press(&row.text, &question, &asked),
             _ => match read(&row.text, &question, &asked) {
@@ -197,6 +203,49 @@ impl Conversations {
         let text =
             wording::already_closed(&now.kind, now.answer.as_ref(), now.state == QuestionState::Expired);
         self.reply(row, Some(&now), text, Batch::new()).await
+    }
+
+    /// Rejects every open approval of a conversation that the person may answer, whatever message asks it.
+    pub(super) async fn reject_all(&self, row: &InboxRow) -> Result<(), StoreError> {
+        loop {
+            let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+            let (mut batch, mut closed) = (Batch::new(), Vec::new());
+            for question in &open {
+                let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+                if is_approval && self.may_answer_for(&row.person_id, question).await? {
+                    closed.push(question);
+                }
+            }
+            // Their states, before an answer changes one.
+            for turn in closed.iter().map(|question| &question.turn_id).collect::<BTreeSet<_>>() {
+                if let Some(turn) = turns::by_id(&self.store, turn).await? {
+                    turns::expect_status(&mut batch, &turn);
+                }
+            }
+            let now = self.store.now();
+            for question in &closed {
+                questions::answer(&mut batch, &question.id, &Answer::Reject, &row.person_id, now);
+                control::go_on(&mut batch, question, Some(&Answer::Reject), self.instance.owner(), now);
+            }
+            let noted: Vec<_> =
+                closed.iter().map(|question| wording::questions::noted(question, &Answer::Reject)).collect();
+            let text = if noted.is_empty() { wording::questions::which(&open) } else { noted.join("\n") };
+            match self.reply(row, None, text, batch).await {
+                // A turn woke up or went to sleep, or somebody else was faster.
+                Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}
+                Err(StoreError::Stale(_)) => return Ok(()),
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    for question in closed {
+                        self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
+                        if let Some(running) = self.running.get(&question.turn_id) {
+                            running.answered.send_replace(());
+                        }
+                    }
+                    return Ok(());
+                }
+            }
+        }
     }
 
     /// Waits a moment for a running turn to go to sleep, and returns it. A turn that just asked is about to: a

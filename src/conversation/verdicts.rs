@@ -236,6 +236,12 @@ pub(super) fn decides(text: &str) -> bool {
     clauses(text).is_some_and(|all| all.iter().any(|clause| clause.verdict.is_some()))
 }
 
+/// Whether a text is a no to all of something.
+pub(super) fn rejects_all(text: &str) -> bool {
+    let is_it = |clause: &Clause| clause.verdict == Some(false) && clause.is_all && clause.except.is_none();
+    clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
+}
+
 /// Whether a text names things by their numbers.
 pub(super) fn names_numbers(text: &str) -> bool {
     let names = |clause: &Clause| !clause.numbers.is_empty() || clause.except.is_some();

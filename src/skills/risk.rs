@@ -3,9 +3,12 @@
 use std::fmt::Write;
 
 pub(super) use adjutant_chat::fenced;
+use chrono_tz::Tz;
 use serde_json::Value;
 
 use super::{Risk, Skill};
+use crate::clock::rule;
+use crate::clock::when::When;
 use crate::config::{Approval, Policy};
 
 /// The policy for a skill at this risk; one for the skill itself comes first.
@@ -23,9 +26,17 @@ const MAIN: [&str; 5] = ["title", "text", "name", "subject", "url"];
 /// The longest argument that stands in the first line, in characters.
 const LONGEST: usize = 120;
 
+/// A date, a time or a rule as people say it.
+fn in_words(name: &str, text: &str, zone: Tz) -> Option<String> {
+    match name {
+        "recurrence" => rule::in_words(text, zone),
+        _ => When::parse(text, zone).ok().map(When::spoken),
+    }
+}
+
 /// Everything a call would do, for the person who approves it: no argument is left out or cut. `subject` is what the
 /// ids in the arguments stand for, and is shown instead of them.
-pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>) -> String {
+pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>, zone: Tz) -> String {
     let nothing = serde_json::Map::new();
     let arguments = arguments.as_object().unwrap_or(&nothing);
     let is_short = |text: &&str| !text.contains('\n') && text.chars().count() <= LONGEST;
@@ -43,11 +54,12 @@ pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>) -> Strin
         let _ = write!(text, ": {about}");
     }
     for (name, value) in arguments {
-        if Some(&name.as_str()) == main || (subject.is_some() && name == "id") {
+        if Some(&name.as_str()) == main || (subject.is_some() && matches!(name.as_str(), "id" | "message_id"))
+        {
             continue;
         }
         let value = match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) => in_words(name, text, zone).unwrap_or_else(|| text.clone()),
             Value::Array(items) if items.iter().all(Value::is_string) => {
                 items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
             }

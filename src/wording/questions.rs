@@ -3,101 +3,200 @@
 use adjutant_chat::Choice;
 
 use super::{APPROVE, choices, first_line};
-use crate::domain::{Answer, QuestionId, QuestionKind, Taint};
+use crate::domain::{Answer, QuestionKind, Taint};
 use crate::store::questions::QuestionRow;
 use crate::trust::ApprovalReason;
 
-/// The most questions of one message that have buttons of their own: platforms take 25 buttons.
-const BUTTONS: usize = 11;
+/// The most questions of one message that have buttons of their own.
+const BUTTONS: usize = 6;
 /// The longest quotation of a person's own message, in characters.
 const QUOTED: usize = 120;
+/// How much of an effect is shown at once: lines and characters. A button shows the rest.
+const SHOWN: (usize, usize) = (12, 700);
+/// How the sentence begins that says where the wish for an effect came from.
+const IDEA: &str = "This idea comes from ";
 
-/// Asks for approval of calls that a turn has prepared: what the person asked, where the wish came from, and each call.
-pub fn approval(text: Option<&str>, taint: &Taint, bodies: &[&str]) -> String {
-    let mut lead = String::new();
+/// Asks for approval of calls that a turn has prepared: each effect, then why it is asked.
+pub fn approval(text: Option<&str>, bodies: &[&str]) -> String {
+    // What all have in common is said once.
+    let idea = |body: &&str| body.rsplit_once("\n\n").map(|(_, last)| last.to_owned());
+    let common = bodies.first().and_then(idea).filter(|last| last.starts_with(IDEA));
+    let common = common.filter(|common| bodies.iter().all(|body| idea(body).as_ref() == Some(common)));
+    let mut why = String::new();
     if let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) {
-        lead = format!("You asked: “{}”. ", cut(text));
+        why = format!("You asked: “{}”. ", cut(text));
     }
-    let things = match bodies.len() {
-        1 => "this".to_owned(),
-        many => format!("these {many} things"),
-    };
-    match sources(taint) {
-        None => lead.push_str(&format!("I need your approval for {things}:")),
-        Some(read) => lead.push_str(&format!(
-            "After reading {read}, I'd like to do {things}, and I need your approval, because it isn't in your own words:"
-        )),
-    }
-    let mut text = lead;
+    let mut parts = Vec::new();
     for (number, body) in (1..).zip(bodies) {
+        let body = common.as_ref().and_then(|common| body.strip_suffix(common.as_str())).unwrap_or(body);
         let number = if bodies.len() > 1 { format!("**{number}.** ") } else { String::new() };
-        text.push_str(&format!("\n\n{number}{body}"));
+        parts.push(format!("{number}{}", body.trim_end()));
     }
-    if bodies.len() > 1 {
-        text.push_str("\n\nPress a button, or answer “yes to 1”, “no to 2”, “yes to all” or “no to all”.");
+    if let Some(common) = common {
+        why.push_str(&format!("{common} "));
     }
-    text
+    why.push_str(&match bodies.len() {
+        1 => "Shall I do this?".to_owned(),
+        many => {
+            format!("Shall I do these {many} things? Answer “yes”, “no”, “yes to 1” or “all except 2”.")
+        }
+    });
+    parts.push(why);
+    parts.join("\n\n")
 }
 
-/// The buttons of an approval.
-pub fn approve_choices(questions: &[QuestionId]) -> Vec<Choice> {
+/// The buttons of an approval. Where something leaves the house or outside text chose it, each is looked at before all
+/// of them can be approved.
+pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool) -> Vec<Choice> {
     let [first, rest @ ..] = questions else { return Vec::new() };
-    if rest.is_empty() {
-        return choices(first, APPROVE);
+    let mut buttons = match rest {
+        [] => choices(&first.id, APPROVE),
+        _ => Vec::new(),
+    };
+    if !rest.is_empty() {
+        let all = choices(&first.id, [("approve-all", "Approve all"), ("reject-all", "Reject all")]);
+        for (number, question) in (1..).zip(questions.iter().take(BUTTONS)) {
+            buttons.extend(APPROVE.map(|(answer, label)| Choice {
+                id: format!("{}:{answer}", question.id),
+                label: format!("{label} {number}"),
+            }));
+        }
+        let at = if is_delicate { buttons.len() } else { 0 };
+        buttons.splice(at..at, all);
     }
-    let mut all = choices(first, [("approve-all", "Approve all"), ("reject-all", "Reject all")]);
-    for (number, question) in (1..).zip(questions.iter().take(BUTTONS)) {
-        let labels = APPROVE.map(|(answer, label)| Choice {
-            id: format!("{question}:{answer}"),
-            label: format!("{label} {number}"),
-        });
-        all.extend(labels);
+    if questions.iter().any(|question| is_cut(question)) {
+        buttons.extend(choices(&first.id, [("show", "Show all")]));
     }
-    all
+    buttons
 }
 
-/// One call as it is shown: what it would do, whom the person doesn't know, and at the end, next to the buttons, who
-/// gets something. Of a deep agent, all roles from the top are named.
-pub fn body(
-    preview: &str,
-    reason: Option<&ApprovalReason>,
-    strangers: &[String],
-    recipients: &[String],
-    roles: &[String],
-) -> String {
-    let mut text = preview.to_owned();
-    if roles.len() > 1 {
-        text.push_str(&format!("\n\nAsked for by {}", roles.join(" › ")));
-    }
-    let why = match reason {
-        Some(ApprovalReason::TooManyRecipients(most)) => {
-            Some(format!("More than {most} recipients would get something from this turn."))
-        }
-        Some(ApprovalReason::TooManyDeletions) => {
-            Some("More than two things would be deleted in this turn.".to_owned())
-        }
-        Some(ApprovalReason::Because(why)) => {
-            text.push_str(&format!("\n\nNote: {why}."));
-            None
-        }
-        Some(
-            ApprovalReason::NotAskedFor
-            | ApprovalReason::NotNamed
-            | ApprovalReason::UnknownRecipient
-            | ApprovalReason::Unread(_),
-        )
-        | None => None,
+/// The effects of a message's approvals, with nothing left out.
+pub fn shown_whole(questions: &[QuestionRow]) -> String {
+    let preview = |question: &QuestionRow| match &question.kind {
+        QuestionKind::Approval { preview, .. } => visible(preview),
+        _ => subject(question),
     };
-    if let Some(why) = why {
-        text.push_str(&format!("\n\n{why}"));
+    match questions {
+        [one] => preview(one),
+        many => {
+            let parts =
+                (1..).zip(many).map(|(number, question)| format!("**{number}.** {}", preview(question)));
+            parts.collect::<Vec<_>>().join("\n\n")
+        }
     }
-    let is_stranger = |address: &String| strangers.iter().any(|one| one == address);
-    if !recipients.is_empty() {
-        let marked = recipients.iter().map(|address| match is_stranger(address) {
-            true => format!("{address} (not in your contacts, not in your message)"),
-            false => address.clone(),
-        });
-        text.push_str(&format!("\n\nGoes to: {}", marked.collect::<Vec<_>>().join(", ")));
+}
+
+fn is_cut(question: &QuestionRow) -> bool {
+    matches!(&question.kind, QuestionKind::Approval { preview, .. } if !question.body.starts_with(&visible(preview)))
+}
+
+/// As much of an effect as fits a phone; a block of text that is cut is closed.
+fn shortened(preview: &str) -> String {
+    let (most_lines, most_chars) = SHOWN;
+    if preview.chars().count() <= most_chars && preview.lines().count() <= most_lines {
+        return preview.to_owned();
+    }
+    let (mut text, mut fence, mut left) = (String::new(), None, most_chars);
+    for line in preview.lines().take(most_lines) {
+        let is_fence = line.starts_with("```") && fence.is_none_or(|open| open == line);
+        let shown: String = line.chars().take(left).collect();
+        if is_fence && shown.len() == line.len() {
+            fence = if fence.is_some() { None } else { Some(line) };
+        }
+        left -= shown.chars().count();
+        text.push_str(&shown);
+        text.push('\n');
+        if left == 0 {
+            break;
+        }
+    }
+    let hidden = preview.chars().count().saturating_sub(text.chars().count());
+    if let Some(fence) = fence {
+        text.push_str(fence);
+        text.push('\n');
+    }
+    format!("{text}… and {hidden} more characters: “Show all”")
+}
+
+/// The text with characters shown that nobody sees, and that could hide or reorder what is read.
+pub fn visible(text: &str) -> String {
+    let is_hidden = |char: char| {
+        matches!(char, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180e}'
+            | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match is_hidden(char) {
+            true => out.push_str(&format!("[U+{:04X}]", u32::from(char))),
+            false => out.push(char),
+        }
+    }
+    out
+}
+
+/// Who gets something, and what is known of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipient {
+    /// The address.
+    pub address: String,
+    /// Whether it is in the person's contacts; none if that isn't known.
+    pub is_contact: Option<bool>,
+    /// Whether the person's message names it.
+    pub is_named: bool,
+}
+
+impl Recipient {
+    fn marked(&self) -> String {
+        let mark = match (self.is_named, self.is_contact) {
+            (true, _) => "",
+            (false, Some(true)) => " (in your contacts; you didn't mention them)",
+            (false, Some(false)) => " (new address: not in your contacts, and you didn't mention it)",
+            (false, None) => " (you didn't mention it)",
+        };
+        format!("{}{mark}", visible(&self.address))
+    }
+}
+
+/// What a person is shown of one call beside its effect.
+#[derive(Debug, Default)]
+pub struct Circumstances<'a> {
+    /// Why it is asked although the policy asks nobody.
+    pub reason: Option<&'a ApprovalReason>,
+    /// What was read from outside before.
+    pub taint: Option<&'a Taint>,
+    /// What it collides with.
+    pub warning: Option<String>,
+    /// Who gets something.
+    pub recipients: &'a [Recipient],
+    /// The agents that asked for it, from the top.
+    pub roles: &'a [String],
+}
+
+/// One call as it is shown: what it would do, and next to the buttons who gets something, and why it is asked.
+pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
+    let mut text = shortened(&visible(preview));
+    let mut add = |line: String| text.push_str(&format!("\n\n{line}"));
+    if let Some(warning) = &about.warning {
+        add(visible(warning));
+    }
+    if about.roles.len() > 1 {
+        add(format!("Asked for by {}", about.roles.join(" › ")));
+    }
+    if !about.recipients.is_empty() {
+        let all: Vec<String> = about.recipients.iter().map(Recipient::marked).collect();
+        add(format!("Goes to: {}", all.join(", ")));
+    }
+    match about.reason {
+        Some(ApprovalReason::TooManyRecipients(most)) => add(format!("This would go to more than {most} people.")),
+        Some(ApprovalReason::TooManyDeletions) => add("This would delete more than two things.".to_owned()),
+        Some(ApprovalReason::Because(why)) => add(format!("Note: {why}.")),
+        Some(ApprovalReason::NotAskedFor | ApprovalReason::NotNamed | ApprovalReason::UnknownRecipient | ApprovalReason::Unread(_)) | None => {}
+    }
+    let is_foreign =
+        matches!(about.reason, Some(ApprovalReason::NotAskedFor | ApprovalReason::NotNamed | ApprovalReason::UnknownRecipient | ApprovalReason::Unread(_)));
+    if let Some(read) = about.taint.and_then(sources).filter(|_| is_foreign) {
+        add(format!("{IDEA}{}, not from you.", visible(&read)));
     }
     text
 }

@@ -142,7 +142,7 @@ fn what_a_mail_says_widens_no_grant_and_sends_nothing() {
             assert_eq!(text, "Done.", "{name}");
             continue;
         }
-        assert!(text.contains("Send this mail:\n- to: evil@elsewhere.test"), "{name}: {text}");
+        assert!(text.contains("Send this email to evil@elsewhere.test"), "{name}: {text}");
         chat.press(&format!("{name} no"), &button(&reply, "Reject"));
     }
     chat.finish_well();

@@ -66,7 +66,7 @@ fn a_skill_that_was_free_asks_and_then_is_denied() {
     let mut gateway = Gateway::start(&home);
     telegram.say(ada, ada, "add a task to be free");
     sees(&telegram, ada, "Added “be free”");
-    for (times, policy, says) in [(1, "deny", "isn't allowed"), (2, "ask", "I need your approval")] {
+    for (times, policy, says) in [(1, "deny", "isn't allowed"), (2, "ask", "Shall I do")] {
         let approval = format!("[approval.skills]\n\"tasks.create\" = \"{policy}\"\n");
         home.write("config.toml", &config(&telegram, &[ada], &approval));
         gateway.logs_times(APPLIED, times);

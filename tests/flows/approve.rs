@@ -54,10 +54,23 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     });
     let app = careful(script).await;
     let asked = app.says("ada", "pay it").await;
-    assert!(asked.text.contains(notes.trim_end()), "nothing is cut");
-    insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @"
-    You asked: “pay it”. I need your approval for this:
+    let words = regex::Regex::new(r"(word ?)+\n").unwrap();
+    insta::assert_snapshot!(words.replace_all(&asked.text, "WORDS\n"), @"
+    Add a task: “pay”
+    - notes:
+    ````
+    first line
+    second ``` line
+    WORDS
+    ````
+    … and 888 more characters: “Show all”
 
+    You asked: “pay it”. Shall I do this?
+    ");
+    assert_eq!(asked.buttons(), ["Approve", "Reject", "Show all"]);
+    let whole = app.presses("ada", &asked, "Show all").await;
+    assert!(whole.text.contains(notes.trim_end()), "nothing is cut");
+    insta::assert_snapshot!(whole.text.replace(&long, "LONG"), @"
     Add a task: “pay”
     - notes:
     ````
@@ -68,7 +81,6 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     - tags: x, y
     - priority: high
     ");
-    assert_eq!(asked.buttons(), ["Approve", "Reject"]);
     assert_eq!(tasks(&app).await, 0);
     let done = app.presses("ada", &asked, "Approve").await;
     assert_eq!((done.text.as_str(), tasks(&app).await), ("a completed\n\n✓ Added “pay”", 1));
@@ -173,13 +185,11 @@ async fn several_effects_are_one_question_with_a_choice_each() {
     let app = two_that_ask(&gate).await;
     let asked = app.says("ada", "go").await;
     insta::assert_snapshot!(asked.text, @"
-    You asked: “go”. I need your approval for these 2 things:
-
     **1.** Add a task: “pay”
 
     **2.** Add a task: “sing”
 
-    Press a button, or answer “yes to 1”, “no to 2”, “yes to all” or “no to all”.
+    You asked: “go”. Shall I do these 2 things? Answer “yes”, “no”, “yes to 1” or “all except 2”.
     ");
     assert_eq!(
         asked.buttons(),
@@ -315,6 +325,123 @@ async fn a_yes_is_good_for_exactly_what_was_shown() {
 }
 
 #[tokio::test]
+async fn what_is_asked_is_in_the_order_of_the_request_with_dates_as_people_write_them() {
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            false => calls(vec![
+                agent("a", &["tasks.create"], json!({})),
+                direct("b", "tasks.create", json!({"title": "fly\u{202e}", "due": "2026-11-27T17:00"})),
+                direct(
+                    "c",
+                    "tasks.create",
+                    json!({"title": "rest", "due": "2026-11-28", "recurrence": "FREQ=WEEKLY"}),
+                ),
+            ]),
+            true => read_out(request),
+        })
+        .agent(|request| match has_results(request) {
+            false => skill("tasks.create", json!({"title": "pack"})),
+            true => text("packed"),
+        });
+    let app = careful(script).await;
+    let asked = app.says("ada", "go").await;
+    insta::assert_snapshot!(asked.text, @"
+    **1.** Add a task: “pack”
+
+    **2.** Add a task: “fly[U+202E]”
+    - due: Fri 27 Nov 2026, 17:00
+
+    **3.** Add a task: “rest”
+    - due: Sat 28 Nov 2026
+    - recurrence: every week
+
+    You asked: “go”. Shall I do these 3 things? Answer “yes”, “no”, “yes to 1” or “all except 2”.
+    ");
+    app.says("ada", "all but the first").await;
+    app.rests().await;
+    let rows: Vec<(String,)> = app.store().all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap();
+    assert_eq!(rows, [("fly\u{202e}".to_owned(),), ("rest".to_owned(),)]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
+    let mail = |id: &str, to: &str| {
+        direct(id, "email.send", json!({"to": [to], "subject": "Lunch", "body": "At noon?"}))
+    };
+    let answer = move |request: &adjutant::model::Request| match (has_results(request), user_text(request)) {
+        (true, _) => read_out(request),
+        (false, "add bob") => {
+            direct("c", "contacts.create", json!({"name": "Bob", "emails": ["bob@acme.test"]}))
+        }
+        _ => calls(vec![mail("a", "bob@acme.test"), mail("b", "eve@evil.test")]),
+    };
+    let app = scripted_with(Scripted::new().orchestrator(answer), |_| {}).await;
+    app.says("ada", "add bob").await;
+    app.says("ada", "/new").await;
+    let asked = app.says("ada", "write to them").await;
+    insta::assert_snapshot!(asked.text, @"
+    **1.** Save this email to Bob <bob@acme.test> as a file (no email account is set up): “Lunch”
+    - text:
+    ```
+    At noon?
+    ```
+
+    Goes to: bob@acme.test (in your contacts; you didn't mention them)
+
+    **2.** Save this email to eve@evil.test as a file (no email account is set up): “Lunch”
+    - text:
+    ```
+    At noon?
+    ```
+
+    Goes to: eve@evil.test (new address: not in your contacts, and you didn't mention it)
+
+    You asked: “write to them”. Shall I do these 2 things? Answer “yes”, “no”, “yes to 1” or “all except 2”.
+    ");
+    assert_eq!(
+        asked.buttons(),
+        ["Approve 1", "Reject 1", "Approve 2", "Reject 2", "Approve all", "Reject all"]
+    );
+    app.says("ada", "no to all").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn in_quiet_hours_what_nobody_waits_for_is_asked_when_they_end() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => text("done"),
+        (false, "plan it") => {
+            direct("s", "schedule.create", json!({"text": "pay", "when": "every day at 3:00"}))
+        }
+        (false, said) => create("a", said),
+    });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+        config.approval.quiet_hours = adjutant::config::QuietHours::read("22:00-07:00");
+    })
+    .await;
+    app.says("ada", "plan it").await;
+    // It was 10:00.
+    app.passes(Duration::from_hours(17)).await;
+    app.rests().await;
+    let open = "SELECT count(*) FROM questions WHERE state = 'pending'";
+    assert_eq!((app.store().count(open, &[]).await.unwrap(), app.texts().len()), (1, 1), "{:?}", app.texts());
+    let asked = app.says("ada", "sing").await;
+    assert!(asked.text.contains("Add a task: “sing”"), "a person who is there is asked: {}", asked.text);
+    app.says("ada", "no").await;
+    app.passes(Duration::from_mins(239)).await;
+    app.rests().await;
+    assert!(!app.texts().iter().any(|text| text.contains("Add a task: “pay”")), "{:?}", app.texts());
+    app.passes(Duration::from_mins(1)).await;
+    let asked = app.sees("Add a task: “pay”").await;
+    app.presses("ada", &asked, "Approve").await;
+    app.rests().await;
+    assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_is_denied_is_refused_without_a_question() {
     let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
     let app = scripted_with(script, |config| config.approval.low = Policy::Deny).await;
@@ -331,9 +458,9 @@ async fn the_built_in_planner_asks_too() {
     let asked = app.says("ada", "delete the task about milk").await;
     let id = regex::Regex::new(r"id: \S+").unwrap();
     insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @"
-    You asked: “delete the task about milk”. I need your approval for this:
-
     Delete a task for good: buy milk
+
+    You asked: “delete the task about milk”. Shall I do this?
     ");
     let done = app.says("ada", "yes").await;
     insta::assert_snapshot!(done.text, @"Deleted “buy milk”");

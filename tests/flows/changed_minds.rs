@@ -67,9 +67,9 @@ async fn a_change_replaces_the_question() {
     let first = app.says("ada", "pay rent").await;
     let second = app.says("ada", "make it the deposit instead").await;
     insta::assert_snapshot!(second.text, @"
-    You asked: “make it the deposit instead”. I need your approval for this:
-
     Add a task: “pay the deposit”
+
+    You asked: “make it the deposit instead”. Shall I do this?
     ");
     let request = app.requests(Who::Orchestrator).into_iter().find(|one| user_text(one).starts_with("make"));
     let shown = waiting(&request.unwrap()).join("\n");

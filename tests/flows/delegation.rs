@@ -168,11 +168,11 @@ async fn a_question_from_below_shows_its_path_and_nothing_runs_twice_after_the_y
     let app = careful(two_hands()).await;
     let asked = app.says("ada", "save milk").await;
     insta::assert_snapshot!(asked.text, @"
-    You asked: “save milk”. I need your approval for this:
-
     Add a task: “milk”
 
     Asked for by lead › hand
+
+    You asked: “save milk”. Shall I do this?
     ");
     let before = app.requests(Who::Agent).len();
     let heard = app.presses("ada", &asked, "Approve").await;
@@ -282,7 +282,7 @@ async fn what_a_child_read_from_outside_marks_its_parent() {
     })
     .await;
     let asked = app.says("ada", "what is new?").await;
-    assert!(asked.text.contains("it isn't in your own words"), "{}", asked.text);
+    assert!(asked.text.contains("This idea comes from "), "{}", asked.text);
     assert_eq!(tasks(&app).await, 0);
     assert!(!app.agent(&asked, "top/hand").await.taint.is_clean());
     let heard = app.presses("ada", &asked, "Reject").await;

@@ -192,12 +192,10 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     // Deleting a whole series needs approval.
     let asked = app.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
     insta::assert_snapshot!(asked.text, @r#"
-    You asked: “calendar.delete_event {"id":"0351NAmtNJ8OmpTudf9UyV@adjutant"}”. I need your approval for this:
-
-    Delete the whole series:
-    - what: Jour fixe
-    - when: Mon 1 Jun 2026, 10:00–10:30 (Europe/Berlin)
+    Delete the whole series: “Jour fixe”, Mon 1 Jun 2026, 10:00–10:30 (Europe/Berlin)
     - repeats: every week until Mon 22 Jun 2026, 09:59
+
+    You asked: “calendar.delete_event {"id":"0351NAmtNJ8OmpTudf9UyV@adjutant"}”. Shall I do this?
     "#);
     let done = app.presses("ada", &asked, "Approve").await;
     assert!(done.text.starts_with("Deleted “Jour fixe”"), "{}", done.text);
@@ -275,17 +273,15 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     let mail = json!({"to": ["bob"], "subject": "Hello", "body": "Are you *there*?"});
     let asked = app.says("ada", &format!("email.send {mail}")).await;
     insta::assert_snapshot!(asked.text, @r#"
-    You asked: “email.send {"to":["bob"],"subject":"Hello","body":"Are you *there*?"}”. I need your approval for this:
-
-    Save this mail as a file (no mail account is configured, so it won't be sent):
-    - to: Bob Baker <baker@acme.test>
-    - subject: Hello
+    Save this email to Bob Baker <baker@acme.test> as a file (no email account is set up): “Hello”
     - text:
     ```
     Are you *there*?
     ```
 
     Goes to: baker@acme.test
+
+    You asked: “email.send {"to":["bob"],"subject":"Hello","body":"Are you *there*?"}”. Shall I do this?
     "#);
     // The name resolves to someone else before the approval, so the approval was for something else.
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});

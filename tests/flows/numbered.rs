@@ -131,6 +131,22 @@ async fn an_unknown_number_is_said() {
 }
 
 #[tokio::test]
+async fn no_to_all_is_a_no_to_every_message_and_yes_to_all_is_asked_back() {
+    let app = careful().await;
+    for title in ["bread", "both", "salt"] {
+        app.says("ada", title).await;
+    }
+    let asked = app.says("ada", "yes to all").await.text;
+    assert!(asked.starts_with("Which one do you mean?"), "{asked}");
+    insta::assert_snapshot!(app.says("ada", "no to all").await.text, @"");
+    app.rests().await;
+    let open =
+        app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();
+    assert_eq!((titles(&app).await.len(), open), (0, 0));
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_yes_is_for_the_only_open_question_after_another_message_too() {
     for (answer, done) in [("yes please", 1), ("ja", 1), ("はい", 1), ("no", 0), ("nein danke", 0)] {
         let app = careful().await;

@@ -304,7 +304,7 @@ async fn a_step_beside_the_failed_one_comes_to_its_end_first() {
     app.says("ada", GOAL).await;
     app.rests().await;
     app.tells("ada", "run").await;
-    let asked = app.sees("I need your approval").await;
+    let asked = app.sees("Shall I do").await;
     app.rests().await;
     assert_eq!(planned(&app), 1, "one step still waits");
     let rest = app.presses("ada", &asked, "Approve").await;

@@ -260,7 +260,7 @@ async fn effects_in_a_plan_are_asked_for_and_a_no_ends_it() {
     app.says("ada", GOAL).await;
     app.rests().await;
     app.tells("ada", "run").await;
-    let asked = app.sees("I need your approval").await;
+    let asked = app.sees("Shall I do").await;
     app.rests().await;
     let end = app.presses("ada", &asked, "Reject").await;
     let report = report(&app, &end).await;
@@ -328,8 +328,8 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
     app.says("ada", "/plan tidy up my tasks").await;
     app.rests().await;
     app.tells("ada", "run").await;
-    let asked = app.sees("I need your approval").await;
-    assert!(asked.text.contains("After reading the mail “News”"), "{}", asked.text);
+    let asked = app.sees("Shall I do").await;
+    assert!(asked.text.contains("This idea comes from the mail “News”"), "{}", asked.text);
     assert_eq!(tasks(&app).await, 1, "nothing without a yes");
     app.rests().await;
     app.says("ada", "no").await;

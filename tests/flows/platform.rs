@@ -603,7 +603,7 @@ async fn whoever_was_not_asked_is_told_alone() {
     };
     let town = town(script, ask).await;
     town.writes_in("room", "ada", "pay it");
-    let asked = town.sees("I need your approval").await;
+    let asked = town.sees("Shall I do").await;
     town.presses_in("room", "carol", &asked.choices[0]);
     town.presses_in("room", "a stranger", &asked.choices[0]);
     town.has_happened("taken", 4).await;
@@ -631,12 +631,12 @@ async fn a_closed_question_loses_its_buttons() {
     };
     let town = town(script, ask).await;
     town.writes("ada", "pay it");
-    let asked = town.sees("I need your approval").await;
+    let asked = town.sees("Shall I do").await;
     assert_eq!(asked.choices.len(), 2);
     town.presses("ada", &asked.choices[0]);
     town.sees("Added “pay”").await;
     town.has_happened("retract", 1).await;
-    let now = town.sees("I need your approval").await;
+    let now = town.sees("Shall I do").await;
     assert!(now.choices.is_empty(), "{now:?}");
     // A screen that still shows them: its owner alone hears that it is too late.
     let texts = town.texts().len();

@@ -172,13 +172,13 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
     let post = json!({"place": "#general", "text": "**Lunch** is here"});
     let asked = app.says("ada", &format!("chat.post {post}")).await;
     insta::assert_snapshot!(asked.text, @r##"
-    You asked: “chat.post {"place":"#general","text":"**Lunch** is here"}”. I need your approval for this:
-
     Post into #general on console:
     - text:
     ```
     **Lunch** is here
     ```
+
+    You asked: “chat.post {"place":"#general","text":"**Lunch** is here"}”. Shall I do this?
     "##);
     let (said, _) = split(&app, &app.presses("ada", &asked, "Approve").await).await;
     assert_eq!(said, "Posted into #general on console");

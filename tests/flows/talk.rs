@@ -373,10 +373,10 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     > add milk to my to-do list
     Added “milk”
     > delete all my tasks
-    You asked: “delete all my tasks”. I need your approval for this:
-
     Delete 1 task:
     - milk
+
+    You asked: “delete all my tasks”. Shall I do this?
     > show my tasks
     1 open task:
     - milk

@@ -84,6 +84,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     56d689a916a6 migrations/postgres/0036_first_messages.sql
     28e4528d62e3 migrations/postgres/0037_attempts.sql
     2254d99da1d4 migrations/postgres/0038_wishes.sql
+    0812492a9ce3 migrations/postgres/0039_questions.sql
     ");
 }
 
@@ -123,6 +124,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     56d689a916a6 migrations/sqlite/0036_first_messages.sql
     28e4528d62e3 migrations/sqlite/0037_attempts.sql
     2254d99da1d4 migrations/sqlite/0038_wishes.sql
+    0812492a9ce3 migrations/sqlite/0039_questions.sql
     ");
 }
 

@@ -12,9 +12,9 @@ pub(crate) use engine::Engine;
 use crate::pages::{self, Frame};
 use crate::views::{
     Act, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine,
-    Moment, Now, PersonLine, Plan, PlanLine, PlanStep, Planned, Row, RowKind, Run, RunLine, RunStep, Said,
-    Session, Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine,
-    WorkflowPage, Workflows,
+    Moment, Now, PersonLine, Plan, PlanLine, PlanStep, Planned, QuestionLine, Row, RowKind, Run, RunLine,
+    RunStep, Said, Session, Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer,
+    WorkflowLine, WorkflowPage, Workflows,
 };
 use crate::{Settings, Web};
 
@@ -279,10 +279,11 @@ fn everything(text: &str) -> Vec<String> {
     let table = Table { title: "Tasks", empty: "None.", columns: vec!["what", "when"], rows: vec![line] };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
+    let asked = QuestionLine { name: text.into(), median: text.into(), ..QuestionLine::default() };
     let mut all = vec![
         pages::tables(&frame(), "Yours", &[table]),
         pages::log(&frame(), text, &[LogLine { at: Moment::default(), level: "WARN", text: text.into() }]),
-        pages::usage(&frame(), &Usage { days, lines: vec![used] }),
+        pages::usage(&frame(), &Usage { days, lines: vec![used], questions: vec![asked] }),
         pages::talk(&frame(), &timeline, true),
         pages::now(&frame(), &now),
         pages::turn_page(&frame(), &a_turn(text), "/waterfall", &pages::waterfall(&a_turn(text))),

@@ -371,6 +371,23 @@ pub struct UsageLine {
     pub usd: f64,
 }
 
+/// What a skill asked people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuestionLine {
+    /// The skill.
+    pub name: String,
+    /// How many questions.
+    pub asked: u64,
+    /// How many of them got a yes.
+    pub yes: u64,
+    /// How many got a no.
+    pub no: u64,
+    /// How many expired.
+    pub expired: u64,
+    /// The median time until an answer, in words; empty without one.
+    pub median: String,
+}
+
 /// What was used in the last days.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
@@ -378,4 +395,6 @@ pub struct Usage {
     pub days: Vec<UsageDay>,
     /// By person, role, model and skill, for owners.
     pub lines: Vec<UsageLine>,
+    /// What each skill asked, the one that asks most first, for owners.
+    pub questions: Vec<QuestionLine>,
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{NaiveDateTime, NaiveTime};
+
 use crate::config::error::suggestion;
 use crate::config::read::{Reading, Section};
 use crate::document::Node;
@@ -28,11 +30,45 @@ pub struct Approval {
     pub high: Policy,
     /// For single skills by name, whatever their risk.
     pub skills: BTreeMap<String, Policy>,
+    /// When nobody is asked for what nobody waits for.
+    pub quiet_hours: Option<QuietHours>,
+}
+
+/// A time of each day, in a person's zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietHours {
+    from: NaiveTime,
+    to: NaiveTime,
+}
+
+impl QuietHours {
+    /// Reads `22:00-07:00`.
+    pub fn read(text: &str) -> Option<Self> {
+        let time = |text: &str| NaiveTime::parse_from_str(text.trim(), "%H:%M").ok();
+        let (from, to) = text.split_once('-')?;
+        let hours = Self { from: time(from)?, to: time(to)? };
+        (hours.from != hours.to).then_some(hours)
+    }
+
+    /// When they end, if they are now.
+    pub fn end(self, now: NaiveDateTime) -> Option<NaiveDateTime> {
+        let (from, to, time) = (self.from, self.to, now.time());
+        let is_over_midnight = from > to;
+        let is_now = if is_over_midnight { time >= from || time < to } else { time >= from && time < to };
+        let day = if is_over_midnight && time >= from { now.date().succ_opt()? } else { now.date() };
+        is_now.then(|| day.and_time(to))
+    }
 }
 
 impl Default for Approval {
     fn default() -> Self {
-        Self { low: Policy::Auto, medium: Policy::Auto, high: Policy::Ask, skills: BTreeMap::new() }
+        Self {
+            low: Policy::Auto,
+            medium: Policy::Auto,
+            high: Policy::Ask,
+            skills: BTreeMap::new(),
+            quiet_hours: None,
+        }
     }
 }
 
@@ -43,8 +79,14 @@ impl Approval {
         section.set("medium", &mut it.medium, policy);
         section.set("high", &mut it.high, policy);
         it.skills = section.entries("skills", policy);
+        it.quiet_hours = section.get("quiet_hours", quiet_hours);
         it
     }
+}
+
+fn quiet_hours(value: &Node, _: &Reading<'_>) -> Result<QuietHours, String> {
+    let hours = value.as_str().and_then(QuietHours::read);
+    hours.ok_or_else(|| "must be two times, such as \"22:00-07:00\"".to_owned())
 }
 
 fn policy(value: &Node, _: &Reading<'_>) -> Result<Policy, String> {
@@ -56,5 +98,25 @@ fn policy(value: &Node, _: &Reading<'_>) -> Result<Policy, String> {
             Err(format!("unknown word {other:?}; {}", suggestion(other, &["auto", "ask", "deny"])))
         }
         None => Err(format!("must be \"auto\", \"ask\" or \"deny\", not {}", value.kind())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_hours_end_the_next_morning_or_the_same_day() {
+        let time = |text: &str| NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M").unwrap();
+        let night = QuietHours::read("22:00-07:00").unwrap();
+        assert_eq!(night.end(time("2026-11-24 22:00")), Some(time("2026-11-25 07:00")));
+        assert_eq!(night.end(time("2026-11-25 06:59")), Some(time("2026-11-25 07:00")));
+        assert_eq!(night.end(time("2026-11-25 07:00")), None);
+        let noon = QuietHours::read("12:00 - 13:00").unwrap();
+        assert_eq!(noon.end(time("2026-11-24 12:30")), Some(time("2026-11-24 13:00")));
+        assert_eq!(noon.end(time("2026-11-24 13:30")), None);
+        for text in ["", "22:00", "22:00-22:00", "22-7", "25:00-07:00", "-"] {
+            assert_eq!(QuietHours::read(text), None, "{text}");
+        }
     }
 }

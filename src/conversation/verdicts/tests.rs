@@ -89,7 +89,6 @@ fn what_says_more_or_less_is_no_answer() {
         "ja aber",
         "ja nicht",
         "schick sie nicht",
-        "はいいえ",
         "yes\u{200b}",
         "いいです",
         "yes to 1, no to 1",
@@ -132,7 +131,7 @@ proptest! {
                 matches!(token, Token::Lead(false) | Token::Act(false) | Token::Nothing) && phrases.contains(word)
             });
             prop_assert!(yes.is_empty() || !words.iter().all(is_no));
-            prop_assert!(verdict(&text).is_none_or(|is_yes| is_yes != words.iter().any(|word| is_no(word))));
+            prop_assert!(verdict(&text).is_none_or(|is_yes| is_yes != words.iter().any(is_no)));
         }
         if let Some((yes, _)) = of(3, &format!("{text} all except {left_out}")) {
             prop_assert!(!yes.contains(&left_out));

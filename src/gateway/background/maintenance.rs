@@ -68,6 +68,7 @@ impl Maintenance {
     async fn do_chores(&self) -> Result<(), StoreError> {
         for (channel, _) in self.ours() {
             self.wake(&self.conversations.expire_questions(channel).await?);
+            self.wake(&self.conversations.ask_held(channel).await?);
         }
         for (channel, place) in self.ours() {
             // Someone who asks a single question in the terminal wants to see nothing else.

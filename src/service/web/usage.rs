@@ -1,12 +1,13 @@
 //! What was used in the last days.
 
-use adjutant_web::views::{Usage, UsageDay, UsageLine, Viewer};
+use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
 
 use super::Pages;
 use crate::clock::local_day;
 use crate::domain::PersonId;
 use crate::store::usage::{self, ModelUse};
 use crate::store::{StoreError, spending};
+use crate::trace::duration;
 
 /// How many days are shown.
 const DAYS: i64 = 30;
@@ -56,6 +57,11 @@ impl Pages {
         for skill in usage::by_skill(store, from, now + 1).await? {
             let calls = unsigned(skill.calls);
             used.lines.push(UsageLine { of: "skill", name: skill.name, calls, tokens: 0, usd: 0.0 });
+        }
+        for row in usage::questions::asked(store, from, now + 1).await?.1 {
+            let median = row.median_ms.map(duration).unwrap_or_default();
+            let (name, asked, yes, no, expired) = (row.name, row.asked, row.yes, row.no, row.expired);
+            used.questions.push(QuestionLine { name, asked, yes, no, expired, median });
         }
         Ok(used)
     }

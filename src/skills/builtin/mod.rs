@@ -49,7 +49,7 @@ use chrono_tz::Tz;
 use serde_json::Value;
 
 pub use calendar::CalendarAccount;
-pub use contacts::ContactsAccount;
+pub use contacts::{ContactsAccount, contacts_among};
 pub use email::Mailbox;
 pub use notes::Notes;
 pub use services::Services;
@@ -88,6 +88,11 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     /// What the ids in the arguments stand for, as one more line for the person who is asked.
     async fn subject(&self, _call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         Ok(None)
+    }
+
+    /// What a call would collide with, for the person who is asked. It isn't part of what they approve.
+    async fn warning(&self, _call: &CallContext<'_>) -> Option<String> {
+        None
     }
 
     /// Makes the call. `writes` is committed together with the end of the call's row.

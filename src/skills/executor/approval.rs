@@ -3,7 +3,7 @@
 use super::ActiveCall;
 use crate::domain::{Answer, Basis, ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{Limit, LimitReached, fail_point};
-use crate::skills::builtin::Preview;
+use crate::skills::builtin::{self, Preview};
 use crate::skills::call::CallEnd;
 use crate::skills::handlers::mcp::Asked;
 use crate::skills::handlers::transfer;
@@ -13,6 +13,7 @@ use crate::store::executions::{self, ExecutionRow};
 use crate::store::questions::{self, QuestionRow};
 use crate::trust::ApprovalReason;
 use crate::wording;
+use crate::wording::questions::{Circumstances, Recipient};
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
 /// nobody, a person's stored yes to exactly this call, or a row whose work had begun with one of these.
@@ -136,8 +137,27 @@ impl ActiveCall<'_> {
         preview: &str,
         reason: Option<&ApprovalReason>,
     ) -> Result<String, Failure> {
-        let (strangers, recipients) = self.recipients(skill).await?;
-        Ok(wording::questions::body(preview, reason, &strangers, &recipients, self.call.path))
+        let context = self.context(self.effect(skill), false);
+        let (mut recipients, mut warning) = (Vec::new(), None);
+        if let Some(builtin) = super::implementation(skill).filter(|builtin| builtin.action().is_some()) {
+            let (strangers, addresses) = self.recipients(skill).await?;
+            let contacts = builtin::contacts_among(&context, &addresses).await?;
+            let recipient = |address: String| Recipient {
+                is_contact: contacts.get(&address).copied().flatten(),
+                is_named: !strangers.contains(&address),
+                address,
+            };
+            recipients = addresses.into_iter().map(recipient).collect();
+            warning = builtin.warning(&context).await;
+        }
+        let about = Circumstances {
+            reason,
+            taint: Some(&self.call.taint),
+            warning,
+            recipients: &recipients,
+            roles: self.call.path,
+        };
+        Ok(wording::questions::body(preview, &about))
     }
 
     async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {
@@ -148,6 +168,6 @@ impl ActiveCall<'_> {
         };
         let shown = transfer::shown(skill, &context).await?;
         let arguments = shown.as_ref().unwrap_or(self.call.arguments);
-        Ok(risk::preview(skill, arguments, subject.as_deref()))
+        Ok(risk::preview(skill, arguments, subject.as_deref(), self.scope.zone))
     }
 }

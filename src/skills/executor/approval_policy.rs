@@ -109,7 +109,7 @@ impl ActiveCall<'_> {
         for target in self.targets(skill).await? {
             let Target::Recipient { address, names, .. } = target else { continue };
             let is_named = words.hold_exactly(address) || names.iter().any(|name| words.hold(name));
-            if !is_named && names.is_empty() {
+            if !is_named {
                 strangers.push(address.clone());
             }
             all.push(address.clone());

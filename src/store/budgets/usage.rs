@@ -1,5 +1,6 @@
 //! Usage in a period: tokens and costs of model calls, and skill calls.
 
+pub mod questions;
 pub mod role_history;
 
 use sqlx::FromRow;

@@ -369,6 +369,12 @@ pub async fn last_text(
     Ok(row.map(|(text,)| text))
 }
 
+/// Whether a schedule began this turn, so that nobody waits for it.
+pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM inbox WHERE turn_id = $1 AND event LIKE ' schedule:%'";
+    Ok(store.count(SQL, &[turn.into()]).await? > 0)
+}
+
 /// Whether this person wrote a message here after a time, other than those the asking turn took. A bare "yes" then no
 /// longer answers an earlier question.
 pub async fn spoke_since(

@@ -140,12 +140,35 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     );
 }
 
-/// Records that the turn's new questions are asked by this message.
-pub fn asked(batch: &mut Batch, turn: &TurnId, message: &OutboxId) {
+/// Records that a question is asked by this message, as which of those in it. Its time to expire begins now.
+pub fn asked(batch: &mut Batch, id: &QuestionId, message: &OutboxId, place: i64, now: i64) {
     batch.run(
-        "UPDATE questions SET outbox_id = $1 WHERE turn_id = $2 AND outbox_id = '' AND state = 'pending'",
-        [message.into(), turn.into()],
+        "UPDATE questions SET outbox_id = $1, place = $2, created_at = $3, \
+         expires_at = expires_at + ($3 - created_at) \
+         WHERE id = $4 AND outbox_id = '' AND state = 'pending'",
+        [message.into(), place.into(), now.into(), id.into()],
     );
+}
+
+/// Holds back the turn's new questions until this time.
+pub fn hold(batch: &mut Batch, turn: &TurnId, until: i64) {
+    batch.run(
+        "UPDATE questions SET held_until = $1 WHERE turn_id = $2 AND outbox_id = '' AND state = 'pending'",
+        [until.into(), turn.into()],
+    );
+}
+
+/// The turns of a channel with questions that were held back until now.
+pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>, StoreError> {
+    let rows: Vec<(TurnId,)> = store
+        .all(
+            "SELECT DISTINCT q.turn_id FROM questions q \
+             JOIN conversations c ON c.id = q.conversation_id AND c.channel = $1 \
+             WHERE q.state = 'pending' AND q.outbox_id = '' AND q.held_until <= $2",
+            &[channel.into(), store.now().into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(turn,)| turn).collect())
 }
 
 /// Adds an answer; only the first one counts.
@@ -268,12 +291,13 @@ pub async fn answered_another(
     Ok(count > 0)
 }
 
-/// The questions of one message, oldest first.
+/// The questions of one message, in the order in which it shows them.
 pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>, StoreError> {
     store
         .all(
             select!(
-                "WHERE p.outbox_id = $1 AND p.turn_id = (SELECT turn_id FROM outbox WHERE id = $1) ORDER BY p.seq"
+                "WHERE p.outbox_id = $1 AND p.turn_id = (SELECT turn_id FROM outbox WHERE id = $1) \
+                 ORDER BY p.place, p.seq"
             ),
             &[message.into()],
         )

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::Frame;
 use crate::markdown::plain;
-use crate::views::{Usage, UsageDay, UsageLine};
+use crate::views::{QuestionLine, Usage, UsageDay, UsageLine};
 
 /// The chart's size, in its own units.
 const WIDTH: usize = 640;
@@ -23,6 +23,7 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
         @for (title, kind) in [("By person", "person"), ("By role", "role"), ("By model", "model"), ("By skill", "skill")] {
             @if !of(kind).is_empty() { (lines(title, &of(kind))) }
         }
+        @if !usage.questions.is_empty() { (questions(&usage.questions)) }
     })
 }
 
@@ -112,6 +113,35 @@ fn lines(title: &'static str, lines: &[&UsageLine]) -> Markup {
     }
 }
 
+fn questions(lines: &[QuestionLine]) -> Markup {
+    html! {
+        section {
+            h2 { "Questions by skill" }
+            div.wide tabindex="0" role="region" aria-label="Questions by skill" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "Name" }
+                            @for name in ["Asked", "Yes", "No", "Expired", "Median time"] {
+                                th.number scope="col" { (name) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for line in lines {
+                            tr {
+                                td { (plain(&line.name)) }
+                                @for number in [line.asked, line.yes, line.no, line.expired] { td.number { (number) } }
+                                td.number { (line.median) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The same as CSV.
 pub(crate) fn csv(usage: &Usage) -> String {
     let mut text = "of,name,calls,tokens,cost_usd\r\n".to_owned();
@@ -140,7 +170,7 @@ mod tests {
     fn a_name_is_no_formula_in_a_spreadsheet() {
         let named = |name: &str| UsageLine { of: "person", name: name.into(), calls: 1, tokens: 2, usd: 0.5 };
         let lines = vec![named("=1+cmd|' /C calc'!A0"), named("Ada \"the\" first,\nsecond")];
-        let text = csv(&Usage { days: Vec::new(), lines });
+        let text = csv(&Usage { lines, ..Usage::default() });
         assert_eq!(
             text,
             "of,name,calls,tokens,cost_usd\r\nperson,\"'=1+cmd|' /C calc'!A0\",1,2,0.500000\r\n\

@@ -265,7 +265,7 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
     let part = part(call, &stored.series)?;
     let (old, new) = replanned(call, &stored.series, &part).await?;
     let risk = if invites_to(call, &old) { Risk::Medium } else { Risk::High };
-    Ok(preview(call, &new, Some(&old), "Change the event to", (risk, true)))
+    Ok(preview(call, &new, Some(&old), "Change the event", (risk, true)))
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -283,6 +283,22 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
     Ok(preview(call, &occasion, None, verb, (risk, is_ours)))
 }
 
+/// What else takes place at the time of the event that a call makes or changes.
+pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<String> {
+    let (event, series) = match is_new {
+        true => {
+            let event = planned(call).await.ok()?;
+            (event.clone(), Series::new(&event, call.now()).ok()?)
+        }
+        false => {
+            let stored = by_id(call).await.ok()?;
+            let part = part(call, &stored.series).ok()?;
+            (replanned(call, &stored.series, &part).await.ok()?.1, stored.series)
+        }
+    };
+    Clashes::of(call, &event, &series).await.in_words()
+}
+
 fn preview(
     call: &CallContext<'_>,
     occasion: &CalendarEvent,
@@ -294,7 +310,7 @@ fn preview(
         is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
     let risk = if is_outside || are_many { Risk::High } else { risk };
-    let mut text = format!("{verb}:\n{}", event::lines(occasion, old, call.zone()));
+    let mut text = format!("{verb}: {}", event::lines(occasion, old, call.zone()));
     if let Some(at) = call.text("instance") {
         text.push_str(&format!("\n- which: the one of {at}"));
     }

@@ -64,12 +64,15 @@ impl Clashes {
         Ok(clashes)
     }
 
+    /// What overlaps, as a sentence.
+    pub(super) fn in_words(&self) -> Option<String> {
+        (!self.lines.is_empty()).then(|| format!("It overlaps {}", self.lines.join(", ")))
+    }
+
     /// The output of a change with what overlaps.
     pub(super) fn described(self, call: &CallContext<'_>, mut output: Output) -> Output {
-        if self.items.is_empty() {
-            return output;
-        }
-        output.summary.push_str(&format!(". It overlaps {}", self.lines.join(", ")));
+        let Some(overlaps) = self.in_words() else { return output };
+        output.summary.push_str(&format!(". {overlaps}"));
         output.data["overlaps"] = json!(self.items);
         // Other people write into a calendar on a server: they send invitations.
         output.untrusted |= call.services.calendar.is_some();

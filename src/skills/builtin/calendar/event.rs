@@ -232,28 +232,34 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
     item
 }
 
-/// Everything about an event, a line each, for a person to approve; of `old` what it is called and when it is until now.
+/// Everything about an event for a person to approve: what and when in the first line, and a line for each of the rest.
+/// Of an event that changes, what it is now stands before what it will be.
 pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone: Tz) -> String {
-    let time = |event: &CalendarEvent| spoken(&event.start, &event.end, zone);
-    let instead = |new: &str, old: Option<String>| match old.filter(|old| old != new) {
-        Some(old) => format!(" (now: {old})"),
-        None => String::new(),
+    let changed = |of: &dyn Fn(&CalendarEvent) -> String| {
+        let new = of(occasion);
+        match old.map(of).filter(|old| *old != new) {
+            Some(old) if old.is_empty() => new,
+            Some(old) => format!("{old} → {new}"),
+            None => new,
+        }
     };
-    let (title, when) = (&occasion.title, time(occasion));
-    let mut text = format!("- what: {title}{}", instead(title, old.map(|old| old.title.clone())));
-    text.push_str(&format!("\n- when: {when}"));
+    let title = changed(&|event| format!("“{}”", event.title));
+    let mut text = format!("{title}, {}", changed(&|event| spoken(&event.start, &event.end, zone)));
     if !matches!(occasion.start, EventTime::Day(_)) {
         text.push_str(&format!(" ({zone})"));
     }
-    text.push_str(&instead(&when, old.map(time)));
-    let repeats = occasion.rule.as_deref().unwrap_or_default();
-    let repeats = rule::in_words(repeats, zone).unwrap_or_else(|| repeats.to_owned());
-    let attendees: Vec<&str> = occasion.attendees.iter().map(|one| one.address.as_str()).collect();
+    let repeats = |event: &CalendarEvent| {
+        let repeats = event.rule.as_deref().unwrap_or_default();
+        rule::in_words(repeats, zone).unwrap_or_else(|| repeats.to_owned())
+    };
+    let invited = |event: &CalendarEvent| {
+        event.attendees.iter().map(|one| one.address.as_str()).collect::<Vec<_>>().join(", ")
+    };
     for (name, value) in [
-        ("where", occasion.location.as_str()),
-        ("repeats", repeats.as_str()),
-        ("invited", &attendees.join(", ")),
-        ("notes", &occasion.notes),
+        ("where", changed(&|event| event.location.clone())),
+        ("repeats", changed(&repeats)),
+        ("invited", changed(&invited)),
+        ("notes", changed(&|event| event.notes.clone())),
     ] {
         if !value.is_empty() {
             text.push_str(&format!("\n- {name}: {value}"));

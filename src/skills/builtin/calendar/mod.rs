@@ -91,6 +91,14 @@ impl BuiltinSkill for CalendarSkill {
         }
     }
 
+    async fn warning(&self, call: &CallContext<'_>) -> Option<String> {
+        match self {
+            Self::Create => changes::warning(call, true).await,
+            Self::Update => changes::warning(call, false).await,
+            Self::List | Self::Search | Self::CheckAvailability | Self::Delete => None,
+        }
+    }
+
     async fn run(
         &self,
         call: &CallContext<'_>,

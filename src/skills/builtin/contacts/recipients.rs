@@ -1,5 +1,6 @@
 //! What the person's own contacts know of mail addresses, for the check of [`crate::trust`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjutant_mail::Address;
@@ -50,6 +51,27 @@ pub(in crate::skills::builtin) async fn recipients(
         answers: None,
     };
     Ok(others.map(|party| target(&party.address)).collect())
+}
+
+/// Which of these addresses are in the person's contacts; not known of those that only outside text put there, and of none
+/// if the contacts can't be read.
+pub async fn contacts_among(
+    call: &CallContext<'_>,
+    addresses: &[String],
+) -> Result<BTreeMap<String, Option<bool>>, Failure> {
+    let is_open = call.services.check_access(call.scope, Resource::Contacts).await.is_ok();
+    let (true, false, Ok(known)) = (is_open, addresses.is_empty(), entries(call).await) else {
+        return Ok(BTreeMap::new());
+    };
+    let tainted = taints::of_domain(call.store(), "contacts").await?;
+    let found = |address: &String| {
+        let has = |entry: &&Entry| entry.contact.emails.iter().any(|one| one.eq_ignore_ascii_case(address));
+        let mut entries = known.iter().filter(has).peekable();
+        let is_any = entries.peek().is_some();
+        let is_theirs = entries.any(|entry| !tainted.contains_key(&entry.contact.id));
+        (address.clone(), if is_any { is_theirs.then_some(true) } else { Some(false) })
+    };
+    Ok(addresses.iter().map(found).collect())
 }
 
 /// The names in the part of an address before its @. An unusual one tells nothing.

@@ -110,16 +110,14 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
     let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
     let risk = if is_risky { Risk::High } else { Risk::Medium };
-    let verb = match call.services.mail.is_some() {
-        true => "Send this mail",
-        false => "Save this mail as a file (no mail account is configured, so it won't be sent)",
+    let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
+    let mut text = match call.services.mail.is_some() {
+        true => format!("Send this email to {to}: “{subject}”"),
+        false => format!("Save this email to {to} as a file (no email account is set up): “{subject}”"),
     };
-    let mut text = format!("{verb}:");
     for (name, value) in [
-        ("to", parties(&draft.to).join(", ")),
         ("cc", parties(&draft.cc).join(", ")),
         ("bcc", parties(&draft.bcc).join(", ")),
-        ("subject", draft.subject.clone()),
         ("attachments", files.join(", ")),
     ] {
         if !value.is_empty() {

@@ -95,6 +95,12 @@ impl BuiltinSkill for EmailSkill {
         }
     }
 
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        let (Self::Mark | Self::Move) = self else { return Ok(None) };
+        let mail = imap(call.services)?.read(message_id(call)).await?;
+        Ok(Some(format!("the email: “{}” from {}", mail.subject, parties(&mail.from).join(", "))))
+    }
+
     async fn run(
         &self,
         call: &CallContext<'_>,
