@@ -36,9 +36,22 @@ pub struct Permissions {
     pub read: Vec<PathBuf>,
     /// Files and folders that it may also change.
     pub write: Vec<PathBuf>,
+    /// Files of the program's own, such as the script that it runs. It sees their folders, too.
+    pub own: Vec<PathBuf>,
 }
 
 impl Permissions {
+    /// Whether it has no more than every program.
+    pub fn is_nothing(&self) -> bool {
+        !self.network && self.read.is_empty() && self.write.is_empty()
+    }
+
+    /// Takes the first fixed word that is an absolute path for the program's own: `["python3", "/srv/report.py"]`.
+    pub fn with_script<'a>(mut self, mut words: impl Iterator<Item = &'a str>) -> Self {
+        self.own.extend(words.find(|word| word.starts_with('/')).map(PathBuf::from));
+        self
+    }
+
     /// `network, reads /a, writes /b`; nothing if there are none.
     pub fn describe(&self) -> String {
         let paths = |verb: &'static str, paths: &[PathBuf]| {
@@ -98,7 +111,8 @@ impl Launcher {
         let file = find(program).ok_or_else(missing)?;
         let folder = &folder.canonicalize()?;
         let mut may = may.clone();
-        may.read.extend(self.homes(&file));
+        let own: Vec<PathBuf> = std::mem::take(&mut may.own).into_iter().chain([file.clone()]).collect();
+        may.read.extend(own.iter().flat_map(|file| self.homes(file)).chain(self.without_secrets(path())));
         may.write.push(folder.clone());
         let order = Order { parent: rustix::process::getpid().as_raw_nonzero().get(), may };
         let inherited = |name: &str, default: &str| std::env::var_os(name).unwrap_or_else(|| default.into());
@@ -110,13 +124,19 @@ impl Launcher {
         Ok(command)
     }
 
-    /// The program, what it is a link to, and the folders of both and of `$PATH`, as far as they hold no secrets.
-    fn homes(&self, program: &Path) -> Vec<PathBuf> {
-        let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-        let folders = [program, &real].into_iter().filter_map(Path::parent).map(Path::to_owned);
-        let folders = folders.chain(path()).filter_map(|folder| folder.canonicalize().ok());
+    /// A file, what it is a link to, and the folders of both.
+    fn homes(&self, file: &Path) -> Vec<PathBuf> {
+        let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let folders = [file.parent(), real.parent(), Some(real.as_path())].into_iter().flatten();
+        let folders =
+            self.without_secrets(folders.map(Path::to_owned).filter(|path| path.is_dir()).collect());
+        folders.chain((!real.is_dir()).then_some(real)).collect()
+    }
+
+    /// The folders in which none of our secrets is.
+    fn without_secrets(&self, folders: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
         let is_open = |folder: &PathBuf| !self.private.iter().any(|private| private.starts_with(folder));
-        folders.filter(is_open).chain([real.clone()]).collect()
+        folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).filter(is_open)
     }
 }
 

@@ -233,6 +233,7 @@ async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result
             };
             let env = env.iter().map(read).collect::<Result<_, _>>()?;
             let permissions = Permissions { network: true, ..Permissions::default() };
+            let permissions = permissions.with_script(words.iter().skip(1).map(String::as_str));
             McpLaunch::Command { words: words.to_vec(), env, permissions }
         }
     };

@@ -13,7 +13,7 @@ use crate::store::outbox::{self, Message};
 use crate::store::questions::{self, QuestionRow};
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, inbox};
-use crate::trust::Act;
+use crate::trust::{Action, Reach};
 use crate::wording;
 
 impl Conversations {
@@ -114,6 +114,7 @@ fn path(row: &ExecutionRow, rows: &[ExecutionRow]) -> Vec<(Option<i64>, Option<i
 
 /// Whether a call may tell others something: only what we know to stay here doesn't.
 fn leaves(row: &ExecutionRow) -> bool {
-    let act = row.skill.as_deref().and_then(builtin::find).and_then(|skill| skill.act());
-    matches!(act, None | Some(Act::Send | Act::Fetch))
+    let kind = row.skill.as_deref().and_then(builtin::find).and_then(|skill| skill.action());
+    let reach = |kind| Action { kind, targets: Vec::new() }.reach();
+    kind.is_none_or(|kind| matches!(reach(kind), Reach::Leaves | Reach::Reads))
 }

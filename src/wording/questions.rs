@@ -188,13 +188,28 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         add(format!("Goes to: {}", all.join(", ")));
     }
     match about.reason {
-        Some(ApprovalReason::TooManyRecipients(most)) => add(format!("This would go to more than {most} people.")),
+        Some(ApprovalReason::TooManyRecipients(most)) => {
+            add(format!("This would go to more than {most} people."))
+        }
         Some(ApprovalReason::TooManyDeletions) => add("This would delete more than two things.".to_owned()),
         Some(ApprovalReason::Because(why)) => add(format!("Note: {why}.")),
-        Some(ApprovalReason::NotAskedFor | ApprovalReason::NotNamed | ApprovalReason::UnknownRecipient | ApprovalReason::Unread(_)) | None => {}
+        Some(
+            ApprovalReason::NotAskedFor
+            | ApprovalReason::NotNamed
+            | ApprovalReason::UnknownRecipient
+            | ApprovalReason::Unread(_),
+        )
+        | None => {}
     }
-    let is_foreign =
-        matches!(about.reason, Some(ApprovalReason::NotAskedFor | ApprovalReason::NotNamed | ApprovalReason::UnknownRecipient | ApprovalReason::Unread(_)));
+    let is_foreign = matches!(
+        about.reason,
+        Some(
+            ApprovalReason::NotAskedFor
+                | ApprovalReason::NotNamed
+                | ApprovalReason::UnknownRecipient
+                | ApprovalReason::Unread(_)
+        )
+    );
     if let Some(read) = about.taint.and_then(sources).filter(|_| is_foreign) {
         add(format!("{IDEA}{}, not from you.", visible(&read)));
     }

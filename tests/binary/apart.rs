@@ -139,16 +139,15 @@ try tcp 'echo > /dev/tcp/127.0.0.1/TCP'
 try udp 'echo > /dev/udp/127.0.0.1/UDP'
 "#;
 
-fn tried(permissions: impl Fn(&Home) -> String) -> String {
+fn tried(permissions: impl Fn(&str) -> String) -> String {
     let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
     let port = |address: std::net::SocketAddr| address.port().to_string();
     let script = TRIES.replace("TCP", &port(tcp.local_addr().unwrap()));
     let script = script.replace("UDP", &port(udp.local_addr().unwrap()));
     let home = with_script(&script, "");
     home.write("secret", "s3cret");
+    let given = permissions(&home.path().display().to_string());
     let skill = std::fs::read_to_string(home.path().join("skills/lab.toml")).unwrap();
-    let script = home.path().join("scripts").display().to_string();
-    let given = permissions(&home).replace("SCRIPTS", &format!("'{script}'"));
     home.write(
         "skills/lab.toml",
         &skill.replace("[skill.parameters]", &format!("{given}\n[skill.parameters]")),
@@ -161,14 +160,42 @@ fn tried(permissions: impl Fn(&Home) -> String) -> String {
 
 #[test]
 fn a_program_sees_its_own_folder_and_what_is_permitted() {
-    insta::assert_snapshot!(tried(|_| "read = [SCRIPTS]".to_owned()), @"");
-    let more = |home: &Home| {
-        format!(
-            "network = true\nread = [SCRIPTS, '{0}/config.toml']\nwrite = ['{0}/secret']",
-            home.path().display()
-        )
-    };
-    insta::assert_snapshot!(tried(more), @"");
+    insta::assert_snapshot!(tried(|_| String::new()), @"
+    own: yes
+    temporary: yes
+    system: yes
+    config: no
+    store: no
+    home: no
+    secret: no
+    write: no
+    skill: no
+    machine: no
+    parent: no
+    server: no
+    kill: no
+    tcp: no
+    udp: no
+    ");
+    let more =
+        |home: &str| format!("network = true\nread = ['{home}/config.toml']\nwrite = ['{home}/secret']");
+    insta::assert_snapshot!(tried(more), @"
+    own: yes
+    temporary: yes
+    system: yes
+    config: yes
+    store: no
+    home: no
+    secret: yes
+    write: yes
+    skill: no
+    machine: no
+    parent: no
+    server: no
+    kill: no
+    tcp: yes
+    udp: yes
+    ");
 }
 
 #[test]
@@ -205,7 +232,7 @@ fn the_scripts_of_instructions_see_their_own_folder_and_what_was_permitted() {
 #[test]
 fn a_secret_leaves_the_environment_that_the_system_shows() {
     let home =
-        Home::with_config("[model.mine]\nprovider = \"openai\"\nmodel = \"m\"\nkey = { env = \"MY_KEY\" }\n");
+        Home::with_config("[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { env = \"MY_KEY\" }\n");
     let mut command = home.command(&["chat", "--json"]);
     command.env("MY_KEY", "s3cret-in-the-environment").stdin(Stdio::piped()).stdout(Stdio::piped());
     let user = rustix::process::geteuid().as_raw();

@@ -381,7 +381,7 @@ async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
     app.says("ada", "/new").await;
     let asked = app.says("ada", "write to them").await;
     insta::assert_snapshot!(asked.text, @"
-    **1.** Save this email to Bob <bob@acme.test> as a file (no email account is set up): “Lunch”
+    **1.** Save this email to bob@acme.test as a file (no email account is set up): “Lunch”
     - text:
     ```
     At noon?

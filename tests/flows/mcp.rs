@@ -5,6 +5,7 @@ use std::time::Duration;
 use adjutant::clock::FixedClock;
 use adjutant::config::{Config, McpConfig, McpLaunch, Secret};
 use adjutant::domain::Risk;
+use adjutant::sandbox::Permissions;
 use adjutant::service;
 use adjutant::skills::handlers::mcp::{McpServers, ToolState, approve};
 use adjutant::store::Batch;

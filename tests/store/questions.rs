@@ -166,7 +166,9 @@ async fn questions_of_one_message_are_asked_together(world: World) {
         "not asked yet"
     );
     let message = say_in_turn(&world, "may I do both?", "a", Some("t1")).await;
-    world.write(|batch| questions::asked(batch, &"t1".into(), &message)).await.unwrap();
+    for (place, id) in (0..).zip(["p1", "p2"]) {
+        world.write(|batch| questions::asked(batch, &id.into(), &message, place, 7)).await.unwrap();
+    }
     let together = questions::of_message(&world.store, &message).await.unwrap();
     assert_eq!(together.iter().map(|one| &*one.id).collect::<Vec<_>>(), ["p1", "p2"]);
 }

@@ -3,7 +3,7 @@
 use adjutant_chat::Finding;
 
 use crate::config::{Config, McpLaunch};
-use crate::sandbox::{Confinement, Permissions, confinement};
+use crate::sandbox::{Confinement, confinement};
 use crate::service;
 use crate::skills::handlers;
 
@@ -13,9 +13,8 @@ pub(super) fn programs(config: &Config) -> Vec<Finding> {
     let skill_set = service::load_skills(config).ok();
     let registry = skill_set.map(|skill_set| skill_set.skills.current());
     let skills = registry.iter().flat_map(|registry| handlers::confined(registry)).map(str::to_owned);
-    let nothing = Permissions::default();
     let servers = config.mcp.iter().filter_map(|(name, server)| match &server.launch {
-        McpLaunch::Command { permissions, .. } if *permissions == nothing => Some(format!("[mcp.{name}]")),
+        McpLaunch::Command { permissions, .. } if permissions.is_nothing() => Some(format!("[mcp.{name}]")),
         _ => None,
     });
     let names: Vec<String> = skills.chain(servers).collect();

@@ -22,7 +22,8 @@ pub(super) fn permissions(
 ) -> Result<Permissions, CliError> {
     let whole = |paths: &[PathBuf]| paths.iter().map(std::fs::canonicalize).collect::<Result<_, _>>();
     let failed = |error| CliError::failed("can't allow --read or --write", error);
-    Ok(Permissions { network, read: whole(read).map_err(failed)?, write: whole(write).map_err(failed)? })
+    let (read, write) = (whole(read).map_err(failed)?, whole(write).map_err(failed)?);
+    Ok(Permissions { network, read, write, ..Permissions::default() })
 }
 
 /// Shows what is in the folders, and takes over those that are accepted.

@@ -111,6 +111,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
             if words.first().is_some_and(|program| program.contains('/') && !program.starts_with('/')) {
                 section.problem("command", "the program must be a name found in PATH, or an absolute path");
             }
+            let permissions = permissions.with_script(words.iter().skip(1).map(String::as_str));
             (!words.is_empty()).then_some(McpLaunch::Command { words, env, permissions })
         }
         (false, true) => {
@@ -166,6 +167,7 @@ fn permissions(section: &mut Section<'_>) -> Permissions {
         network: section.get("network", flag).unwrap_or(false),
         read: section.list("read", path),
         write: section.list("write", path),
+        ..Permissions::default()
     }
 }
 

@@ -62,6 +62,8 @@ impl CommandHandler {
         if program.contains('/') && !program.starts_with('/') {
             problems.add(*at, "a program is a name found in PATH, or an absolute path");
         }
+        let fixed = words.iter().map(|(word, _)| *word).filter(|word| !word.contains('{'));
+        let permissions = permissions.with_script(fixed);
         let mut checked = Vec::new();
         for (word, at) in words {
             match Template::new(word, Place::Word, arguments) {
@@ -132,7 +134,7 @@ fn read_permissions(table: Table, problems: &mut Problems<'_>) -> Permissions {
         }
         paths.into_iter().map(|(path, _)| PathBuf::from(path)).collect()
     };
-    Permissions { network, read: paths("read"), write: paths("write") }
+    Permissions { network, read: paths("read"), write: paths("write"), ..Permissions::default() }
 }
 
 /// Runs the program in a fresh folder below `work_dir`, which is removed afterwards. A failure is reported with the

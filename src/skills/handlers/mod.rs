@@ -18,7 +18,6 @@ pub(in crate::skills) use address::host;
 use futures::future::join_all;
 
 use super::{Handler, Registry, Skill, SkillError};
-use crate::sandbox::Permissions;
 
 /// Checks that each skill's program, secrets and host are there, without calling any. Returns what is missing, with the
 /// skill's name. Skills on the same host need it once.
@@ -47,7 +46,7 @@ pub async fn check(registry: &Registry, client: &HttpClient) -> Vec<(String, Ski
 pub fn confined(registry: &Registry) -> Vec<&str> {
     let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
     let is_confined = |skill: &&Arc<Skill>| match &skill.handler {
-        Handler::Command(handler) => *handler.permissions() == Permissions::default(),
+        Handler::Command(handler) => handler.permissions().is_nothing(),
         _ => false,
     };
     skills.filter(is_confined).map(|skill| skill.name.as_str()).collect()

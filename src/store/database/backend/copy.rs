@@ -36,6 +36,7 @@ impl Backend {
                     dump.env("PGPASSWORD", password);
                 }
                 let output = dump
+                    .kill_on_drop(true)
                     .output()
                     .await
                     .map_err(|error| failed(format!("pg_dump can't be started: {error}")))?;
