@@ -81,10 +81,10 @@ pub enum Confinement {
 
 /// What this kernel can do, tried with a thread.
 pub fn confinement() -> Confinement {
-    let tried = std::thread::spawn(|| restrict(&Permissions::default(), &[])).join();
-    match tried {
-        Ok(Ok(RulesetStatus::FullyEnforced)) => Confinement::Full,
-        Ok(Ok(RulesetStatus::PartiallyEnforced)) => Confinement::Partial,
+    let tried = std::thread::spawn(|| restrict(&Permissions::default(), &[]).ok()).join();
+    match tried.ok().flatten() {
+        Some(RulesetStatus::FullyEnforced) => Confinement::Full,
+        Some(RulesetStatus::PartiallyEnforced) => Confinement::Partial,
         _ => Confinement::None,
     }
 }

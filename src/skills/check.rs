@@ -603,7 +603,7 @@ name = "notes.drop"
         ");
         insta::assert_snapshot!(with(r#"command = { argv = [], output_cap = -1, shell = true }"#), @r#"
         `output_cap` must be a number of bytes from 1 to 1048576
-        the command has no key 'shell'; known here: argv, output_cap
+        the command has no key 'shell'; known here: argv, output_cap, network, read, write
         the command needs at least a program: ["date", "-u"]
         "#);
         insta::assert_snapshot!(with(r#"command = "ls -l""#), @r#"

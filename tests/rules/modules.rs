@@ -34,6 +34,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "conversation",
         &[
             "orchestrator",
+            "skills",
+            "trust",
             "memory",
             "files",
             "workflows",

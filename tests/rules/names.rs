@@ -48,19 +48,6 @@ fn platforms_and_databases_are_named_where_they_belong_can_fail() {
     assert_eq!(databases("src/store/database/backend.rs", "SqlitePool").len(), 0);
 }
 
-#[test]
-fn names_are_the_fields_own() {
-    let why = "a newcomer must guess what is behind a name";
-    assert_none(engine().iter().flat_map(|source| errors(measures::coinages(source), why)));
-}
-
-#[test]
-fn coinages_are_found() {
-    let found = |text: &str| measures::coinages(&Source::new("src/a.rs", text)).len();
-    assert_eq!(found("struct Purse; fn heed() {} let of_house = sub_errand(); mod upkeep;"), 5);
-    assert_eq!(found("// a purse\nlet default = \"house\"; iter.fold(0, f); keyboard"), 0);
-}
-
 // Nothing is left undone, no lint is silenced for good.
 
 fn unfinished(source: &Source) -> Vec<String> {

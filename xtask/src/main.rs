@@ -18,7 +18,6 @@ const ZEROS: &[(&str, &str, Measure, usize)] = &[
     ("states", "kinds and states compared with a quoted text", measures::quoted_states, 60),
     ("nested", "results inside of results", measures::nested_results, 124),
     ("sql", "SQL statements outside the store", measures::statements, 9),
-    ("coinages", "names that hold a coinage", measures::coinages, 2090),
 ];
 
 /// What should be there once, with the count at the end of the first build.
@@ -39,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["shape"] => shape(Path::new(here)),
         ["shape", folder] => shape(Path::new(folder)),
         ["shape", folder, name] => list(Path::new(folder), name),
-        _ => Err("usage: xtask shape [FOLDER [ids|states|nested|sql|coinages|once|functions]]".into()),
+        _ => Err("usage: xtask shape [FOLDER [ids|states|nested|sql|once|functions]]".into()),
     }
 }
 

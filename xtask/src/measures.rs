@@ -83,54 +83,6 @@ pub fn statements(source: &Source) -> Vec<Finding> {
     source.strings.iter().filter_map(text).map(|range| finding(source, range)).collect()
 }
 
-/// Words of our own making that no name holds any more, alone or as a part of it.
-const COINAGES: &[&str] = &[
-    "acquaint",
-    "aside",
-    "asides",
-    "below",
-    "beside",
-    "board",
-    "bury",
-    "door",
-    "doors",
-    "errand",
-    "errands",
-    "fault",
-    "faults",
-    "heed",
-    "house",
-    "mend",
-    "piece",
-    "pieces",
-    "purse",
-    "repertoire",
-    "seat",
-    "seats",
-    "shelf",
-    "shelves",
-    "showing",
-    "standing",
-    "strays",
-    "timetable",
-    "told",
-    "trouble",
-    "troubles",
-    "upkeep",
-];
-
-/// Names that hold a coinage.
-#[must_use]
-pub fn coinages(source: &Source) -> Vec<Finding> {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[A-Za-z_][A-Za-z0-9_]*\b"));
-    static PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Z]?[a-z]+|[A-Z]+"));
-    let is_coined = |name: &str| {
-        PART.find_iter(name).any(|part| COINAGES.contains(&part.as_str().to_lowercase().as_str()))
-    };
-    let names = NAME.find_iter(&source.code).filter(|name| is_coined(name.as_str()));
-    names.map(|name| finding(source, name.range())).collect()
-}
-
 /// Each function with the lines of its body, blank ones and comments apart.
 #[must_use]
 pub fn functions(source: &Source) -> Vec<(Finding, usize)> {

@@ -134,7 +134,11 @@ proptest! {
             prop_assert!(verdict(&text).is_none_or(|is_yes| is_yes != words.iter().any(is_no)));
         }
         if let Some((yes, _)) = of(3, &format!("{text} all except {left_out}")) {
-            prop_assert!(!yes.contains(&left_out));
+            // "Approve the rest, reject all except 1" approves 1.
+            let is_no = |word: &&str| PHRASES.iter().any(|(token, phrases)| {
+                matches!(token, Token::Lead(false) | Token::Act(false) | Token::Nothing) && phrases.contains(word)
+            });
+            prop_assert!(!yes.contains(&left_out) || words.iter().any(is_no));
         }
     }
 

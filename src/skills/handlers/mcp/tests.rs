@@ -379,7 +379,10 @@ async fn what_cannot_be_started_says_why() {
     };
     for (words, why) in [
         (&["no-such-program"][..], "the program 'no-such-program' is not installed (not found in PATH)"),
-        (&["sh", "-c", "echo no key >&2; exit 1"][..], "it ended before it answered: no key"),
+        (
+            &["sh", "-c", "echo no key >&2; exit 1"][..],
+            "it ended before it answered: no key (it has no network; `network = true` would give it one)",
+        ),
         (&["true"][..], "it ended before it answered"),
     ] {
         let servers = failing(words);
