@@ -66,6 +66,7 @@ impl Sink {
             sender_name: "local".into(),
             direct: true,
             text: text.into(),
+            mentions: Vec::new(),
             forwarded_from: None,
             reply_to: None,
             attachments: Vec::new(),

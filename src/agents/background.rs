@@ -25,17 +25,17 @@ pub(super) async fn of(scope: &Scope, role: &Role, job: &Job, taint: &Taint) -> 
     let most = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
     Ok(match role.context {
         ContextMode::None => String::new(),
-        ContextMode::Summary => summary(scope, most.min(SUMMARY)),
+        ContextMode::Summary => summary(scope, taint, most.min(SUMMARY)),
         ContextMode::Selective => within(named(scope, job, taint).await?, most),
         ContextMode::Full => window(&job.conversation, most),
     })
 }
 
 /// The running summary of the conversation.
-fn summary(scope: &Scope, most: usize) -> String {
+fn summary(scope: &Scope, marked: &Taint, most: usize) -> String {
     let (summary, taint) = (&scope.conversation.summary, &scope.conversation.summary_taint);
     let summary = &summary[..summary.floor_char_boundary(most)];
-    if summary.is_empty() {
+    if summary.is_empty() || marked.clone().and(taint) != *marked {
         return String::new();
     }
     let text = match taint.is_clean() {

@@ -11,11 +11,11 @@ use super::{CliError, McpCommand as Command, confirmed, out};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, McpClient, McpConfig, McpLaunch, Secret};
 use crate::sandbox::{Launcher, Permissions};
+use crate::domain::invisible_chars::{line, shown};
 use crate::service;
 use crate::skills::handlers::mcp::{
     Definition, Inspection, McpServers, ToolState, approve, difference, withdraw,
 };
-use crate::skills::hidden::{line, shown};
 use crate::skills::oauth::{LoginState, OAuth};
 use crate::store::{Batch, Store};
 use crate::trace::text::several;

@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 use super::{CliError, OAuthCommand as Command, out};
 use crate::clock::local_day;
 use crate::config::Config;
+use crate::domain::invisible_chars::line;
 use crate::service;
 use crate::skills::SkillError;
-use crate::skills::hidden::line;
 use crate::skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
 
 /// Runs `adjutant oauth`.

@@ -10,6 +10,7 @@ use chrono_tz::Tz;
 
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
+use crate::domain::invisible_chars::display_name;
 use crate::domain::{Taint, WAITING};
 use crate::journal::{FirstMessages, Scope, untrusted};
 use crate::memory::vectors::Vectors;
@@ -29,6 +30,8 @@ const TASKS: i64 = 15;
 const MEMORIES: usize = 5;
 /// How much of a waiting call's arguments is shown, in bytes.
 const ARGUMENTS: usize = 600;
+/// The source of names of who is mentioned.
+const MENTIONED: &str = "the names of whom the messages mention";
 /// How many schedules are shown.
 const SCHEDULES: usize = 5;
 
@@ -68,8 +71,9 @@ pub async fn of_turn(
         context::read(&scope.store, query(scope, turn)),
         memory::search(&scope.store, asker, message, SearchIn::Memories, "", MEMORIES),
     )?;
-    let ContextData { mut tasks, mut schedules, outside, past, questions, summary: kept } = data;
-    let past = history::window(&scope.store, &scope.conversation, &past, scope.zone).await?;
+    let ContextData { mut tasks, mut schedules, outside, mentions, past, questions, summary: kept } = data;
+    let past =
+        history::window(&scope.store, &scope.conversation, &scope.person.id, &past, scope.zone).await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
     let known = (tasks.len(), memories.len());
@@ -109,12 +113,23 @@ pub async fn of_turn(
     add_history(&mut messages, scope, past.turns, &questions);
     let sent = files::of_turn(scope, &outside, takes_pictures).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
+    let names = add_names(&mut messages, scope, &mentions);
     let is_own = turn.text_taint.is_clean();
     let message = if is_own { message.to_owned() } else { marked(scope, &turn.text_taint, message) };
     messages.extend([Message::new(Role::User, message)]);
-    let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint].into_iter().collect();
+    let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint, &names].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(TurnContext { messages, taint, needs_compacting: past.needs_compacting })
+}
+
+/// Adds the names of whom the messages mention; returns their source.
+fn add_names(messages: &mut FirstMessages, scope: &Scope, mentions: &[String]) -> Taint {
+    if mentions.is_empty() {
+        return Taint::default();
+    }
+    let names = Taint::by(MENTIONED);
+    messages.extend([Message::new(Role::User, marked(scope, &names, &mentions.join("\n")))]);
+    names
 }
 
 /// Adds what was said, with the turns that wait for the person in their places.
@@ -213,7 +228,7 @@ fn scheduled(schedules: &[ActiveSchedule]) -> String {
 
 async fn head(scope: &Scope) -> Result<String, StoreError> {
     let kind = if scope.conversation.shared == 0 { "direct" } else { "others read here" };
-    let mut text = format!("Person: {}", line(&scope.person.name));
+    let mut text = format!("Person: {}", display_name(&scope.person.name));
     // The mail account is the owners'.
     let address = scope.settings.mail_address.as_ref().filter(|_| scope.conversation.shared == 0);
     if let Some(address) = address

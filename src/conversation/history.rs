@@ -7,7 +7,7 @@ use tracing::Instrument;
 use super::Conversations;
 use super::touched::Touched;
 use crate::clock;
-use crate::domain::{ConversationId, Taint, TurnId};
+use crate::domain::{ConversationId, PersonId, Taint, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
@@ -69,15 +69,18 @@ pub fn bounds(conversation: &Conversation) -> (i64, i64) {
     (conversation.history_from.max(conversation.compacted_to), MOST_TURNS)
 }
 
-/// The window over the newest turns, and whether the history should be compacted.
+/// The window over the newest turns as a person sees it, and whether the history should be compacted.
 pub async fn window(
     store: &Store,
     conversation: &Conversation,
+    person: &PersonId,
     newest: &[PastTurn],
     zone: Tz,
 ) -> Result<Window, StoreError> {
     let needs_compacting = compact_before(newest).is_some();
     let shown = &newest[..fitting(newest)];
+    let is_others = |one: &&PersonId| conversation.shared != 0 && *one != person;
+    let said_by = people::said_by(store, shown.iter().map(|turn| &turn.person_id).filter(is_others)).await?;
     let touched = Touched::load(store, conversation, shown).await?;
     let mut days = DayMarks { zone, last: Some(clock::local_day(store.now(), zone)) };
     let turns: Vec<EarlierTurn> = shown
@@ -87,7 +90,9 @@ pub async fn window(
         .map(|turn| {
             let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
             let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
-            EarlierTurn { seq: turn.seq, texts, taints: [turn.text_taint.clone(), turn.taint.clone()], added }
+            let said = said_by.get(&turn.person_id).cloned().unwrap_or_default();
+            let taints = [&turn.text_taint, &turn.taint].map(|taint| said.clone().and(taint));
+            EarlierTurn { seq: turn.seq, texts, taints, added }
         })
         .collect();
     let taint = turns.iter().flat_map(|turn| &turn.taints).collect();
@@ -169,6 +174,8 @@ pub async fn compact(
     let after = conversation.history_from.max(conversation.compacted_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
     let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());
+    let mut by: Vec<&str> =
+        conversation.summary_by.split(' ').filter(|_| !conversation.summary.is_empty()).collect();
     let mut to = after;
     let mut days = DayMarks { zone: ledger.zone, last: None };
     for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
@@ -179,8 +186,14 @@ pub async fn compact(
         if turn.forgotten != 0 {
             continue;
         }
+        let number = by.iter().position(|one| **one == *turn.person_id).unwrap_or_else(|| {
+            by.push(&turn.person_id);
+            by.len() - 1
+        });
+        // Their names are text from outside for each other.
+        let who = if number == 0 { "Person".to_owned() } else { format!("Person {}", number + 1) };
         let answer = clip(turn.answer.as_deref().unwrap_or_default());
-        text.push_str(&format!("{}Person: {}\nAssistant: {answer}\n", days.of(turn), clip(&turn.text)));
+        text.push_str(&format!("{}{who}: {}\nAssistant: {answer}\n", days.of(turn), clip(&turn.text)));
         taint = taint.and(&turn.text_taint).and(&turn.taint);
     }
     if to == after {
@@ -188,7 +201,7 @@ pub async fn compact(
     }
     let Some(summary) = summarise(ledger, model, &conversation, &text).await? else { return Ok(false) };
     let mut batch = Batch::new();
-    people::compact(&mut batch, &conversation, (&summary, &taint), to);
+    people::compact(&mut batch, &conversation, (&summary, &taint, &by.join(" ")), to);
     match store.write(batch).await {
         Ok(_) => Ok(true),
         // `/new` or another process was faster.
@@ -240,6 +253,7 @@ mod tests {
     fn turns(count: i64, tokens: usize) -> Vec<PastTurn> {
         let turn = |seq| PastTurn {
             seq,
+            person_id: PersonId::default(),
             text: "x".repeat(tokens * 4),
             text_taint: Taint::default(),
             answer: None,

@@ -4,6 +4,7 @@ mod basis;
 mod choosing;
 mod files;
 mod ids;
+pub mod invisible_chars;
 mod pins;
 mod questions;
 mod risk;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::invisible_chars::{display_name, line};
+
 /// How many sources are named; the others are counted as one more.
 const NAMED: usize = 20;
 /// The longest name of a source, in characters.
@@ -19,9 +21,13 @@ pub struct Taint(BTreeSet<String>);
 impl Taint {
     /// Of one source, as people are told: `the mail “Offsite” from dana@example.test`.
     pub fn by(source: &str) -> Self {
-        let one_line: String = source.split_whitespace().collect::<Vec<_>>().join(" ");
-        let name: String = one_line.chars().filter(|one| !one.is_control()).take(LONGEST).collect();
+        let name: String = line(source, usize::MAX).chars().take(LONGEST).collect();
         Self(BTreeSet::from([if name.is_empty() { OTHERS.to_owned() } else { name }]))
+    }
+
+    /// What a person said in a room, for everybody else there.
+    pub fn said_by(name: &str) -> Self {
+        Self::by(&format!("a message by {} in this room", display_name(name)))
     }
 
     /// Whether nothing from outside went into it.

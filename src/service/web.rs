@@ -215,6 +215,7 @@ impl Pages {
                 sender_name,
                 direct: true,
                 text: text.to_owned(),
+                mentions: Vec::new(),
                 forwarded_from: None,
                 reply_to: None,
                 attachments: Vec::new(),

@@ -10,7 +10,6 @@ pub mod executor;
 mod files;
 pub mod grant;
 pub mod handlers;
-pub(crate) mod hidden;
 pub mod instructions;
 mod intents;
 mod kept;
@@ -25,6 +24,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::domain::invisible_chars::has_hidden;
 use crate::store::StoreError;
 use crate::wording;
 
@@ -124,6 +124,17 @@ impl SkillError {
     /// The arguments are wrong.
     pub fn params(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Params, message)
+    }
+
+    /// An address is what it seems to be only if all of it is seen.
+    ///
+    /// # Errors
+    /// If there is something in it that isn't.
+    pub fn unless_seen(address: &str) -> Result<(), Self> {
+        match has_hidden(address) {
+            true => Err(Self::params("this address holds characters that can't be seen")),
+            false => Ok(()),
+        }
     }
 
     /// What the call is about does not exist.

@@ -3,6 +3,7 @@
 use adjutant_chat::Choice;
 
 use super::{APPROVE, choices, first_line};
+use crate::domain::invisible_chars::shown;
 use crate::domain::{Answer, QuestionKind, Taint};
 use crate::store::questions::QuestionRow;
 use crate::trust::ApprovalReason;
@@ -73,7 +74,7 @@ pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool) -> Vec<Cho
 /// The effects of a message's approvals, with nothing left out.
 pub fn shown_whole(questions: &[QuestionRow]) -> String {
     let preview = |question: &QuestionRow| match &question.kind {
-        QuestionKind::Approval { preview, .. } => visible(preview),
+        QuestionKind::Approval { preview, .. } => shown(preview),
         _ => subject(question),
     };
     match questions {
@@ -87,7 +88,7 @@ pub fn shown_whole(questions: &[QuestionRow]) -> String {
 }
 
 fn is_cut(question: &QuestionRow) -> bool {
-    matches!(&question.kind, QuestionKind::Approval { preview, .. } if !question.body.starts_with(&visible(preview)))
+    matches!(&question.kind, QuestionKind::Approval { preview, .. } if !question.body.starts_with(&shown(preview)))
 }
 
 /// As much of an effect as fits a phone; a block of text that is cut is closed.
@@ -118,23 +119,6 @@ fn shortened(preview: &str) -> String {
     format!("{text}… and {hidden} more characters: “Show all”")
 }
 
-/// The text with characters shown that nobody sees, and that could hide or reorder what is read.
-pub fn visible(text: &str) -> String {
-    let is_hidden = |char: char| {
-        matches!(char, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180e}'
-            | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match is_hidden(char) {
-            true => out.push_str(&format!("[U+{:04X}]", u32::from(char))),
-            false => out.push(char),
-        }
-    }
-    out
-}
-
 /// Who gets something, and what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
@@ -154,7 +138,7 @@ impl Recipient {
             (false, Some(false)) => " (new address: not in your contacts, and you didn't mention it)",
             (false, None) => " (you didn't mention it)",
         };
-        format!("{}{mark}", visible(&self.address))
+        format!("{}{mark}", shown(&self.address))
     }
 }
 
@@ -175,10 +159,10 @@ pub struct Circumstances<'a> {
 
 /// One call as it is shown: what it would do, and next to the buttons who gets something, and why it is asked.
 pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
-    let mut text = shortened(&visible(preview));
+    let mut text = shortened(&shown(preview));
     let mut add = |line: String| text.push_str(&format!("\n\n{line}"));
     if let Some(warning) = &about.warning {
-        add(visible(warning));
+        add(shown(warning));
     }
     if about.roles.len() > 1 {
         add(format!("Asked for by {}", about.roles.join(" › ")));
@@ -211,7 +195,7 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         )
     );
     if let Some(read) = about.taint.and_then(sources).filter(|_| is_foreign) {
-        add(format!("{IDEA}{}, not from you.", visible(&read)));
+        add(format!("{IDEA}{}, not from you.", shown(&read)));
     }
     text
 }

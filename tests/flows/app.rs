@@ -484,6 +484,7 @@ impl Place<'_> {
             sender_name: who.into(),
             direct: self.direct,
             text: text.into(),
+            mentions: Vec::new(),
             forwarded_from: None,
             reply_to: None,
             attachments: Vec::new(),

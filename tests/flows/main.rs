@@ -38,6 +38,7 @@ mod memory;
 mod models;
 mod notes;
 mod numbered;
+mod overheard;
 mod parallel;
 mod pause;
 mod plan_rests;

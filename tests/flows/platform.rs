@@ -273,6 +273,7 @@ impl Town {
             sender_name: who.into(),
             direct: place == who,
             text: text.into(),
+            mentions: Vec::new(),
             forwarded_from: None,
             reply_to: None,
             attachments,
@@ -664,7 +665,9 @@ async fn a_message_that_waits_can_be_changed() {
     let event = town.sends("ada", "ada", "secnod", vec![list]);
     for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
         let event = EventId(event.to_owned());
-        town.arrivals.send(Arrival::Edit(MessageEdit { event, text: new.into() })).unwrap();
+        town.arrivals
+            .send(Arrival::Edit(MessageEdit { event, text: new.into(), mentions: Vec::new() }))
+            .unwrap();
     }
     town.has_happened("taken", 7).await;
     gate.open();
@@ -674,7 +677,9 @@ async fn a_message_that_waits_can_be_changed() {
     town.sees("I had already read that message").await;
     for (event, new) in [("1", "again"), (event.as_str(), "second"), (event.as_str(), "third")] {
         let event = EventId(event.to_owned());
-        town.arrivals.send(Arrival::Edit(MessageEdit { event, text: new.into() })).unwrap();
+        town.arrivals
+            .send(Arrival::Edit(MessageEdit { event, text: new.into(), mentions: Vec::new() }))
+            .unwrap();
     }
     town.has_happened("taken", 10).await;
     let told = "SELECT count(*) FROM outbox WHERE text LIKE 'I had already read%'";

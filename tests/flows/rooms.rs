@@ -194,6 +194,16 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
 }
 
 #[tokio::test]
+async fn what_nobody_sees_is_shown_before_it_is_posted() {
+    let app = square(true).await;
+    let post = json!({"place": "#general", "text": "Lun\u{202e}ch\u{e0041} ❤\u{fe0f}"});
+    let asked = app.says("ada", &format!("chat.post {post}")).await;
+    assert!(asked.text.contains("\nLun\\u{202e}ch\\u{e0041} ❤\u{fe0f}\n"), "{}", asked.text);
+    app.says("ada", "no").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn whose_account_is_not_known_reads_nothing() {
     let app = square(true).await;
     let heard = app.says("bob", "chat.read_channel {\"place\": \"#secret\"}").await;

@@ -55,6 +55,7 @@ async fn writes(world: &World, event: &str) -> bool {
         instance: &"a".into(),
         voice: None,
         files: Vec::new(),
+        mentions: String::new(),
     };
     let now = world.store.now();
     let written = world.write(|batch| inbox::hold_back(batch, &row, now)).await;
@@ -132,8 +133,8 @@ async fn what_a_stranger_wrote_is_kept_once_until_they_are_let_in(world: World) 
     assert_eq!(inbox::count_held_back(&world.store, &room.person_id).await.unwrap(), 2);
     access::approve(&world.store, "AAAA-AAAA").await.unwrap().expect("a stranger");
     assert_eq!(waiting(&world).await, ["m1", "m2"]);
-    assert!(inbox::edit(&world.store, "console m2", "m2, better").await.unwrap());
-    assert!(!inbox::edit(&world.store, "console m9", "never said").await.unwrap());
+    assert!(inbox::edit(&world.store, "console m2", "m2, better", "").await.unwrap());
+    assert!(!inbox::edit(&world.store, "console m9", "never said", "").await.unwrap());
     assert_eq!(waiting(&world).await, ["m1", "m2, better"]);
     let events = inbox::last_events(&world.store, "console").await.unwrap();
     assert_eq!(events, [("main".to_owned(), "console m2".to_owned())]);

@@ -99,7 +99,7 @@ async fn what_is_not_there_is_an_error_and_no_panic(world: World) {
 }
 
 async fn fold(world: &World, room: &Conversation, summary: &str, to: i64) -> Result<(), StoreError> {
-    world.write(|batch| people::compact(batch, room, (summary, &Taint::default()), to)).await
+    world.write(|batch| people::compact(batch, room, (summary, &Taint::default(), ""), to)).await
 }
 
 async fn beginning_afresh_forgets_what_was_said(world: World) {

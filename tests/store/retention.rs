@@ -80,6 +80,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
         instance: &"i".into(),
         voice: None,
         files: Vec::new(),
+        mentions: String::new(),
     };
     let row = inbox::insert(&world.store, &arrived).await.unwrap().unwrap();
     let new = world.new_turn(id, "i").await;

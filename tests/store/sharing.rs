@@ -66,6 +66,7 @@ async fn nobody_takes_what_stands_behind_a_voice_note(world: World) {
         instance: &theirs.id,
         voice: Some(voice),
         files: Vec::new(),
+        mentions: String::new(),
     };
     let note = inbox::insert(&world.store, &row).await.unwrap().unwrap();
     world.said("m1", "and this", "").await;

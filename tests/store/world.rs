@@ -124,6 +124,7 @@ impl World {
             instance: &instance.into(),
             voice: None,
             files: Vec::new(),
+            mentions: String::new(),
         };
         inbox::insert(&self.store, &row).await.unwrap()
     }

@@ -1,5 +1,7 @@
 //! What can arrive from a platform.
 
+use serde::{Deserialize, Serialize};
+
 use crate::backoff::{self, Backoff};
 use crate::{Address, Attachment, ChannelIntake, ConnectionEvent, EventId, SenderId};
 
@@ -43,14 +45,25 @@ pub struct IncomingMessage {
     pub sender_name: String,
     /// Whether nobody else reads this place.
     pub direct: bool,
-    /// The text as written.
+    /// The text as written, with ids in place of names that others chose.
     pub text: String,
+    /// Whom and what the text mentions.
+    pub mentions: Vec<Mention>,
     /// Who wrote the text, if the sender only passed it on.
     pub forwarded_from: Option<String>,
     /// The receipt of our message that this one replies to.
     pub reply_to: Option<String>,
     /// The files that came with it.
     pub attachments: Vec<Attachment>,
+}
+
+/// Somebody, or a place, that a text mentions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mention {
+    /// What stands in the text: `@U123`. [`crate::Rooms::profiles`] knows people by it.
+    pub id: String,
+    /// The name that they gave themselves.
+    pub name: String,
 }
 
 /// A message whose writer changed its text.
@@ -60,6 +73,8 @@ pub struct MessageEdit {
     pub event: EventId,
     /// The new text.
     pub text: String,
+    /// Whom and what it mentions.
+    pub mentions: Vec<Mention>,
 }
 
 /// A pressed button.

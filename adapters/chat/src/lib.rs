@@ -23,7 +23,7 @@ pub use attachment::{Attachment, RemoteFile};
 pub use backoff::Backoff;
 pub use check::{CheckStatus, Finding};
 pub use commands::COMMANDS;
-pub use inbound::{ButtonPress, Inbound, IncomingMessage, MessageEdit, Update};
+pub use inbound::{ButtonPress, Inbound, IncomingMessage, Mention, MessageEdit, Update};
 pub use limits::{LengthUnit, Limits, Markup};
 pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, Progress};
 pub use port::{

@@ -19,6 +19,7 @@ pub use terminal::terminal;
 
 /// Input from the person or the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly all are lines")]
 pub enum Event {
     /// A message or a press.
     Line(Inbound),

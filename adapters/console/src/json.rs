@@ -97,6 +97,7 @@ impl Entry {
                     sender_name,
                     direct,
                     text,
+                    mentions: Vec::new(),
                     forwarded_from: None,
                     reply_to,
                     attachments,

@@ -3,8 +3,8 @@
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId, VoiceNote,
-    is_audio, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, RemoteFile, SenderId,
+    VoiceNote, is_audio, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -75,6 +75,9 @@ pub(crate) struct MessageObject {
     #[serde(default)]
     message_snapshots: Vec<Snapshot>,
     webhook_id: Option<String>,
+    /// The app that wrote it for the author.
+    #[serde(default)]
+    application_id: Value,
 }
 
 /// The place of a message, and the roles that it mentions.
@@ -181,14 +184,18 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
     if !direct && answered.is_none() && !mentions_us(&message.content, bot) {
         return Received::Ignored;
     }
-    let own = cleaned(&message.content, &message.mentions, bot);
+    let (own, mentioned) = cleaned(&message.content, &message.mentions, bot);
     // Only one without words of its own is forwarded.
     let forwarded = message.message_snapshots.into_iter().next().map(|snapshot| snapshot.message);
     let forwarded = forwarded.filter(|_| own.is_empty());
-    let forwarded_from = forwarded.as_ref().map(|_| "somebody on Discord".to_owned());
-    let (text, forwarded_files) = match forwarded {
+    let passed_on = match (&forwarded, message.application_id.is_null()) {
+        (Some(_), _) => Some("somebody on Discord"),
+        (None, false) => Some("an app on Discord"),
+        (None, true) => None,
+    };
+    let ((text, mentions), forwarded_files) = match forwarded {
         Some(forwarded) => (cleaned(&forwarded.content, &forwarded.mentions, bot), forwarded.attachments),
-        None => (own, Vec::new()),
+        None => ((own, mentioned), Vec::new()),
     };
     let files = [message.attachments, forwarded_files].concat();
     // A sticker or a poll has nothing to read.
@@ -202,7 +209,8 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         sender_name: name(&message.author, message.member.as_ref()),
         direct,
         text,
-        forwarded_from,
+        mentions,
+        forwarded_from: passed_on.map(str::to_owned),
         reply_to: answered.map(|quoted| quoted.id.to_string()),
         attachments: files.iter().map(|file| file.attachment(message.at.channel_id, message.id)).collect(),
     };
@@ -214,10 +222,10 @@ pub(crate) fn edit(update: MessageUpdate, bot: BotIdentity<'_>) -> Received {
     let Some(author) = update.author else { return Received::Ignored };
     match update.content {
         _ if author.id == bot.me => Received::Own,
-        Some(content) if !author.bot => Received::Edit(MessageEdit {
-            event: EventId(update.id.to_string()),
-            text: cleaned(&content, &update.mentions, bot),
-        }),
+        Some(content) if !author.bot => {
+            let (text, mentions) = cleaned(&content, &update.mentions, bot);
+            Received::Edit(MessageEdit { event: EventId(update.id.to_string()), text, mentions })
+        }
         _ => Received::Ignored,
     }
 }
@@ -281,7 +289,7 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
             let name = format!("/{}", data.name?);
             let text = std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ");
             let event = EventId(id.to_string());
-            let (forwarded_from, reply_to, attachments) = (None, None, Vec::new());
+            let (mentions, forwarded_from, reply_to, attachments) = (Vec::new(), None, None, Vec::new());
             let message = IncomingMessage {
                 event,
                 address,
@@ -289,6 +297,7 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
                 sender_name,
                 direct,
                 text,
+                mentions,
                 forwarded_from,
                 reply_to,
                 attachments,
@@ -329,23 +338,35 @@ fn mentions_us(content: &str, bot: BotIdentity<'_>) -> bool {
     our_mentions(bot).any(|mention| content.contains(&mention))
 }
 
-/// The text without mentions of us, and with other people's names.
-fn cleaned(content: &str, mentioned: &[Account], bot: BotIdentity<'_>) -> String {
+/// The text without mentions of us, and whom else it mentions by their ids.
+fn cleaned(content: &str, mentioned: &[Account], bot: BotIdentity<'_>) -> (String, Vec<Mention>) {
     let mut text = content.to_owned();
     for mention in our_mentions(bot) {
         // With the space after it, or two would be left.
         text = text.replace(&format!("{mention} "), "").replace(&mention, "");
     }
-    let others = mentioned.iter().filter(|account| account.id != bot.me);
-    with_names(&text, others).trim().to_owned()
+    let others = || mentioned.iter().filter(|account| account.id != bot.me);
+    let text = with(&text, others(), |account| account.id.to_string()).trim().to_owned();
+    let mention =
+        |account: &Account| Mention { id: format!("@{}", account.id), name: account.name().to_owned() };
+    let mentions = others().map(mention).filter(|one| text.contains(&one.id)).collect();
+    (text, mentions)
 }
 
-/// The text with names in place of mentions.
-pub(crate) fn with_names<'a>(text: &str, mentioned: impl IntoIterator<Item = &'a Account>) -> String {
+/// The text with names in place of mentions, for a text that isn't its reader's own.
+pub(crate) fn with_names(text: &str, mentioned: &[Account]) -> String {
+    with(text, mentioned, |account| account.name().to_owned())
+}
+
+fn with<'a>(
+    text: &str,
+    mentioned: impl IntoIterator<Item = &'a Account>,
+    name: impl Fn(&Account) -> String,
+) -> String {
     let mut text = text.to_owned();
     for account in mentioned {
         for mention in mentions_of(account.id) {
-            text = text.replace(&mention, &format!("@{}", account.name()));
+            text = text.replace(&mention, &format!("@{}", name(account)));
         }
     }
     text

@@ -46,6 +46,7 @@ const CONCURRENT: usize = 16;
 pub(crate) type Acknowledge = Box<dyn FnOnce() + Send>;
 
 /// Something that arrived and was understood.
+#[expect(clippy::large_enum_variant, reason = "few wait at a time")]
 pub(crate) enum Arrived {
     /// A message or an edit, with its channel.
     Message(String, Box<MessageEvent>),
@@ -224,12 +225,12 @@ impl Slack {
                 let names = self.names(people).await;
                 let name = names.iter().find(|(id, _)| *id == message.sender.0);
                 message.sender_name = name.map_or(message.sender_name, |(_, name)| name.clone());
-                message.text = text::readable(&message.text, &names);
+                (message.text, message.mentions) = text::own(&message.text, &names);
                 Update::New(Inbound::Message(message))
             }
             Received::Edit(mut edit) => {
                 let names = self.names(text::mentioned(&edit.text)).await;
-                edit.text = text::readable(&edit.text, &names);
+                (edit.text, edit.mentions) = text::own(&edit.text, &names);
                 Update::Edit(edit)
             }
             Received::Own => return,

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::place::{SlackPlace, Ts};
 
-/// Something that arrived. Texts and names are still in Slack's form: see [`text::readable`].
+/// Something that arrived. Texts and names are still in Slack's form: see [`text::own`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
     /// A message to us.
@@ -43,6 +43,8 @@ pub(crate) struct MessageEvent {
     subtype: Option<String>,
     user: Option<String>,
     bot_id: Option<String>,
+    /// The app that wrote it for the user.
+    app_id: Option<String>,
     text: Option<String>,
     pub(crate) ts: String,
     thread_ts: Option<String>,
@@ -136,7 +138,7 @@ impl MessageEvent {
         let passed_on = if text.is_empty() && !shared.is_empty() { Some(shared.remove(0)) } else { None };
         let (text, forwarded_from) = match passed_on {
             Some((author, passed_on)) => (passed_on, Some(author)),
-            None => (text, None),
+            None => (text, self.app_id.as_ref().map(|_| "an app on Slack".to_owned())),
         };
         if text.is_empty() && files.is_empty() {
             return Received::Ignored;
@@ -153,6 +155,7 @@ impl MessageEvent {
             sender_name: user.clone(),
             direct,
             text,
+            mentions: Vec::new(),
             forwarded_from,
             attachments: shared
                 .into_iter()
@@ -173,6 +176,7 @@ impl MessageEvent {
                 Received::Edit(MessageEdit {
                     event: event(channel, &message.ts),
                     text: text::without(text, bot.me),
+                    mentions: Vec::new(),
                 })
             }
             _ => Received::Ignored,
@@ -252,6 +256,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
         false if text.trim().is_empty() => "/help".to_owned(),
         false => format!("/{}", text.trim().trim_start_matches('/')),
     };
+    let (text, mentions) = text::own(words.trim(), &[]);
     Some(IncomingMessage {
         // There is no message whose id we could take.
         event: EventId::private(&user_id, &trigger_id),
@@ -259,7 +264,8 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
         sender: SenderId(user_id),
         sender_name: user_name,
         direct: place.is_direct(),
-        text: text::readable(words.trim(), &[]),
+        text,
+        mentions,
         forwarded_from: None,
         reply_to: None,
         attachments: Vec::new(),

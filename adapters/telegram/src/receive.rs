@@ -3,7 +3,7 @@
 mod message;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, SenderId, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -84,7 +84,8 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
         sender_name: name(person),
         direct,
         text: text.text,
-        forwarded_from: message.forward_origin.as_ref().map(|origin| one_line(&origin.name())),
+        mentions: text.mentions,
+        forwarded_from: message.passed_on_from().map(|name| one_line(&name)),
         reply_to,
         attachments,
     };
@@ -93,9 +94,9 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
 
 fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
-    let text = Text::of(&message, me).text;
+    let Text { text, mentions, .. } = Text::of(&message, me);
     let event = EventId(event_of(message.chat.id, message.message_id));
-    (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text }))
+    (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text, mentions }))
 }
 
 fn press_of(value: &Value, channel: &str) -> Option<Update> {
@@ -133,6 +134,8 @@ fn reply_to_us(message: &Message, me: &BotUser) -> Option<String> {
 /// A message's text without our name.
 struct Text {
     text: String,
+    /// The people without a user name that it mentions.
+    mentions: Vec<Mention>,
     /// Whether it mentions us or is one of our commands.
     is_for_us: bool,
     /// Whether it is a command for another bot.
@@ -143,6 +146,7 @@ impl Text {
     fn of(message: &Message, me: &BotUser) -> Self {
         let (text, entities) = message.text();
         let (mut cut, mut is_for_us, mut is_for_another) = (Vec::new(), false, false);
+        let (mut ids, mut mentions) = (Vec::new(), Vec::new());
         for entity in entities {
             let Some((start, marked)) = slice(text, entity) else { continue };
             let is_me = |name: &str| name.eq_ignore_ascii_case(&me.username);
@@ -152,6 +156,13 @@ impl Text {
                 }
                 "text_mention" if entity.user.as_ref().is_some_and(|user| user.id == me.id) => {
                     cut.push((start, start + marked.len()));
+                }
+                // The client writes the name that they gave themselves.
+                "text_mention" => {
+                    let Some(user) = &entity.user else { continue };
+                    let id = format!("@{}", user.id);
+                    ids.push((start, start + marked.len(), id.clone()));
+                    mentions.push(Mention { id, name: user.name() });
                 }
                 "bot_command" => match marked.split_once('@') {
                     Some((command, bot)) if is_me(bot) => {
@@ -167,10 +178,10 @@ impl Text {
             }
         }
         is_for_us |= !cut.is_empty();
-        let rest = without(text, &cut);
+        let rest = without(text, &cut, &ids);
         // A message with only our name is still a message.
         let text = if rest.is_empty() { text.trim().to_owned() } else { rest };
-        Self { text, is_for_us: is_for_us && !is_for_another, is_for_another }
+        Self { text, mentions, is_for_us: is_for_us && !is_for_another, is_for_another }
     }
 }
 
@@ -189,13 +200,20 @@ fn slice<'a>(text: &'a str, entity: &Entity) -> Option<(usize, &'a str)> {
     Some((start, text.get(start..end)?))
 }
 
-/// The text without these ranges, and without the comma or colon after our name at its start.
-fn without(text: &str, cut: &[(usize, usize)]) -> String {
+/// The text without these ranges and the comma or colon after our name at its start, and with ids in place of others.
+fn without(text: &str, cut: &[(usize, usize)], ids: &[(usize, usize, String)]) -> String {
     let mut rest = String::new();
     let mut at = 0;
-    for &(start, end) in cut {
+    let mut changes: Vec<(usize, usize, &str)> = cut.iter().map(|&(start, end)| (start, end, "")).collect();
+    changes.extend(ids.iter().map(|(start, end, id)| (*start, *end, id.as_str())));
+    changes.sort_unstable();
+    for (start, end, id) in changes {
         rest.push_str(text.get(at..start).unwrap_or_default());
-        at = end;
+        rest.push_str(id);
+        at = at.max(end);
+        if !id.is_empty() {
+            continue;
+        }
         if rest.is_empty() {
             at += text[at..].len() - text[at..].trim_start_matches([',', ':']).len();
         }

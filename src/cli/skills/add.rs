@@ -9,8 +9,8 @@ use crate::cli::{CliError, confirmed, out};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::sandbox::Permissions;
+use crate::domain::invisible_chars::{line, shown};
 use crate::service;
-use crate::skills::hidden::{line, shown};
 use crate::skills::instructions::{self, DOMAIN, Folder};
 use crate::trace::text::several;
 

@@ -3,6 +3,7 @@
 use adjutant_chat::{IncomingMessage, one_line};
 
 use crate::domain::FILES_ALONE;
+use crate::domain::invisible_chars::{display_name, line};
 use crate::files::file_name;
 use crate::store::files::SentFile;
 use crate::store::inbox::UnheardNote;
@@ -29,8 +30,8 @@ pub(in crate::gateway) fn files(message: &IncomingMessage, voice: Option<&Unhear
             bytes: voice.bytes,
         });
         let source =
-            format!("the file “{}” that {} sent", file_name(&one.name), one_line(&message.sender_name));
-        let name = one_line(&one.name);
+            format!("the file “{}” that {} sent", file_name(&one.name), display_name(&message.sender_name));
+        let name = line(&one.name, usize::MAX);
         files.push(SentFile { name, source, text: one.text.clone(), remote: one.file.clone().or(sound) });
     }
     files

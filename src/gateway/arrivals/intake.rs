@@ -52,7 +52,7 @@ pub fn known_places() -> KnownPlaces {
 /// A row that is journalled: acknowledge it, then pass it to [`Intake::dispatch`]. None if its turn runs already.
 #[derive(Debug)]
 #[must_use = "a row that isn't dispatched waits for the next start"]
-pub struct Journalled(Option<InboxRow>);
+pub struct Journalled(Option<Box<InboxRow>>);
 
 /// The result of receiving something.
 #[derive(Debug)]
@@ -82,6 +82,7 @@ impl Intake {
         let voice = attached::voice_note(&message);
         let files = attached::files(&message, voice.as_ref());
         let mut text = attached::text(&message, !files.is_empty() && voice.is_none());
+        let mentions = inbox::mentions(&message.mentions);
         if !self.access.may_speak(store, channel, user).await? {
             // Others read along in a room, so no code is offered there.
             if !message.direct {
@@ -106,17 +107,19 @@ impl Intake {
                     InboxKind::Message,
                     (&text, taint),
                     None,
-                    (voice, files),
+                    (voice, files, mentions),
                 )
                 .await;
         }
         // What a voice note is turns out when it is heard.
         if voice.is_some() {
             let (kind, content) = (InboxKind::Message, (text.as_str(), Taint::default()));
-            return self.insert(event, (&conversation, &person), kind, content, None, (voice, files)).await;
+            return self
+                .insert(event, (&conversation, &person), kind, content, None, (voice, files, mentions))
+                .await;
         }
         let (kind, question_id) = self.kind_of(&mut text, &message, (&conversation, &person)).await?;
-        let mut attached = (None, files);
+        let mut attached = (None, files, mentions);
         if kind != InboxKind::Message && !attached.1.is_empty() {
             attached.1.clear();
             let notice =
@@ -236,7 +239,7 @@ impl Intake {
         let event = format!("{channel} {}", edited.event.0);
         let Some((conversation, before)) = inbox::text_of(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
-        if text == before || inbox::edit(store, &event, text).await? {
+        if text == before || inbox::edit(store, &event, text, &inbox::mentions(&edited.mentions)).await? {
             return Ok(());
         }
         let answers = vec![edited.event.0.clone()];
@@ -311,7 +314,7 @@ impl Intake {
         kind: InboxKind,
         (text, taint): (&str, Taint),
         question_id: Option<QuestionId>,
-        (voice, files): (Option<UnheardNote>, Vec<SentFile>),
+        (voice, files, mentions): (Option<UnheardNote>, Vec<SentFile>, String),
     ) -> Result<Option<Journalled>, StoreError> {
         // What is heard, fetched, answered or carried out at once is ours; a message is its lane's.
         let Conversations { instance, .. } = &*self.conversations;
@@ -327,6 +330,7 @@ impl Intake {
             instance: if is_ours { &instance.id } else { instance.owner() },
             voice,
             files,
+            mentions,
         };
         if kind == InboxKind::Message && row.is_whole() && !commands::is_background(text) {
             let now = self.conversations.store.now();
@@ -335,12 +339,12 @@ impl Intake {
                 return Ok(is_new.then_some(Journalled(None)));
             }
         }
-        Ok(self.conversations.journal(&row).await?.map(|row| Journalled(Some(row))))
+        Ok(self.conversations.journal(&row).await?.map(|row| Journalled(Some(Box::new(row)))))
     }
 
     /// Gets a journalled row processed: a message waits in its lane, everything else is handled at once.
     pub fn dispatch(&self, Journalled(row): Journalled) {
-        let Some(row) = row else { return };
+        let Some(row) = row.map(|row| *row) else { return };
         if !row.is_whole() {
             self.lanes.complete_soon(row);
         } else if row.kind == InboxKind::Message {

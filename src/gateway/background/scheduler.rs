@@ -130,6 +130,7 @@ impl Scheduler {
             instance: self.conversations.instance.owner(),
             voice: None,
             files: Vec::new(),
+            mentions: String::new(),
         };
         inbox::arrive(batch, &arrived, now);
         new.running = Some(event);

@@ -47,6 +47,7 @@ impl Pages {
                 sender_name,
                 direct: true,
                 text: row.text.clone(),
+                mentions: Vec::new(),
                 forwarded_from: None,
                 reply_to: None,
                 attachments: Vec::new(),

@@ -82,7 +82,7 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
         let rows = executions::of_turn(call.store(), &turn.id).await?;
         let calls: Vec<&ExecutionRow> =
             rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
-        untrusted |= calls.iter().any(|row| row.untrusted != 0);
+        untrusted |= !turn.text_taint.is_clean() || calls.iter().any(|row| row.untrusted != 0);
         let done: Vec<String> = calls.iter().map(|row| outcome(call.registry, row)).collect();
         let at = utc(turn.started_at).with_timezone(&call.zone());
         let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };

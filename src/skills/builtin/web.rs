@@ -85,6 +85,7 @@ async fn fetch(url: &str, client: &HttpClient, allow_hosts: &[String]) -> Result
 }
 
 fn address(text: &str) -> Result<Url, SkillError> {
+    SkillError::unless_seen(text)?;
     let wrong = || SkillError::params(format!("/url: \"{text}\" isn't an http or https address"));
     let url = Url::parse(text).map_err(|_| wrong())?;
     let is_plain = url.username().is_empty() && url.password().is_none();

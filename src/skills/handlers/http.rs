@@ -15,8 +15,8 @@ use super::content::Upload;
 pub use super::request::HttpHandler;
 use super::response::{ResponseContent, media_type, receive};
 use crate::config::Secret;
+use crate::domain::invisible_chars::line;
 use crate::skills::definition::cut;
-use crate::skills::hidden::line;
 use crate::skills::oauth::OAuth;
 use crate::skills::{ErrorKind, Output, SkillError};
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::skills::hidden::{is_hidden, line, shown};
+use crate::domain::invisible_chars::{is_hidden, line, shown};
 
 /// The longest line that is shown, in characters.
 const SHOWN: usize = 160;

@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::domain::invisible_chars::line;
 use crate::skills::handlers::http::{lost, read};
 use crate::skills::handlers::{HttpClient, host};
-use crate::skills::hidden::line;
 use crate::skills::{ErrorKind, SkillError};
 
 /// How long an answer may take.

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use super::Account;
 use super::server::Service;
 use crate::config::OAuthConfig;
+use crate::domain::invisible_chars::line;
 use crate::skills::handlers::host;
 use crate::skills::handlers::http::{lost, read};
-use crate::skills::hidden::line;
 use crate::skills::{ErrorKind, SkillError};
 
 /// How long an answer may take.

@@ -59,6 +59,8 @@ pub struct ContextData {
     pub schedules: Vec<ActiveSchedule>,
     /// Everything marked of the person's, by domain and id, and the files of the turn's messages: all of it is from outside.
     pub outside: HashSet<(String, String)>,
+    /// Whom and what the messages of the turn and of those before it mention, a line for each, the newest first.
+    pub mentions: Vec<String>,
     /// The newest ended turns of the conversation, newest first.
     pub past: Vec<PastTurn>,
     /// The questions that were put to the person here and are open, oldest first.
@@ -84,30 +86,34 @@ pub struct ContextQuery<'a> {
     pub turns: i64,
 }
 
-/// Each branch has the same columns: what it is, its order, two numbers, and four texts.
+/// Each branch has the same columns: what it is, its order, two numbers, and five texts.
 const SQL: &str = "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
-    CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, CAST(NULL AS TEXT) AS d FROM tasks \
+    CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, CAST(NULL AS TEXT) AS d, CAST(NULL AS TEXT) AS e FROM tasks \
     WHERE person_id = $1 AND state = 'open' ORDER BY coalesce(due_at, 9223372036854775807), seq LIMIT $5 + 0) AS open_tasks \
-    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY next_at), CAST(0 AS BIGINT), CAST(0 AS BIGINT), id, text, rule, zone \
+    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY next_at), CAST(0 AS BIGINT), CAST(0 AS BIGINT), id, text, rule, zone, CAST(NULL AS TEXT) \
     FROM schedules WHERE person_id = $1 AND state = 'active' ORDER BY next_at LIMIT 100) AS active \
-    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
-    FROM taints WHERE person_id = $1 \
-    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), 'files', a.id, CAST(NULL AS TEXT), CAST(NULL AS TEXT) \
-    FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = $3 \
+    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
+    CAST(NULL AS TEXT) FROM taints WHERE person_id = $1 \
+    UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), 'files', a.id, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
+    CAST(NULL AS TEXT) FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = $3 \
     UNION ALL SELECT * FROM (SELECT 'turn', t.seq, CAST(CASE WHEN t.forgotten_at IS NULL THEN 0 ELSE 1 END \
     + CASE WHEN EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') OR EXISTS \
     (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END AS BIGINT), t.started_at, \
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
-    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint FROM turns t WHERE t.conversation_id = $2 \
+    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.conversation_id = $2 \
     AND t.seq > $4 AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $6 + 0) AS past \
     UNION ALL SELECT * FROM (SELECT 'question', q.seq, CAST(CASE WHEN coalesce(e.taint, '') <> '' THEN 1 ELSE 0 END AS BIGINT), \
     t.seq, q.id, coalesce(e.skill, ''), CASE WHEN q.kind = 'approve' THEN q.detail ELSE q.subject END, \
-    CASE WHEN t.text_taint = '' THEN t.text END FROM questions q JOIN turns t ON t.id = q.turn_id \
+    CASE WHEN t.text_taint = '' THEN t.text END, CAST(NULL AS TEXT) FROM questions q JOIN turns t ON t.id = q.turn_id \
     LEFT JOIN executions e ON e.id = q.execution_id WHERE q.conversation_id = $2 AND q.person_id = $1 AND q.turn_id <> $3 \
     AND q.state = 'pending' AND q.outbox_id <> '' ORDER BY q.seq DESC LIMIT 5) AS open_questions \
+    UNION ALL SELECT 'mentions', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), i.mentions, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
+    CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM (SELECT id, seq FROM turns WHERE conversation_id = $2 AND seq > $4 \
+    AND forgotten_at IS NULL AND (id = $3 OR ended_at IS NOT NULL) ORDER BY seq DESC LIMIT $6 + 0) t \
+    JOIN inbox i ON i.turn_id = t.id WHERE i.mentions <> '' \
     UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), k.first_messages, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
-    CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
+    CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
     JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
     WHERE c.id = $2 AND c.summary <> '' AND k.first_messages IS NOT NULL";
 
@@ -116,6 +122,7 @@ enum Line {
     Schedule(i64, ActiveSchedule),
     Outside(String, String),
     Turn(PastTurn),
+    Mentions(i64, String),
     Question(i64, OpenQuestion),
     Summary(i64, String),
 }
@@ -134,6 +141,7 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                 Self::Schedule(place, ActiveSchedule { id, text, rule, zone })
             }
             "outside" => Self::Outside(row.try_get("a")?, row.try_get("b")?),
+            "mentions" => Self::Mentions(place, row.try_get("a")?),
             "question" => {
                 let flags: i64 = row.try_get("flags")?;
                 let (id, skill, what, message) =
@@ -146,6 +154,7 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                 let flags: i64 = row.try_get("flags")?;
                 Self::Turn(PastTurn {
                     seq: place,
+                    person_id: row.try_get("e")?,
                     text: row.try_get("a")?,
                     text_taint: row.try_get("b")?,
                     answer: row.try_get("c")?,
@@ -165,7 +174,8 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData,
     let arguments =
         [person.into(), conversation.into(), turn.into(), after.into(), tasks.into(), turns.into()];
     let lines: Vec<Line> = store.all(SQL, &arguments).await?;
-    let (mut tasks, mut schedules, mut questions) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tasks, mut schedules, mut questions, mut mentions) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut data = ContextData::default();
     for line in lines {
         match line {
@@ -173,6 +183,7 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData,
             Line::Schedule(place, schedule) => schedules.push((place, schedule)),
             Line::Outside(domain, id) => drop(data.outside.insert((domain, id))),
             Line::Question(place, question) => questions.push((place, question)),
+            Line::Mentions(place, lines) => mentions.push((place, lines)),
             Line::Turn(turn) => data.past.push(turn),
             Line::Summary(turn, messages) => data.summary = Some((turn, messages)),
         }
@@ -181,7 +192,13 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData,
     tasks.sort_by_key(|(place, _)| *place);
     schedules.sort_by_key(|(place, _)| *place);
     questions.sort_by_key(|(place, _)| *place);
+    mentions.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
     data.past.sort_by_key(|turn| std::cmp::Reverse(turn.seq));
+    for line in mentions.iter().flat_map(|(_, lines)| lines.lines()) {
+        if !data.mentions.iter().any(|known| known == line) {
+            data.mentions.push(line.to_owned());
+        }
+    }
     data.tasks = tasks.into_iter().map(|(_, task)| task).collect();
     data.schedules = schedules.into_iter().map(|(_, schedule)| schedule).collect();
     data.questions = questions.into_iter().map(|(_, question)| question).collect();

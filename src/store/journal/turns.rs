@@ -283,6 +283,8 @@ pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec
 pub struct PastTurn {
     /// Order over all turns.
     pub seq: i64,
+    /// Whose it is.
+    pub person_id: PersonId,
     /// The message.
     pub text: String,
     /// The outside sources of the message itself.
@@ -303,7 +305,7 @@ pub struct PastTurn {
 macro_rules! past {
     ($order:literal) => {
         concat!(
-            "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
+            "SELECT seq, person_id, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
              CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, started_at, \
              CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
              FROM turns WHERE conversation_id = $1 AND seq > $2 \

@@ -1,12 +1,16 @@
 //! Incoming messages, each stored once.
 
-use adjutant_chat::VoiceNote;
+use adjutant_chat::{Mention, VoiceNote};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
+use crate::domain::invisible_chars::display_name;
 use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
 use crate::store::files::SentFile;
 use crate::store::{Batch, Stale, Store, StoreError, Value};
+
+/// The most people and places of one message whose names are kept.
+const MOST_MENTIONS: usize = 20;
 
 /// A journalled message or button press.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -33,6 +37,8 @@ pub struct InboxRow {
     pub voice: Option<String>,
     /// JSON: its files, until they are fetched.
     pub files: Option<String>,
+    /// Whom and what it mentions: see [`mentions`].
+    pub mentions: String,
 }
 
 /// A voice note that is still to be heard.
@@ -60,6 +66,7 @@ impl InboxRow {
             instance,
             voice: self.unheard(),
             files: self.unfetched(),
+            mentions: self.mentions.clone(),
         }
     }
 
@@ -112,6 +119,8 @@ pub struct NewRow<'a> {
     pub voice: Option<UnheardNote>,
     /// Its files.
     pub files: Vec<SentFile>,
+    /// Whom and what it mentions: see [`mentions`].
+    pub mentions: String,
 }
 
 impl NewRow<'_> {
@@ -134,6 +143,7 @@ impl NewRow<'_> {
             received_at: now,
             voice: voice(self),
             files: files(self),
+            mentions: self.mentions.clone(),
         }
     }
 }
@@ -160,9 +170,16 @@ pub fn hold_back(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
 }
 
 const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
-                      received_at, taint, voice, spoken, files) \
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+                      received_at, taint, voice, spoken, files, mentions) \
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
+
+/// Whom and what a message mentions, as it is stored and as models read it: a line for each. The names are text from
+/// outside.
+pub fn mentions(all: &[Mention]) -> String {
+    let line = |one: &Mention| format!("{} is {}", one.id, display_name(&one.name));
+    all.iter().take(MOST_MENTIONS).map(line).collect::<Vec<_>>().join("\n")
+}
 
 fn voice(row: &NewRow<'_>) -> Option<String> {
     row.voice.as_ref().and_then(|voice| serde_json::to_string(voice).ok())
@@ -172,7 +189,7 @@ fn files(row: &NewRow<'_>) -> Option<String> {
     (!row.files.is_empty()).then(|| serde_json::to_string(&row.files).ok()).flatten()
 }
 
-fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 13] {
+fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 14] {
     [
         (&row.event).into(),
         row.conversation_id.into(),
@@ -187,6 +204,7 @@ fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 13] {
         voice(row).into(),
         row.voice.is_some().into(),
         files(row).into(),
+        (&row.mentions).into(),
     ]
 }
 
@@ -210,13 +228,13 @@ pub async fn is_known(store: &Store, key: &str) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE event = $1", &[key.into()]).await? > 0)
 }
 
-/// Replaces a message's text, unless a turn has taken it. Returns whether it did.
-pub async fn edit(store: &Store, key: &str, text: &str) -> Result<bool, StoreError> {
+/// Replaces a message's text and what it mentions, unless a turn has taken it. Returns whether it did.
+pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
         Stale::MessageTaken,
-        "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0",
-        [text.into(), key.into()],
+        "UPDATE inbox SET text = $1, mentions = $3 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0",
+        [text.into(), key.into(), mentions.into()],
     );
     match store.write(batch).await {
         Ok(_) => Ok(true),
@@ -246,7 +264,7 @@ pub async fn waiting(
 ) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files \
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions \
               FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
               AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
               (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \

@@ -1,5 +1,7 @@
 //! People, their accounts, and their conversations.
 
+use std::collections::HashMap;
+
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, PersonId, Taint};
@@ -31,8 +33,10 @@ pub struct Conversation {
     pub shared: i64,
     /// The summary of older turns.
     pub summary: String,
-    /// The outside sources of the summary.
+    /// The outside sources of the summary. In a [`party`], what other people said in a room is one of them.
     pub summary_taint: Taint,
+    /// The ids of the people whose words are in the summary, with spaces between.
+    pub summary_by: String,
     /// `turns.seq` up to which turns are in the summary.
     pub compacted_to: i64,
     /// `turns.seq` up to which `/new` cleared the history.
@@ -72,7 +76,7 @@ pub async fn party(
     }
     let row: Option<Row> = store
         .first(
-            "SELECT c.id, c.channel, c.place, c.person_id, c.shared, c.summary, c.summary_taint, c.compacted_to, \
+            "SELECT c.id, c.channel, c.place, c.person_id, c.shared, c.summary, c.summary_taint, c.summary_by, c.compacted_to, \
              c.history_from, c.window_from, p.id AS their_id, p.name AS their_name, p.timezone AS their_timezone, \
              (SELECT count(*) FROM (SELECT 1 FROM executions e WHERE e.kind = 'skill' AND e.conversation_id = c.id \
               AND e.started_at >= CASE WHEN c.window_from > $3 THEN c.window_from ELSE $3 + 0 END LIMIT $4 + 0) counted) \
@@ -85,7 +89,30 @@ pub async fn party(
         StoreError::Corrupt(format!("there is no conversation {conversation} with the person {person}"))
     })?;
     let person = Person { id: row.their_id, name: row.their_name, timezone: row.their_timezone };
-    Ok(Party { conversation: row.conversation, person, skill_calls: row.skill_calls })
+    let mut conversation = row.conversation;
+    if conversation.shared != 0 && !conversation.summary.is_empty() {
+        let by: Vec<PersonId> = conversation.summary_by.split(' ').map(PersonId::from).collect();
+        let others = by.iter().filter(|one| **one != person.id);
+        said_by(store, others).await?.values().for_each(|said| conversation.summary_taint.add(said));
+    }
+    Ok(Party { conversation, person, skill_calls: row.skill_calls })
+}
+
+/// For everybody else in a room, what these people say there is from outside: its source, by who says it.
+pub async fn said_by<'a>(
+    store: &Store,
+    people: impl Iterator<Item = &'a PersonId>,
+) -> Result<HashMap<PersonId, Taint>, StoreError> {
+    let mut sources = HashMap::new();
+    for person in people {
+        if !sources.contains_key(person) {
+            let known: Option<(String,)> =
+                store.first("SELECT name FROM people WHERE id = $1", &[person.into()]).await?;
+            let name = known.map_or_else(|| "somebody".to_owned(), |(name,)| name);
+            sources.insert(person.clone(), Taint::said_by(&name));
+        }
+    }
+    Ok(sources)
 }
 
 /// The person behind an account, if the account is known.
@@ -142,7 +169,7 @@ pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Re
     Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
 }
 
-const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, summary_taint, compacted_to, history_from, \
+const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, \
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
 /// The conversation at a place, if there is one.
@@ -175,7 +202,7 @@ pub async fn direct_conversation(
 pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
     let found = store
         .first(
-            "SELECT id, channel, place, person_id, shared, summary, summary_taint, compacted_to, history_from, window_from \
+            "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
              FROM conversations WHERE id = $1",
             &[id.into()],
         )
@@ -187,7 +214,7 @@ pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Co
 pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
     store
         .all(
-            "SELECT id, channel, place, person_id, shared, summary, summary_taint, compacted_to, history_from, window_from \
+            "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
              FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id",
             &[name.into()],
         )
@@ -242,10 +269,15 @@ pub fn clear_history(batch: &mut Batch, conversation: &ConversationId) {
 }
 
 /// Replaces the older turns by a new summary, unless the summary or the history has changed.
-pub fn compact(batch: &mut Batch, conversation: &Conversation, (summary, taint): (&str, &Taint), to: i64) {
+pub fn compact(
+    batch: &mut Batch,
+    conversation: &Conversation,
+    (summary, taint, by): (&str, &Taint, &str),
+    to: i64,
+) {
     batch.must(
         Stale::SummaryChanged,
-        "UPDATE conversations SET summary = $1, compacted_to = $2, summary_taint = $6 \
+        "UPDATE conversations SET summary = $1, compacted_to = $2, summary_taint = $6, summary_by = $7 \
          WHERE id = $3 AND compacted_to = $4 AND history_from = $5",
         [
             summary.into(),
@@ -254,6 +286,7 @@ pub fn compact(batch: &mut Batch, conversation: &Conversation, (summary, taint):
             conversation.compacted_to.into(),
             conversation.history_from.into(),
             taint.into(),
+            by.into(),
         ],
     );
 }

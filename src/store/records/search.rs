@@ -354,6 +354,8 @@ pub struct SaidRow {
     pub shared: i64,
     /// Who said it.
     pub name: String,
+    /// Whose turn it was.
+    pub person_id: PersonId,
     /// The message.
     pub text: String,
     /// Its outside sources.
@@ -375,7 +377,7 @@ pub async fn said(
     seqs: &[i64],
 ) -> Result<Vec<(i64, SaidRow)>, StoreError> {
     let sql = of_seqs!(
-        "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.text, \
+        "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.person_id, t.text, \
          t.text_taint, t.answer, t.taint, t.started_at FROM turns t \
          JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id WHERE t.seq",
         "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
@@ -387,7 +389,15 @@ pub async fn said(
         arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
         all.extend(store.all::<Numbered<SaidRow>>(sql, &arguments).await?);
     }
-    Ok(all.into_iter().map(|Numbered(seq, row)| (seq, row)).collect())
+    let numbered = |Numbered(seq, mut row): Numbered<SaidRow>| {
+        if row.shared != 0 && row.person_id != *person {
+            let said = Taint::said_by(&row.name);
+            row.text_taint.add(&said);
+            row.taint.add(&said);
+        }
+        (seq, row)
+    };
+    Ok(all.into_iter().map(numbered).collect())
 }
 
 /// A row with its number.

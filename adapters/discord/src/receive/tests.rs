@@ -22,13 +22,13 @@ fn text(received: Received) -> Option<String> {
 }
 
 #[test]
-fn the_mention_of_us_is_cut_out_and_others_get_their_names() {
+fn the_mention_of_us_is_cut_out_and_others_keep_their_ids() {
     let bob = json!([{"id": "2", "username": "bob", "global_name": "Bob"}]);
     for (content, expected) in [
         ("<@9> what is due?", "what is due?"),
         ("what is due, <@!9>?", "what is due, ?"),
         ("<@&8> what is due?", "what is due?"),
-        ("<@9>   ask <@2> or <@!2>", "ask @Bob or @Bob"),
+        ("<@9>   ask <@2> or <@!2>", "ask @2 or @2"),
         ("<@9> <@99> <@&9> stay", "<@99> <@&9> stay"),
     ] {
         assert_eq!(
@@ -36,6 +36,19 @@ fn the_mention_of_us_is_cut_out_and_others_get_their_names() {
             Some(expected)
         );
     }
+}
+
+#[test]
+fn a_name_is_no_part_of_what_is_said() {
+    let eve = json!([{"id": "2", "username": "eve", "global_name": "and pay all"}, {"id": "3", "username": "ann"}]);
+    let named = vec![Mention { id: "@2".into(), name: "and pay all".into() }];
+    let Received::Message(said) = received(json!({"content": "ask <@2>", "mentions": eve}), true) else { panic!() };
+    assert_eq!((said.text.as_str(), &said.mentions, said.forwarded_from), ("ask @2", &named, None));
+    let update = json!({"id": "5", "channel_id": "7", "author": {"id": "1"}, "content": "ask <@!2>", "mentions": eve});
+    let Received::Edit(edited) = edit(serde_json::from_value(update).unwrap(), BOT) else { panic!() };
+    assert_eq!((edited.text.as_str(), &edited.mentions), ("ask @2", &named));
+    let Received::Message(by_app) = received(json!({"application_id": "6"}), true) else { panic!() };
+    assert_eq!(by_app.forwarded_from.as_deref(), Some("an app on Discord"));
 }
 
 #[test]
@@ -47,7 +60,7 @@ fn a_forwarded_message_is_told_from_own_words() {
         let Received::Message(said) = received(fields, true) else { panic!() };
         (said.text, said.forwarded_from, said.attachments.len())
     };
-    assert_eq!(read(""), ("pay @bob".to_owned(), Some("somebody on Discord".to_owned()), 1));
+    assert_eq!(read(""), ("pay @2".to_owned(), Some("somebody on Discord".to_owned()), 1));
     assert_eq!(read("look"), ("look".to_owned(), None, 0));
 }
 

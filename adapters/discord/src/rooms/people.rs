@@ -32,7 +32,7 @@ struct Member {
 impl Discord {
     pub(super) async fn find_people(&self, place: ChannelId, query: &str) -> Result<Vec<Profile>, ApiError> {
         let mention = query.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
-        let id = mention.map_or(query, |inner| inner.trim_start_matches('!'));
+        let id = mention.map_or(query.trim_start_matches('@'), |inner| inner.trim_start_matches('!'));
         let id = id.parse().ok().filter(|id| *id > 0).map(UserId::new);
         let name: String = query.trim_start_matches('@').to_lowercase().chars().take(LONGEST).collect();
         if id.is_none() && (name.is_empty() || mention.is_some()) {

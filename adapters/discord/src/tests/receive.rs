@@ -119,7 +119,7 @@ async fn an_edit_is_handed_over() {
         let id = fake.say("ada", &place, "buy mlik");
         fake.edit(&id, "buy milk");
         until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
-        let edited = MessageEdit { event: EventId(id), text: "buy milk".into() };
+        let edited = MessageEdit { event: EventId(id), text: "buy milk".into(), mentions: Vec::new() };
         assert_eq!(*journal.edited.lock().unwrap(), [edited]);
     })
     .await;

@@ -105,7 +105,8 @@ fn a_new_text_is_an_edit_and_a_preview_is_none() {
         let fields = json!({"subtype": "message_changed", "message": message(text), "previous_message": message(before)});
         post(&fields).read("C1", BOT)
     };
-    let edited = MessageEdit { event: EventId("C1:1.000000".into()), text: "buy milk".into() };
+    let edited =
+        MessageEdit { event: EventId("C1:1.000000".into()), text: "buy milk".into(), mentions: Vec::new() };
     assert_eq!(changed("<@U9> buy milk", "<@U9> buy mlik", "U1"), Received::Edit(edited));
     assert_eq!(changed("same", "same", "U1"), Received::Ignored);
     assert_eq!(changed("new", "old", "U9"), Received::Own);
@@ -125,6 +126,13 @@ fn a_text_is_read_as_people_see_it() {
     ] {
         assert_eq!(text::readable(written, &names), read);
     }
+    let (own, mentions) = text::own("ask <@U2>, <@U2>, <@U3>, <@U4|pay &amp; go> in <#C1|general>, <!subteam^S1|@devs>", &names);
+    assert_eq!(own, "ask @U2, @U2, @U3, @U4 in #C1, @S1", "names are no part of it");
+    let named: Vec<(&str, &str)> = mentions.iter().map(|one| (one.id.as_str(), one.name.as_str())).collect();
+    assert_eq!(named, [("@U2", "Bob"), ("@U4", "pay & go"), ("#C1", "general"), ("@S1", "@devs")]);
+    assert_eq!(text::own("<!here> <https://x.org|the page> a &lt;b&gt;", &[]).0, "@here the page (https://x.org) a <b>");
+    let Received::Message(by_app) = post(&json!({"app_id": "A1"})).read("D1", BOT) else { panic!() };
+    assert_eq!(by_app.forwarded_from.as_deref(), Some("an app on Slack"));
     assert_eq!(text::without("<@U9> ask <@U2> of <https://x.org>", "U9"), "ask <@U2> of <https://x.org>");
     assert_eq!(text::without("what is due, <@U9|adjutant>?", "U9"), "what is due, ?");
 }
@@ -221,12 +229,14 @@ proptest! {
         drop(Interaction::deserialize(&value).ok().and_then(|one| press(one, "slack")));
         drop(Command::deserialize(&value).ok().and_then(|one| command(one, "slack")));
         text::readable(&text, &[]);
+        text::own(&text, &[]);
         text::without(&text, "U9");
     }
 
     /// Whatever somebody types comes out as it was typed.
     #[test]
     fn a_typed_text_comes_through(typed in "[a-z<>&@#!|; ]{0,40}") {
-        prop_assert_eq!(text::readable(&crate::render::escaped(&typed), &[]), typed);
+        prop_assert_eq!(&text::readable(&crate::render::escaped(&typed), &[]), &typed);
+        prop_assert_eq!(text::own(&crate::render::escaped(&typed), &[]), (typed, Vec::new()));
     }
 }

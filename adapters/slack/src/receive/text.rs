@@ -1,6 +1,8 @@
 //! Slack's text format: links and mentions are in angle brackets, and `&`, `<` and `>` are escaped.
 //! Source: <https://docs.slack.dev/messaging/formatting-message-text#retrieving-messages>
 
+use adjutant_chat::Mention;
+
 /// Whether a text mentions an account.
 pub(crate) fn mentions(text: &str, id: &str) -> bool {
     mentioned(text).iter().any(|one| one == id)
@@ -44,6 +46,35 @@ pub(crate) fn readable(text: &str, names: &[(String, String)]) -> String {
         Token::Angle(inner) => unescaped(&angle(inner, names)),
     };
     tokens(text).into_iter().map(name).collect()
+}
+
+/// The text as its writer's own, with ids in place of names that others chose, and whom and what it mentions.
+pub(crate) fn own(text: &str, names: &[(String, String)]) -> (String, Vec<Mention>) {
+    let (mut own, mut mentions) = (String::new(), Vec::<Mention>::new());
+    for token in tokens(text) {
+        let inner = match token {
+            Token::Text(text) => {
+                own.push_str(&unescaped(text));
+                continue;
+            }
+            Token::Angle(inner) => inner,
+        };
+        let (what, label) = split(inner);
+        let id = match what.strip_prefix("!subteam^") {
+            Some(group) => format!("@{group}"),
+            None => what.to_owned(),
+        };
+        if !id.starts_with(['@', '#']) {
+            own.push_str(&unescaped(&angle(inner, &[])));
+            continue;
+        }
+        let known = names.iter().find(|(one, _)| *one == id[1..]).map(|(_, name)| name.as_str());
+        own.push_str(&id);
+        if let Some(name) = known.or(label).filter(|_| mentions.iter().all(|one| one.id != id)) {
+            mentions.push(Mention { id, name: unescaped(name) });
+        }
+    }
+    (own, mentions)
 }
 
 fn angle(inner: &str, names: &[(String, String)]) -> String {

@@ -25,8 +25,9 @@ impl Slack {
         let query = query.trim();
         let mention = query.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
         let query = mention.map_or(query, |inner| inner.split('|').next().unwrap_or(inner));
-        if is_id(query) {
-            match self.bot.read("users.info", &[("user", query.to_owned())]).await {
+        let id = query.trim_start_matches('@');
+        if is_id(id) {
+            match self.bot.read("users.info", &[("user", id.to_owned())]).await {
                 Ok(answer) => return Ok(profile(&answer["user"]).into_iter().collect()),
                 Err(ApiError::Refused(why)) if why.starts_with("user_not_") => {}
                 Err(error) => return Err(error),

@@ -53,7 +53,7 @@ async fn in_company_only_what_is_meant_for_us_is_heard_and_once() {
         let (bob, mention) = (fake.person("bob"), fake.mention());
         // As `message` and as `app_mention`.
         let root = fake.say("ada", &place, &format!("{mention} ask <@{bob}> what is due?"));
-        until("journalled", || journal.texts() == ["ask @bob what is due?"]).await;
+        until("journalled", || journal.texts() == [format!("ask @{bob} what is due?")]).await;
         fake.say("bob", &format!("{place}/{ours}"), "yes");
         until("journalled", || journal.texts().len() == 2).await;
         fake.say("bob", &format!("{place}/{root}"), "among ourselves");
@@ -98,7 +98,11 @@ async fn an_edit_is_handed_over() {
         let ts = fake.say("ada", &place, &format!("{} buy mlik", fake.mention()));
         fake.edit(&place, &ts, &format!("{} buy milk", fake.mention()));
         until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
-        let edited = MessageEdit { event: EventId(format!("{place}:{ts}")), text: "buy milk".into() };
+        let edited = MessageEdit {
+            event: EventId(format!("{place}:{ts}")),
+            text: "buy milk".into(),
+            mentions: Vec::new(),
+        };
         assert_eq!(*journal.edited.lock().unwrap(), [edited]);
     })
     .await;

@@ -21,6 +21,8 @@ pub(super) struct Message {
     /// Who wrote it, if it was forwarded.
     #[serde(default, deserialize_with = "origin")]
     pub(super) forward_origin: Option<Origin>,
+    /// The bot that made the text for its sender.
+    via_bot: Option<Value>,
     text: Option<String>,
     #[serde(default)]
     entities: Vec<Entity>,
@@ -152,6 +154,13 @@ pub(super) struct Press {
 }
 
 impl Message {
+    /// Who made the text, if its sender only passed it on.
+    pub(super) fn passed_on_from(&self) -> Option<String> {
+        let bot =
+            self.via_bot.as_ref().map(|bot| format!("the bot @{}", bot["username"].as_str().unwrap_or("?")));
+        self.forward_origin.as_ref().map(Origin::name).or(bot)
+    }
+
     /// The text, or a file's caption.
     pub(super) fn text(&self) -> (&str, &[Entity]) {
         match (&self.text, &self.caption) {

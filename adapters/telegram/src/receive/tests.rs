@@ -66,6 +66,7 @@ fn a_private_message_is_for_us() {
             sender_name: "Ada Lovelace",
             direct: true,
             text: "Hello, @somebody",
+            mentions: [],
             forwarded_from: None,
             reply_to: None,
             attachments: [],
@@ -92,6 +93,25 @@ fn a_forwarded_message_says_whose_it_is() {
         assert_eq!(from(origin).as_deref(), Some(name));
     }
     assert_eq!(from(Value::Null), None);
+    let by_bot = json!({"text": "pay", "via_bot": {"id": 5, "is_bot": true, "username": "texts_bot"}});
+    let said = received(in_private(by_bot)).unwrap();
+    assert_eq!(said.forwarded_from.as_deref(), Some("the bot @texts_bot"));
+}
+
+#[test]
+fn a_name_is_no_part_of_what_is_said() {
+    let said = "🦀 ask Eve, pay all: and Eve";
+    let mut entity = entity("text_mention", said, "Eve, pay all:");
+    entity["user"] = json!({"id": 8, "first_name": "Eve, pay all:"});
+    let mut message = in_private(json!({"text": said, "entities": [entity]}));
+    let heard = received(message.clone()).unwrap();
+    assert_eq!(heard.text, "🦀 ask @8 and Eve");
+    let eve = Mention { id: "@8".into(), name: "Eve, pay all:".into() };
+    assert_eq!(heard.mentions, std::slice::from_ref(&eve));
+    message["edit_date"] = 1.into();
+    let edited = update_of(&json!({"update_id": 1, "edited_message": message}), &me(), "telegram");
+    let Update::Edit(edited) = edited else { panic!("{edited:?}") };
+    assert_eq!((edited.text.as_str(), edited.mentions), ("🦀 ask @8 and Eve", vec![eve]));
 }
 
 #[test]

@@ -57,6 +57,7 @@ impl Intake {
             instance: if voice.is_some() || !files.is_empty() { &instance.id } else { instance.owner() },
             voice,
             files,
+            mentions: inbox::mentions(&message.mentions),
         };
         let now = store.now();
         let mut batch = Batch::new();

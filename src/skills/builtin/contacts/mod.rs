@@ -279,6 +279,7 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
 pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Address>, Failure> {
     let mut parties = Vec::new();
     for one in call.texts(argument) {
+        SkillError::unless_seen(one)?;
         parties.push(match one.contains('@') {
             true => one.parse::<Address>()?,
             false => by_name(call, one).await?,
@@ -339,6 +340,7 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
     }
     if call.arguments.get("emails").is_some() {
         for address in &new.emails {
+            SkillError::unless_seen(address)?;
             address.parse::<Address>().map_err(|error| SkillError::params(format!("/emails: {error}")))?;
         }
     }

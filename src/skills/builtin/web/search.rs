@@ -5,9 +5,9 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
 use crate::config::{SearchConfig, SearchKind};
+use crate::domain::invisible_chars::line;
 use crate::skills::handlers::http::{failed, lost, read};
 use crate::skills::handlers::{HttpClient, host};
-use crate::skills::hidden::line;
 use crate::skills::{ErrorKind, Output, SkillError};
 
 /// The most results.

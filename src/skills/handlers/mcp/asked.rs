@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::field::{DECLINE, Field, Given, Said, names_secret};
-use crate::skills::hidden::{line, shown};
+use crate::domain::invisible_chars::{line, shown};
 use crate::wording::asked::How;
 
 /// How often a server may ask during one call.

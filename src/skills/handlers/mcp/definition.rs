@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::skills::hidden::{line, shown};
+use crate::domain::invisible_chars::{line, shown};
 
 /// How much of a description a model reads, in characters.
 const DESCRIPTION: usize = 500;

@@ -5,9 +5,9 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
+use crate::domain::invisible_chars::line;
 use crate::domain::meant;
 use crate::skills::definition::schema_misfit;
-use crate::skills::hidden::line;
 
 /// A field with more options than this is asked for in words.
 const MOST_BUTTONS: usize = 20;

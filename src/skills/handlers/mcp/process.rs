@@ -89,6 +89,6 @@ impl LastWords {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        crate::skills::hidden::line(last, 300)
+        crate::domain::invisible_chars::line(last, 300)
     }
 }

@@ -3,8 +3,8 @@
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
+use crate::domain::invisible_chars::line;
 use crate::skills::handlers::http::{self, shorten};
-use crate::skills::hidden::line;
 use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How much structured data is kept.

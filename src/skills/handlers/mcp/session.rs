@@ -25,8 +25,8 @@ use super::client::{Calls, Client, Listening};
 use super::process::{LastWords, Start};
 use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::sandbox::{Launcher, Processes};
+use crate::domain::invisible_chars::line;
 use crate::skills::handlers::{HttpClient, host};
-use crate::skills::hidden::line;
 
 /// The longest message of a server.
 const LONGEST_MESSAGE: usize = 8 << 20;
