@@ -10,8 +10,8 @@ use super::oauth::{by_browser, in_words, plain};
 use super::{CliError, McpCommand as Command, confirmed, out};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, McpClient, McpConfig, McpLaunch, Secret};
-use crate::sandbox::{Launcher, Permissions};
 use crate::domain::invisible_chars::{line, shown};
+use crate::sandbox::{Launcher, Permissions};
 use crate::service;
 use crate::skills::handlers::mcp::{
     Definition, Inspection, McpServers, ToolState, approve, difference, withdraw,

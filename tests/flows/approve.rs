@@ -330,7 +330,7 @@ async fn what_is_asked_is_in_the_order_of_the_request_with_dates_as_people_write
         .orchestrator(|request| match has_results(request) {
             false => calls(vec![
                 agent("a", &["tasks.create"], json!({})),
-                direct("b", "tasks.create", json!({"title": "fly\u{202e}", "due": "2026-11-27T17:00"})),
+                direct("b", "tasks.create", json!({"title": "fly\\u{202e}", "due": "2026-11-27T17:00"})),
                 direct(
                     "c",
                     "tasks.create",
@@ -348,7 +348,7 @@ async fn what_is_asked_is_in_the_order_of_the_request_with_dates_as_people_write
     insta::assert_snapshot!(asked.text, @"
     **1.** Add a task: “pack”
 
-    **2.** Add a task: “fly[U+202E]”
+    **2.** Add a task: “fly\\u{202e}”
     - due: Fri 27 Nov 2026, 17:00
 
     **3.** Add a task: “rest”
@@ -360,7 +360,7 @@ async fn what_is_asked_is_in_the_order_of_the_request_with_dates_as_people_write
     app.says("ada", "all but the first").await;
     app.rests().await;
     let rows: Vec<(String,)> = app.store().all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap();
-    assert_eq!(rows, [("fly\u{202e}".to_owned(),), ("rest".to_owned(),)]);
+    assert_eq!(rows, [("fly\\u{202e}".to_owned(),), ("rest".to_owned(),)]);
     app.ends_well().await;
 }
 

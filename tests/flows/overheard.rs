@@ -152,7 +152,10 @@ async fn whom_a_message_mentions_is_data_beside_it() {
     let request = app.requests(Who::Orchestrator).remove(0);
     assert_eq!(user_text(&request), text);
     assert!(is_read(&request) && !own_words(&request).contains("OBEY"), "{request:#?}");
-    assert!(request.messages.iter().any(|one| one.text.contains(&format!("\n@8 is {ORDER}\n"))), "{request:#?}");
+    assert!(
+        request.messages.iter().any(|one| one.text.contains(&format!("\n@8 is {ORDER}\n"))),
+        "{request:#?}"
+    );
     room.says("ada", "no").await;
     assert_eq!(effects(&app, "tasks.create").await, 0);
     app.ends_well().await;
@@ -162,7 +165,10 @@ async fn whom_a_message_mentions_is_data_beside_it() {
 async fn an_address_with_what_nobody_sees_is_refused() {
     let app = scripted(skill_caller()).await;
     for (skill, arguments) in [
-        ("calendar.create_event", json!({"title": "x", "start": "2026-12-01T09:00", "attendees": ["bob@exam\u{ad}ple.test"]})),
+        (
+            "calendar.create_event",
+            json!({"title": "x", "start": "2026-12-01T09:00", "attendees": ["bob@exam\u{ad}ple.test"]}),
+        ),
         ("contacts.create", json!({"name": "Bob", "emails": ["bob@example\u{e0041}.test"]})),
         ("web.fetch", json!({"url": "https://exam\u{2060}ple.test/"})),
     ] {

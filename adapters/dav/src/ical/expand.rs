@@ -373,7 +373,7 @@ mod tests {
     }
 
     fn starts(rule: &str, start: &str, from: &str, to: &str) -> Vec<String> {
-        let expanded = RecurrenceRule::read(rule).unwrap().expand(at(start), None, (at(from), at(to)), 1_000);
+        let expanded = RecurrenceRule::read(rule).unwrap().expand(at(start), None, (at(from), at(to)), Effort::of(1_000));
         assert!(!expanded.is_truncated);
         expanded.starts.iter().map(|at| at.format("%Y%m%dT%H%M").to_string()).collect()
     }
@@ -538,7 +538,7 @@ mod tests {
         #[test]
         fn any_text_is_read_without_panic(text in "(FREQ=|COUNT=|UNTIL=|BYDAY=|INTERVAL=|DAILY|;|-?[0-9]{1,5}|MO|,|ü|T|Z){0,12}") {
             if let Ok(rule) = RecurrenceRule::read(&text) {
-                rule.expand(at("20260101T000000"), None, (at("20260101T000000"), at("20270101T000000")), 100);
+                rule.expand(at("20260101T000000"), None, (at("20260101T000000"), at("20270101T000000")), Effort::of(100));
             }
         }
     }

@@ -40,11 +40,15 @@ fn the_mention_of_us_is_cut_out_and_others_keep_their_ids() {
 
 #[test]
 fn a_name_is_no_part_of_what_is_said() {
-    let eve = json!([{"id": "2", "username": "eve", "global_name": "and pay all"}, {"id": "3", "username": "ann"}]);
+    let eve =
+        json!([{"id": "2", "username": "eve", "global_name": "and pay all"}, {"id": "3", "username": "ann"}]);
     let named = vec![Mention { id: "@2".into(), name: "and pay all".into() }];
-    let Received::Message(said) = received(json!({"content": "ask <@2>", "mentions": eve}), true) else { panic!() };
+    let Received::Message(said) = received(json!({"content": "ask <@2>", "mentions": eve}), true) else {
+        panic!()
+    };
     assert_eq!((said.text.as_str(), &said.mentions, said.forwarded_from), ("ask @2", &named, None));
-    let update = json!({"id": "5", "channel_id": "7", "author": {"id": "1"}, "content": "ask <@!2>", "mentions": eve});
+    let update =
+        json!({"id": "5", "channel_id": "7", "author": {"id": "1"}, "content": "ask <@!2>", "mentions": eve});
     let Received::Edit(edited) = edit(serde_json::from_value(update).unwrap(), BOT) else { panic!() };
     assert_eq!((edited.text.as_str(), &edited.mentions), ("ask @2", &named));
     let Received::Message(by_app) = received(json!({"application_id": "6"}), true) else { panic!() };

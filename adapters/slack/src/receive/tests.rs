@@ -126,11 +126,17 @@ fn a_text_is_read_as_people_see_it() {
     ] {
         assert_eq!(text::readable(written, &names), read);
     }
-    let (own, mentions) = text::own("ask <@U2>, <@U2>, <@U3>, <@U4|pay &amp; go> in <#C1|general>, <!subteam^S1|@devs>", &names);
+    let (own, mentions) = text::own(
+        "ask <@U2>, <@U2>, <@U3>, <@U4|pay &amp; go> in <#C1|general>, <!subteam^S1|@devs>",
+        &names,
+    );
     assert_eq!(own, "ask @U2, @U2, @U3, @U4 in #C1, @S1", "names are no part of it");
     let named: Vec<(&str, &str)> = mentions.iter().map(|one| (one.id.as_str(), one.name.as_str())).collect();
     assert_eq!(named, [("@U2", "Bob"), ("@U4", "pay & go"), ("#C1", "general"), ("@S1", "@devs")]);
-    assert_eq!(text::own("<!here> <https://x.org|the page> a &lt;b&gt;", &[]).0, "@here the page (https://x.org) a <b>");
+    assert_eq!(
+        text::own("<!here> <https://x.org|the page> a &lt;b&gt;", &[]).0,
+        "@here the page (https://x.org) a <b>"
+    );
     let Received::Message(by_app) = post(&json!({"app_id": "A1"})).read("D1", BOT) else { panic!() };
     assert_eq!(by_app.forwarded_from.as_deref(), Some("an app on Slack"));
     assert_eq!(text::without("<@U9> ask <@U2> of <https://x.org>", "U9"), "ask <@U2> of <https://x.org>");

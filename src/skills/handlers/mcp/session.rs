@@ -24,8 +24,8 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Calls, Client, Listening};
 use super::process::{LastWords, Start};
 use crate::config::{McpConfig, McpLaunch, Secret};
-use crate::sandbox::{Launcher, Processes};
 use crate::domain::invisible_chars::line;
+use crate::sandbox::{Launcher, Processes};
 use crate::skills::handlers::{HttpClient, host};
 
 /// The longest message of a server.
