@@ -48,7 +48,7 @@ words! {
         /// There is no such file inside.
         NotInside = "not inside",
         /// Opening it ended the process, twice.
-        SetAside = "set aside",
+        Quarantined = "quarantined",
         /// Our own code failed.
         Failed = "failed",
     }
@@ -64,7 +64,7 @@ impl FileProblem {
                 | Self::Unreadable
                 | Self::TooManyInside
                 | Self::Unsafe
-                | Self::SetAside
+                | Self::Quarantined
         )
     }
 }

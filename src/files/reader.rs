@@ -155,13 +155,13 @@ fn failed(error: io::Error) -> FileProblem {
 
 impl Reading {
     /// What is known of a file that was set aside.
-    pub fn set_aside(media_type: &str) -> Self {
+    pub fn quarantined(media_type: &str) -> Self {
         Self {
             kind: FileKind::Other,
             media_type: media_type.to_owned(),
             text: None,
             pages: None,
-            problem: Some(FileProblem::SetAside),
+            problem: Some(FileProblem::Quarantined),
         }
     }
 

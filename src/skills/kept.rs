@@ -58,7 +58,7 @@ pub(super) async fn keep(
     let reading = attempts::counted(&call.scope.store, &format!("file {id}"), reading).await;
     let reading = match reading.map_err(|error| broken(io::Error::other(error)))? {
         Some(reading) => reading.map_err(broken)?,
-        None => Reading::set_aside(fetched.media_type),
+        None => Reading::quarantined(fetched.media_type),
     };
     if let Err(error) = folder.share(&call.scope.store, &id).await {
         // It was read here. A turn elsewhere that needs it fetches it again.

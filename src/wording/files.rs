@@ -44,7 +44,7 @@ pub fn why(problem: FileProblem, most: u64) -> String {
         FileProblem::Unreadable => "it's damaged, or too complicated".to_owned(),
         FileProblem::TooManyInside => "it has more than 1,000 files inside".to_owned(),
         FileProblem::Unsafe => "the names of the files inside lead out of it, as in an attack".to_owned(),
-        FileProblem::SetAside => "opening it stopped me twice, so I've set it aside".to_owned(),
+        FileProblem::Quarantined => "opening it stopped me twice, so I've set it aside".to_owned(),
         FileProblem::NotInside => "there is no such file inside".to_owned(),
         FileProblem::Failed => "something went wrong on my side".to_owned(),
     }
@@ -79,7 +79,7 @@ fn line(file: &FileRow, most: u64, takes_pictures: bool) -> Option<String> {
         | FileProblem::Unreadable
         | FileProblem::TooManyInside
         | FileProblem::Unsafe
-        | FileProblem::SetAside => {
+        | FileProblem::Quarantined => {
             format!("I can't read “{name}”: {why}. I've kept it and can send it on.")
         }
         FileProblem::TooBig => format!("I didn't take “{name}”: {why}. Please send a smaller one."),

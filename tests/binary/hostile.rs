@@ -25,8 +25,10 @@ fn encoded(inside: &str) -> String {
     )
 }
 
+/// Parts in parts; what has no type in a digest is a message.
 fn parts_in_parts(depth: usize, kind: &str) -> String {
-    let part = |at: usize| format!("Content-Type:multipart/{kind};boundary=b{at}\n\n--b{at}\n");
+    let headers = if kind == "digest" { "\n" } else { "" };
+    let part = |at: usize| format!("Content-Type:multipart/{kind};boundary=b{at}\n\n--b{at}\n{headers}");
     format!("From: eve@evil.test\nSubject: deep\n{}", (0..depth).map(part).collect::<String>())
 }
 
@@ -40,13 +42,13 @@ fn mails() -> Vec<(&'static str, String)> {
         ("messages.eml", message_in_message(55_000)),
         ("encoded.eml", encoded(&message_in_message(55_000))),
         ("parts.eml", parts_in_parts(40_000, "mixed")),
-        ("digests.eml", parts_in_parts(40_000, "digest\n")),
+        ("digests.eml", parts_in_parts(40_000, "digest")),
         ("divs.eml", page("<div>")),
         ("tables.eml", page("<table><tr><td>")),
         ("header.eml", format!("From: eve@evil.test\nSubject: {}\n\nx", "long ".repeat(400_000))),
         ("headers.eml", format!("From: eve@evil.test\nSubject: x\n{}\nx", "X: y\n".repeat(400_000))),
         ("addresses.eml", format!("From: {}\nSubject: x\n\nx", "eve@evil.test,".repeat(100_000))),
-        ("comments.eml", format!("From: {}\nSubject: x\n\nx", "(".repeat(1_000_000))),
+        ("comments.eml", format!("From: eve@evil.test {}\nSubject: x\n\nx", "(".repeat(1_000_000))),
     ]
 }
 
@@ -80,14 +82,15 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 fn no_file_ends_the_process_which_answers_the_next_message() {
     let home = Home::new();
     let mut chat = home.chat();
+    let tasks = chat.say("first", "show my tasks");
     for (name, content) in files() {
         let path = home.path().join(name);
         std::fs::write(&path, content).unwrap();
         assert!(chat.send(&json!({"text": "read this file", "id": name, "files": [path]})));
         let told = chat.reply(name)["text"].as_str().unwrap().to_owned();
         assert!(!told.is_empty(), "{name}");
-        let next = chat.say(&format!("next {name}"), &format!("add a task to survive {name}"));
-        assert!(next["text"].as_str().unwrap().contains(name), "{name}: {next}");
+        let next = chat.say(&format!("next {name}"), "show my tasks");
+        assert_eq!(next["text"], tasks["text"], "{name}");
     }
     chat.finish_well();
     home.assert_tidy("files");
@@ -108,7 +111,7 @@ fn a_file_that_ends_the_process_twice_is_set_aside() {
     let mut chat = home.chat();
     let told = chat.reply("a")["text"].as_str().unwrap().to_owned();
     assert!(
-        told.contains("I can't read “note.txt”: opening it stopped me twice, so I've set it aside."),
+        told.contains("“note.txt” can't be read: opening it stopped me twice, so I've set it aside"),
         "{told}"
     );
     chat.finish_well();
@@ -136,6 +139,7 @@ fn talk(stream: &TcpStream) -> Option<()> {
         let answer = match words.as_slice() {
             ["CAPABILITY", ..] => "* CAPABILITY IMAP4rev1\r\n".to_owned(),
             ["SELECT", ..] => "* 99 EXISTS\r\n* OK [UIDVALIDITY 7] good\r\n".to_owned(),
+            ["UID", "SEARCH", "UID", uid] => format!("* SEARCH {uid}\r\n"),
             ["UID", "FETCH", uid, ..] => {
                 let text = &mails[uid.parse::<usize>().ok()? - 1].1.as_bytes();
                 let text = &text[..text.len().min(512 << 10)];

@@ -19,7 +19,7 @@ fn event(uid: &str, start: &str, rule: &str, title: &str) -> String {
 #[tokio::test]
 async fn endless_series_share_one_limit_and_hide_nothing_else() {
     let app = scripted(skill_caller()).await;
-    app.says("ada", "tasks.list {}").await;
+    app.says("ada", "tasks.search {}").await;
     let (person,): (String,) = app
         .store()
         .first("SELECT person_id FROM accounts WHERE user_id = 'ada'", &[])

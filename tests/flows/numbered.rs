@@ -138,7 +138,12 @@ async fn no_to_all_is_a_no_to_every_message_and_yes_to_all_is_asked_back() {
     }
     let asked = app.says("ada", "yes to all").await.text;
     assert!(asked.starts_with("Which one do you mean?"), "{asked}");
-    insta::assert_snapshot!(app.says("ada", "no to all").await.text, @"");
+    insta::assert_snapshot!(app.says("ada", "no to all").await.text, @"
+    Rejected: Add a task: “bread”. I'll leave it.
+    Rejected: Add a task: “one”. I'll leave it.
+    Rejected: Add a task: “other”. I'll leave it.
+    Rejected: Add a task: “salt”. I'll leave it.
+    ");
     app.rests().await;
     let open =
         app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();

@@ -204,7 +204,7 @@ impl Fetching {
         });
         let reading = match reading.await.map_err(|error| broken(io::Error::other(error)))? {
             Some(reading) => reading.map_err(broken)?,
-            None => Reading::set_aside(media_type),
+            None => Reading::quarantined(media_type),
         };
         Ok(FileRow {
             kind: reading.kind,

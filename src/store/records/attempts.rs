@@ -16,7 +16,7 @@ use crate::store::{Batch, Store, StoreError, Value};
 /// The most attempts that didn't end.
 const MOST: i64 = 2;
 /// How long something is set aside.
-const SET_ASIDE: Duration = Duration::from_hours(30 * 24);
+const QUARANTINE: Duration = Duration::from_hours(30 * 24);
 
 /// Does work that opens a thing, unless it was set aside: then `None`.
 pub async fn counted<T>(
@@ -71,7 +71,7 @@ async fn ended(store: &Store, what: &str) -> Result<(), StoreError> {
 
 /// Forgets what was set aside a month ago.
 pub(in crate::store) async fn prune(store: &Store) -> Result<(), StoreError> {
-    let before = store.now() - i64::try_from(SET_ASIDE.as_millis()).unwrap_or_default();
+    let before = store.now() - i64::try_from(QUARANTINE.as_millis()).unwrap_or_default();
     if store.count("SELECT count(*) FROM attempts WHERE at < $1", &[before.into()]).await? > 0 {
         let mut batch = Batch::new();
         batch.run("DELETE FROM attempts WHERE at < $1", [before.into()]);

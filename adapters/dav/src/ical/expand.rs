@@ -373,7 +373,12 @@ mod tests {
     }
 
     fn starts(rule: &str, start: &str, from: &str, to: &str) -> Vec<String> {
-        let expanded = RecurrenceRule::read(rule).unwrap().expand(at(start), None, (at(from), at(to)), Effort::of(1_000));
+        let expanded = RecurrenceRule::read(rule).unwrap().expand(
+            at(start),
+            None,
+            (at(from), at(to)),
+            Effort::of(1_000),
+        );
         assert!(!expanded.is_truncated);
         expanded.starts.iter().map(|at| at.format("%Y%m%dT%H%M").to_string()).collect()
     }

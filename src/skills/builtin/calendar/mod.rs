@@ -140,7 +140,7 @@ impl Agenda {
     }
 
     /// The output with a word on what is left out.
-    fn told(&self, mut output: Output) -> Output {
+    fn with_note(&self, mut output: Output) -> Output {
         if self.is_cut {
             output.summary.push_str(
                 "\nSome events repeat so often that not all of their times in this period were looked at.",
@@ -195,7 +195,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, 7)?;
     let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
     let output = agenda.output(call, format!("No events in that period ({})", spoken(period, call)))?;
-    Ok(agenda.told(output))
+    Ok(agenda.with_note(output))
 }
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -236,7 +236,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
             output
         }
     };
-    output = agenda.told(output);
+    output = agenda.with_note(output);
     let others = call.texts("attendees");
     if !others.is_empty() {
         output.summary.push_str(&format!(
