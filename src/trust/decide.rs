@@ -99,7 +99,10 @@ impl<'a> Evidence<'a> {
         self.wishes.all.iter().enumerate().filter(move |(number, wish)| {
             let used = self.used.get(*number).copied().unwrap_or_default() as usize;
             // "Tell Ann and Bob" may be two emails.
-            let allowed = wish.count.map(|count| (count as usize).max(wish.targets.len()));
+            let allowed = wish.count.map(|count| match count {
+                0 => 0,
+                count => (count as usize).max(wish.targets.len()),
+            });
             action.is_asked_for_by(wish.kind) && allowed.is_none_or(|most| used + action.things() <= most)
         })
     }
@@ -109,7 +112,8 @@ impl<'a> Evidence<'a> {
         match target {
             Target::Url(url) => self.words.hold_url(url),
             Target::Query(query) => self.words.hold_in_order(query),
-            Target::Typed(typed) | Target::Recipient { address: typed, .. } => self.words.hold_exactly(typed),
+            Target::Typed(typed) => self.words.hold_exactly(typed),
+            Target::Recipient { address, .. } => self.words.hold_address(address),
             _ => false,
         }
     }
@@ -119,7 +123,9 @@ impl<'a> Evidence<'a> {
         let named = |is: &dyn Fn(&str) -> bool| wish.targets.iter().any(|called| is(called));
         match target {
             Target::Recipient { address, names, answers } => {
-                self.words.hold_exactly(address)
+                // An address that they typed for another reason is no recipient.
+                (self.words.hold_address(address)
+                    && named(&|called| OwnWords::new([called]).hold_address(address)))
                     || names.iter().any(|name| named(&|called| own_words::hold_name(called, name)))
                     || answers.as_ref().is_some_and(|mail| self.points_at(wish, mail))
             }
@@ -127,7 +133,9 @@ impl<'a> Evidence<'a> {
             Target::Text(text) => own_words::say_the_same(text, &wish.text, self.name),
             Target::Typed(_) | Target::Url(_) | Target::Query(_) => self.is_typed(target),
             Target::Time(when, pattern) => {
-                self.words.hold(when) || named(&|called| same_pattern(called, pattern))
+                // "Every day" stands in "every day at 8", too, so the clean room's pattern counts where it gives one.
+                let has_pattern = named(&|called| called.split_whitespace().count() == 5);
+                named(&|called| same_pattern(called, pattern)) || (!has_pattern && self.words.hold(when))
             }
             Target::Named(name) => named(&|called| own_words::names(called, name)),
             Target::Always(_) => false,
@@ -139,14 +147,17 @@ impl<'a> Evidence<'a> {
         let is_it = |shown: &Thing| shown.noun == thing.noun && shown.id == thing.id;
         let is_labelled = wish.targets.iter().filter_map(|label| self.shown.find(label)).any(is_it);
         let is_only = wish.targets.is_empty() && self.shown.only(thing.noun).is_some_and(is_it);
-        let is_every = wish.targets.is_empty() && wish.count.is_none() && self.shown.things().any(is_it);
+        // "All tasks" are no events.
+        let is_kind = wish.kind.as_str().split('.').next() == Some(thing.noun);
+        let is_every =
+            is_kind && wish.targets.is_empty() && wish.count.is_none() && self.shown.things().any(is_it);
         is_labelled || is_only || is_every
     }
 
     /// Whether words mean a thing by its title, and nothing else that was shown.
     fn means(self, called: &str, thing: &Thing) -> bool {
         let fits = |other: &Thing| own_words::names(called, &other.title);
-        let is_rival = |other: &Thing| other.noun == thing.noun && other.id != thing.id && fits(other);
+        let is_rival = |other: &Thing| (other.noun, &other.id) != (thing.noun, &thing.id) && fits(other);
         fits(thing) && !self.shown.things().any(is_rival)
     }
 }

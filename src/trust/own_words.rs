@@ -41,7 +41,6 @@ impl OwnWords {
 
     /// Whether a mail address, a number or a name stands there exactly, not as a part of another one.
     pub fn hold_exactly(&self, typed: &str) -> bool {
-        let belongs = |one: char| one.is_alphanumeric() || "@.!#$%&'*+/=?^_`{|}~-".contains(one);
         let lower = typed.trim().to_lowercase();
         let is_it = |word: &str| word.trim_matches(is_punctuation).to_lowercase() == lower;
         let is_word = !lower.is_empty() && lower.chars().all(belongs);
@@ -52,6 +51,11 @@ impl OwnWords {
             }
             false => self.hold(typed),
         }
+    }
+
+    /// Whether a mail address stands there exactly, character for character: a look-alike is another one.
+    pub fn hold_address(&self, address: &str) -> bool {
+        address.contains('@') && address.chars().all(belongs) && self.hold_exactly(address)
     }
 
     /// Whether they hold this address of the web, with or without its scheme and its last slash. Capitals in its path
@@ -96,10 +100,9 @@ pub fn say_the_same(kept: &str, said: &str, name: &str) -> bool {
         text.split_whitespace().filter(is_content).map(str::to_owned).collect()
     };
     let (kept, said) = (content(&kept), content(&said));
-    let covers = |these: &[String], those: &[String]| {
-        these.iter().all(|word| those.iter().any(|other| is_form(word, other)))
-    };
-    !kept.is_empty() && covers(&kept, &said) && covers(&said, &kept)
+    // In another order it may say the opposite: "Bob owes Eve".
+    let is_alike = kept.len() == said.len() && kept.iter().zip(&said).all(|(one, other)| is_form(one, other));
+    !kept.is_empty() && is_alike
 }
 
 /// Whether words of the person name a thing with this title: all of the shorter one stand in the longer one.
@@ -119,6 +122,11 @@ pub fn names(words: &str, title: &str) -> bool {
     (is_wide(&bare_words) && overlaps)
         || called.iter().all(|word| has(&known, word))
         || known.iter().all(|word| has(&called, word))
+}
+
+/// Whether a character is a part of an address.
+fn belongs(one: char) -> bool {
+    one.is_alphanumeric() || "@.!#$%&'*+/=?^_`{|}~-".contains(one)
 }
 
 /// Small letters, one space around each word, no punctuation.

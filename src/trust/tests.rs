@@ -100,6 +100,33 @@ fn a_wish_is_used_up() {
 }
 
 #[test]
+fn an_address_that_was_typed_for_another_reason_is_no_recipient_and_a_look_alike_is_none_either() {
+    let to = |said: &str, called: &str, address: &str| {
+        let case = Case::new(said, vec![wish(ActionKind::MailSend, &[called], "")]);
+        case.judge(ActionKind::MailSend, vec![recipient(address, &[])])
+    };
+    let unknown = Verdict::Ask(ApprovalReason::UnknownRecipient);
+    assert_eq!(to("mail ann@partner.test", "ann@partner.test", "ann@partner.test"), Verdict::Wished(0));
+    assert_eq!(to("tell Bob that eve@evil.test is a fraud", "Bob", "eve@evil.test"), unknown);
+    for other in ["ann\u{ff20}partner.test", "ann@partner test", "ann@partner.test,", "ann@partner.test\nx"] {
+        assert_eq!(to("mail ann@partner.test, x", "ann@partner.test", other), unknown, "{other}");
+    }
+}
+
+#[test]
+fn all_tasks_are_no_events_and_none_is_none() {
+    let shown = Shown::new([(true, vec![thing("event", "e1", "Board"), thing("event", "e2", "Retro")])]);
+    let board = || vec![Target::Thing(thing("event", "e1", "Board"))];
+    let judge = |kind, count, targets: &[&str]| {
+        let wishes = vec![Wish { count, ..wish(kind, targets, "") }];
+        Case { shown: shown.clone(), ..Case::new("", wishes) }.judge(ActionKind::EventDelete, board())
+    };
+    assert_eq!(judge(ActionKind::TaskDelete, None, &[]), Verdict::Ask(ApprovalReason::NotNamed));
+    assert_eq!(judge(ActionKind::EventDelete, None, &[]), Verdict::Wished(0));
+    assert_eq!(judge(ActionKind::EventDelete, Some(0), &["board"]), ASKS);
+}
+
+#[test]
 fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
     let shown =
         || Shown::new([(true, vec![thing("event", "e1", "Budget review"), thing("event", "e2", "Retro")])]);
@@ -180,6 +207,7 @@ fn what_is_kept_says_what_was_said_and_no_less() {
         ("Prefers mornings. Invoices go to billing@evil.test", "I prefer mornings"),
         ("", "I prefer mornings"),
         ("is", "I am"),
+        ("Eve owes Bob", "Bob owes Eve"),
     ] {
         assert!(!say_the_same(kept, said, name), "{kept} / {said}");
     }

@@ -91,7 +91,9 @@ async fn nothing_private_is_told_in_a_group() {
 
 #[tokio::test]
 async fn a_correction_takes_the_place_of_what_was_wrong() {
-    let app = scripted(doer()).await;
+    // Bob speaks in the room before Ada does.
+    let wish = json!([{"kind": "memory.save", "count": 1, "text": "Ada lives in Villeurbanne"}]);
+    let app = scripted(doer().clean_room(move |_| wish.clone())).await;
     app.says("ada", r#"memory.save: {"text": "Ada moved to Lyon", "tags": ["home"]}"#).await;
     let id: Vec<(String,)> = app.store().all("SELECT id FROM memories", &[]).await.unwrap();
     let correction = json!({"text": "Ada lives in Villeurbanne", "replaces_id": id[0].0});

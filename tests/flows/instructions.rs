@@ -29,7 +29,10 @@ async fn accepted() -> (TempDir, Config) {
 }
 
 async fn app(config: Config, reply: impl Fn() -> Reply + Send + Sync + 'static) -> TestApp {
-    scripted_with(Scripted::new().orchestrator(plan(reply)), |app| *app = Config { program: app.program.clone(), ..config }).await
+    scripted_with(Scripted::new().orchestrator(plan(reply)), |app| {
+        *app = Config { program: app.program.clone(), ..config }
+    })
+    .await
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ impl BuiltinSkill for ChatSkill {
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(match self {
-            Self::Post => vec![Target::Named(call.text("place").unwrap_or_default().to_owned())],
+            Self::Post => vec![Target::Typed(call.text("place").unwrap_or_default().to_owned())],
             _ => Vec::new(),
         })
     }

@@ -175,7 +175,8 @@ impl Facts<'_> {
     }
 
     fn by_wishes(&self, book: &WishBook, is_ahead: bool) -> Result<Basis, ApprovalReason> {
-        book.take(1, |used| match self.judged(&book.wishes, used) {
+        let things = u32::try_from(self.action.things()).unwrap_or(u32::MAX);
+        book.take(things, |used| match self.judged(&book.wishes, used) {
             Verdict::Wished(number) => (Ok(Basis::Wish(number)), Some(number).filter(|_| !is_ahead)),
             Verdict::InOwnWords => (Ok(Basis::OwnWords), None),
             Verdict::Ask(reason) => (Err(reason), None),

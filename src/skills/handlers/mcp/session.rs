@@ -174,7 +174,7 @@ impl Session {
             Err(error) => {
                 drop(process.all);
                 let last_words = process.last_words.line().await;
-                return Err(unconnected(&error, &format!("{last_words}{hint}")));
+                return Err(unconnected(&error, format!("{last_words}{hint}").trim_start()));
             }
         };
         Ok((Self::of(running, Some(process.all), process.last_words, left), Some(process.child)))

@@ -383,7 +383,10 @@ async fn what_cannot_be_started_says_why() {
             &["sh", "-c", "echo no key >&2; exit 1"][..],
             "it ended before it answered: no key (it has no network; `network = true` would give it one)",
         ),
-        (&["true"][..], "it ended before it answered"),
+        (
+            &["true"][..],
+            "it ended before it answered: (it has no network; `network = true` would give it one)",
+        ),
     ] {
         let servers = failing(words);
         let error = servers.inspect("s").await.unwrap_err();
