@@ -1,6 +1,7 @@
 //! Mail on a server: reading in bulk, forwarding, and what the server refuses.
 
 use adjutant::config::{Config, MailConfig};
+use adjutant::model::Request;
 use adjutant_fakes::{mail_server, pdf};
 use adjutant_mail::Attachment;
 use serde_json::json;
@@ -86,7 +87,9 @@ async fn a_mail_is_forwarded_with_its_files_and_they_are_in_the_question() {
         file("inner.eml", "message/rfc822", inner.into()),
     ];
     deliver_with(server, "Bob Brown <bob@example.test>", ("With files", "See below."), files).await;
-    let app = app(server).await;
+    let wish =
+        json!([{"kind": "mail.forward", "count": "each", "targets": ["alice@example.test", "with files"]}]);
+    let app = with(server, skill_caller().clean_room(move |_| wish.clone())).await;
     let id = "<with-files@example.test>";
     let (_, big) = call(&app, "email.attachment", json!({"message_id": id, "number": 2})).await;
     assert_eq!((big["bytes"].as_u64(), big["kind"].as_str()), (Some(scan.len() as u64), Some("picture")));
@@ -121,7 +124,9 @@ async fn an_attachment_is_read_kept_and_sent_on_with_its_name_in_the_question() 
         file("all.zip", "application/zip", b"PK\x03\x04\0".to_vec()),
     ];
     deliver_with(server, "Bob Brown <bob@example.test>", ("Signed copy", "See below."), files).await;
-    let app = app(server).await;
+    let sent = ["alice@example.test", "Contract.pdf", "all.zip"];
+    let wish = json!([{"kind": "mail.send", "count": "each", "targets": sent}]);
+    let app = with(server, skill_caller().clean_room(move |_| wish.clone())).await;
     let mail = |number: u32| json!({"message_id": "<signed-copy@example.test>", "number": number});
     let (said, _) = call(&app, "email.read", json!({"message_id": "<signed-copy@example.test>"})).await;
     let listed =
@@ -186,7 +191,11 @@ async fn a_refused_mail_is_kept_as_a_draft_and_names_the_address_once() {
 /// A model that reads the mail `Pointed at` when told to read, and answers it when told anything else.
 fn reader() -> Scripted {
     let id = "<pointed-at@example.test>";
-    Scripted::new().orchestrator(move |request| match results(request).last() {
+    let wishes = |request: &Request| {
+        let named: &[&str] = if request.messages[1].text.contains("Bob") { &["Bob"] } else { &[] };
+        json!([{"kind": "mail.reply", "count": 1, "targets": named}])
+    };
+    Scripted::new().clean_room(wishes).orchestrator(move |request| match results(request).last() {
         Some(result) => text(*result),
         None if user_text(request).contains("read") => direct("r", "email.read", json!({"message_id": id})),
         None => direct("w", "email.reply", json!({"message_id": id, "body": "I'll come."})),
