@@ -80,7 +80,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn no_file_ends_the_process_which_answers_the_next_message() {
-    let home = Home::new();
+    let home = Home::with_config("[limits]\nconversation_calls = 1000\n");
     let mut chat = home.chat();
     let tasks = chat.say("first", "show my tasks");
     for (name, content) in files() {

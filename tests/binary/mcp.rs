@@ -131,6 +131,8 @@ fn a_pipe_answers_a_question_while_the_call_runs_and_once_declines_it() {
     let (home, server, _model) = asking("");
     let done = home.feed(&["chat"], b"note it\nRecipes\n");
     assert!(done.stdout.contains("✓ notes.add_note"), "{done:?}");
+    // What the server returned is outside text, and with it in the history the next call would ask.
+    home.run(&["chat", "--once", "/new"]);
     let declined = home.run(&["chat", "--once", "note it"]);
     assert!(!declined.stdout.contains("Which folder?"), "{declined:?}");
     let answers = [
