@@ -132,7 +132,7 @@ const PLAN: &str = "plan-made rest-changed reviewed";
 /// Those of a voice note, tested by `voice.rs`.
 const VOICE: &str = "speech-made voice-downloaded voice-heard voice-transcribed";
 /// Those of a file, tested by `files.rs`.
-const FILES: &str = "file-kept files-fetched";
+const FILES: &str = "file-kept file-opened files-fetched";
 /// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
