@@ -21,6 +21,9 @@ use super::{Order, confine};
 /// How long the end of all processes may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long a program may take to end by itself when we have ended: its stdin has, too.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// Runs a program below this process, with its words behind the order and its name. Ends as the program does.
 pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let order = words.next().and_then(|order| serde_json::from_str(order.to_str()?).ok());
@@ -44,6 +47,7 @@ fn supervise(order: &Order, command: &mut Command) -> io::Result<Option<ExitStat
     set_child_subreaper(Some(getpid()))?;
     let Some(parent) = Pid::from_raw(order.parent) else { return Ok(None) };
     when_ended(parent, || {
+        std::thread::sleep(FAREWELL);
         let _ = kill_process(getpid(), Signal::TERM);
     })?;
     // Else it has ended before, and its number may mean another.

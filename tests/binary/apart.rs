@@ -4,15 +4,11 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::gateway::Gateway;
+use crate::gateway::{self, Gateway};
 use crate::process::{Home, json};
-
-/// No process takes this long to end, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A skill that runs a script, which the built-in planner knows as "go".
 fn with_script(script: &str, permissions: &str) -> Home {
@@ -37,17 +33,10 @@ fn left(home: &Home) -> Vec<String> {
     lines.filter(|line| line.contains(&here)).collect()
 }
 
+/// Waits until it is so of the processes that are left.
 #[track_caller]
 fn wait_until(what: &str, home: &Home, is_so: impl Fn(&[String]) -> bool) {
-    let begin = Instant::now();
-    loop {
-        let left = left(home);
-        if is_so(&left) {
-            return;
-        }
-        assert!(begin.elapsed() < DEADLINE, "{what}: {left:#?}");
-        std::thread::yield_now();
-    }
+    gateway::wait_until(what, || is_so(&left(home)));
 }
 
 /// Starts processes in every way to get out of sight, and goes on itself.
