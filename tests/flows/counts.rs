@@ -14,6 +14,9 @@ use crate::scripted::{Scripted, has_results, text};
 
 /// Turns that are counted together. What runs beside them, such as a sign of life, is then little.
 const TURNS: usize = 20;
+/// On a busy machine they take long, and signs of life add up. No round can count less than the turns themselves, so the
+/// smallest of these says what they cost.
+const ROUNDS: usize = 5;
 
 /// The most that a turn may send to PostgreSQL, and how often it may commit.
 const PLAIN: (usize, usize) = (13, 3);
@@ -36,12 +39,15 @@ async fn a_turn_costs_no_more_round_trips_than_before() {
         for at in 0..10 {
             answered(&app, &format!("{what} {at}"), said).await;
         }
-        let before = sent.so_far();
-        for at in 0..TURNS {
-            answered(&app, &format!("{what} counted {at}"), said).await;
+        let mut each = (usize::MAX, usize::MAX);
+        for round in 0..ROUNDS {
+            let before = sent.so_far();
+            for at in 0..TURNS {
+                answered(&app, &format!("{what} counted {round} {at}"), said).await;
+            }
+            let after = sent.so_far();
+            each = each.min(((after.0 - before.0) / TURNS, (after.1 - before.1) / TURNS));
         }
-        let after = sent.so_far();
-        let each = ((after.0 - before.0) / TURNS, (after.1 - before.1) / TURNS);
         println!("{what}: {} round trips, {} commits", each.0, each.1);
         assert!(each.0 <= most.0 && each.1 <= most.1, "{what}: {each:?} instead of {most:?} at most");
     }
