@@ -1,6 +1,7 @@
 //! Every sentence that the assistant says of its own accord. To change its tone, change this module.
 
 pub mod asked;
+pub mod delivery;
 pub mod files;
 mod limits;
 pub mod memories;

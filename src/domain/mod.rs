@@ -23,8 +23,8 @@ pub use pins::PinKind;
 pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
-    Bailout, ContextMode, Effects, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState,
-    QuestionState, RunStatus, TurnStatus, UnknownWord,
+    Bailout, ContextMode, Effects, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm,
+    OutboxState, QuestionState, RunStatus, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};

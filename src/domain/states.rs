@@ -157,6 +157,22 @@ words! {
 }
 
 words! {
+    /// How a message is sent: each form is what is left when the platform has refused the one before.
+    MessageForm {
+        /// With its markup and buttons.
+        Rich = "rich",
+        /// Without.
+        Plain = "plain",
+        /// In smaller parts.
+        Small = "small",
+        /// As a file.
+        File = "file",
+        /// A few words about a message that is given up; nothing is left after it.
+        Notice = "notice",
+    }
+}
+
+words! {
     /// The state of a question.
     QuestionState {
         /// It waits for an answer.

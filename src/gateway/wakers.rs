@@ -3,9 +3,12 @@
 use crate::domain::{ConversationId, OutboxId, TurnId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 /// What a worker does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,6 +39,8 @@ pub struct Wakers {
     /// Locked while a background lane takes a message, so that no two take the same.
     pub(super) starting: tokio::sync::Mutex<()>,
     idle: Notify,
+    /// A running worker was woken.
+    woken: Notify,
 }
 
 impl Wakers {
@@ -45,7 +50,9 @@ impl Wakers {
 
     /// Whether the caller must start a worker; a running one checks for work again.
     pub(super) fn wake(&self, worker: Worker) -> bool {
-        wake(&mut self.workers(), worker)
+        let is_new = wake(&mut self.workers(), worker);
+        self.woken.notify_waiters();
+        is_new
     }
 
     /// Whether a worker that found nothing to do may stop.
@@ -60,6 +67,21 @@ impl Wakers {
         };
         self.notify_if_idle(&workers);
         true
+    }
+
+    /// Waits this long, or until the running worker is woken.
+    pub(super) async fn sleep(&self, worker: &Worker, pause: Duration) {
+        let until = Instant::now() + pause;
+        loop {
+            let mut woken = pin!(self.woken.notified());
+            woken.as_mut().enable();
+            if self.workers().get_mut(worker).is_some_and(std::mem::take) {
+                return;
+            }
+            if timeout_at(until, woken).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Stops a worker, even if it was woken in the meantime.
@@ -79,6 +101,7 @@ impl Wakers {
     pub(super) fn hand_over(&self, from: &Worker, to: Worker) -> bool {
         let mut workers = self.workers();
         workers.remove(from);
+        self.woken.notify_waiters();
         wake(&mut workers, to)
     }
 

@@ -41,6 +41,7 @@ mod poisoned;
 mod private;
 mod process;
 mod random;
+mod refused;
 mod reload;
 mod restart;
 mod runs;

@@ -38,6 +38,7 @@ struct Phone {
     bubbles: watch::Sender<Vec<Bubble>>,
     log: Mutex<Vec<String>>,
     files: Mutex<Files>,
+    refuses_buttons: Mutex<bool>,
     /// Where another process stores a receipt for each message, having sent it as well.
     elsewhere: Mutex<Option<Store>>,
     arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
@@ -51,6 +52,8 @@ enum Files {
     Unknown,
     Taken,
     NotAllowed,
+    /// They can't be uploaded at the moment.
+    Broken,
 }
 
 enum Arrival {
@@ -88,7 +91,7 @@ impl Phone {
         let row = outbox::open(store, &here.id, &owner.0.as_str().into(), 1).await.unwrap().remove(0);
         let stored = match is_last {
             true => outbox::sent(store, &row, &receipt).await,
-            false => outbox::part_sent(store, &row, &receipt).await,
+            false => outbox::part_sent(store, &row, &receipt, false).await,
         };
         assert_eq!(stored.unwrap(), None);
     }
@@ -135,6 +138,7 @@ impl ChatPort for Phone {
             self.note("file");
             return match *self.files.lock().unwrap() {
                 Files::NotAllowed => Delivery::FileRefused("not here".into()),
+                Files::Broken => Delivery::Retry(None),
                 _ => self.put(
                     &outbound.address.place,
                     format!("FILE {}\n{}", file.name, file.text),
@@ -145,6 +149,9 @@ impl ChatPort for Phone {
         let is_last = outbound.part + 1 == texts(outbound);
         let choices = if is_last { outbound.choices.clone() } else { Vec::new() };
         self.note(if outbound.edit_of.is_some() { "answer in place" } else { "answer" });
+        if !choices.is_empty() && *self.refuses_buttons.lock().unwrap() {
+            return Delivery::Refused("bad button".into());
+        }
         let elsewhere = self.elsewhere.lock().unwrap().clone();
         if let Some(store) = elsewhere {
             self.sends_elsewhere(&store, outbound, is_last).await;
@@ -230,6 +237,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
         bubbles,
         log,
         files: Mutex::default(),
+        refuses_buttons: Mutex::default(),
         elsewhere: Mutex::default(),
         arriving: tokio::sync::Mutex::new(arriving),
     });
@@ -856,4 +864,76 @@ async fn data_is_a_file_of_its_own_kind_and_what_is_short_is_said() {
     assert!(answer.ends_with("\n```"), "{answer}");
     let (texts, _) = run_with(Files::Taken, "Short. THE END").await;
     assert!(!texts.concat().contains("FILE"), "{texts:#?}");
+}
+
+#[tokio::test]
+async fn a_question_whose_buttons_are_refused_is_asked_in_words() {
+    let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "pay"}))));
+    let ask = |config: &mut Config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    };
+    let town = town(script, ask).await;
+    *town.phone.refuses_buttons.lock().unwrap() = true;
+    town.writes("ada", "pay it");
+    let asked = town.sees("Reply with one of these: Approve, Reject.").await;
+    assert!(asked.text.contains("I need your approval") && asked.choices.is_empty(), "{asked:?}");
+    // A yes counts once the question's receipt is stored.
+    tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();
+    town.writes("ada", "Approve");
+    town.sees("Added “pay”").await;
+    town.ends_well().await;
+}
+
+/// A platform that takes no uploads at the moment, and an answer whose file waits.
+async fn with_broken_files() -> Town {
+    let long = format!("# Everything\n\nIt begins.\n\n{}\n\nTHE END", "a word ".repeat(200));
+    let town = town(
+        Scripted::new().orchestrator(move |request| match request.messages.last().unwrap().text.as_str() {
+            "everything" => text(long.clone()),
+            said => text(format!("You said: {said}")),
+        }),
+        |_| {},
+    )
+    .await;
+    *town.phone.files.lock().unwrap() = Files::Broken;
+    town.writes("ada", "everything");
+    town.sees("The whole answer is in the file.").await;
+    town.has_happened("file", 1).await;
+    town
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_taken_holds_up_no_later_message_and_comes_in_the_end() {
+    let town = with_broken_files().await;
+    for said in ["hello", "everything", "bye"] {
+        town.writes("ada", said);
+        if said != "everything" {
+            town.sees(&format!("You said: {said}")).await;
+        }
+    }
+    *town.phone.files.lock().unwrap() = Files::Taken;
+    town.passes(Duration::from_mins(6)).await;
+    town.sees("FILE answer.md").await;
+    tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();
+    let files = town.texts().iter().filter(|text| text.starts_with("FILE answer.md")).count();
+    assert_eq!((files, town.texts().len()), (2, 6), "{:#?}", town.texts());
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_taken_for_a_day_is_named() {
+    let town = with_broken_files().await;
+    town.passes(Duration::from_hours(25)).await;
+    town.sees("I couldn't deliver the file `answer.md`: Phone didn't take it for a day.").await;
+    town.writes("ada", "hello");
+    town.sees("You said: hello").await;
+    tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();
+    assert_eq!(town.texts().len(), 3, "{:#?}", town.texts());
+    let given_up = "SELECT count(*) FROM outbox WHERE state = 'dead' AND file IS NOT NULL";
+    assert_eq!(
+        town.service.store().count(given_up, &[]).await.unwrap(),
+        1,
+        "an owner can have it tried again"
+    );
+    town.service.shut_down(Duration::from_secs(5)).await.unwrap();
 }

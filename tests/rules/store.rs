@@ -85,6 +85,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     28e4528d62e3 migrations/postgres/0037_attempts.sql
     2254d99da1d4 migrations/postgres/0038_wishes.sql
     0812492a9ce3 migrations/postgres/0039_questions.sql
+    be6a7651f7ad migrations/postgres/0040_forms.sql
     73771b4dee12 migrations/postgres/0042_rooms.sql
     ");
 }
@@ -126,6 +127,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     28e4528d62e3 migrations/sqlite/0037_attempts.sql
     2254d99da1d4 migrations/sqlite/0038_wishes.sql
     0812492a9ce3 migrations/sqlite/0039_questions.sql
+    be6a7651f7ad migrations/sqlite/0040_forms.sql
     73771b4dee12 migrations/sqlite/0042_rooms.sql
     ");
 }

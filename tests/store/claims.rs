@@ -74,7 +74,7 @@ async fn a_progress_message_that_became_a_part_is_none_any_more(world: World) {
     assert!(!write(&world, &row).await);
     let row = open(&world, "a").await.remove(0);
     let beside = OutboxRow { edit_of: None, ..row.clone() };
-    outbox::part_sent(&world.store, &beside, "10").await.unwrap();
+    outbox::part_sent(&world.store, &beside, "10", false).await.unwrap();
     let shown = async || outbox::progress_shown(&world.store, &turn.id).await.unwrap()[0].clone();
     assert_eq!(shown().await.as_deref(), Some("9"), "it stands beside that part");
     let became = OutboxRow { edit_of: Some("9".into()), part: 1, ..row };
@@ -86,7 +86,7 @@ async fn a_part_that_was_sent_is_not_claimed_again(world: World) {
     say(&world, "a long story", "a").await;
     let first = open(&world, "a").await.remove(0);
     outbox::claim(&world.store, &first, &"a".into()).await.unwrap();
-    outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
+    outbox::part_sent(&world.store, &first, "receipt 1", false).await.unwrap();
     let again = outbox::claim(&world.store, &first, &"a".into()).await;
     assert_eq!(stale(again), Stale::DeliveredElsewhere, "who read it before doesn't know");
     let second = open(&world, "a").await.remove(0);

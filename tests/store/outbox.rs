@@ -1,10 +1,10 @@
 //! The outbox: messages until their receipts are stored.
 
-use adjutant::domain::{OutboxId, OutboxState};
+use adjutant::domain::{MessageForm, OutboxId, OutboxState};
 use adjutant::store::Stale;
 use adjutant::store::StoreError;
 use adjutant::store::outbox::{self, Message, OutboxRow};
-use adjutant_chat::{Address, Choice, Outbound, OutgoingFile};
+use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile};
 
 use crate::world::{World, stale};
 
@@ -19,6 +19,9 @@ on_both!(
     what_was_not_sent_is_tried_again_or_given_up,
     parts_are_sent_one_after_the_other,
     where_no_file_can_be_sent_its_text_is_said,
+    what_is_refused_takes_another_form_once,
+    what_is_given_up_is_said_once,
+    a_file_that_is_tried_again_is_behind_all_texts,
     a_process_that_slept_does_not_undo_what_others_did,
 );
 
@@ -89,6 +92,7 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         answers: message.answers,
         text: message.text,
         choices: message.choices,
+        form: adjutant_chat::Form::Rich,
         part: 0,
         checkpoint: None,
         edit_of: None,
@@ -187,7 +191,13 @@ async fn what_was_not_sent_is_tried_again_or_given_up(world: World) {
     let again = &open(&world, "a").await[0];
     assert_eq!((again.state.as_str(), again.attempts, again.next_at), ("pending", 1, 77));
     outbox::claim(&world.store, again, &"a".into()).await.unwrap();
-    outbox::reschedule(&world.store, again, OutboxState::Dead, 0, "the chat is gone").await.unwrap();
+    let room = world.room().await;
+    let give_up = async || {
+        let reason = "the chat is gone";
+        outbox::give_up(&world.store, again, &room.id, &"a".into(), reason, None).await
+    };
+    give_up().await.unwrap();
+    stale(give_up().await);
     assert!(open(&world, "a").await.is_empty());
     assert_eq!(stored(&world, &id).await, ("dead".into(), 2, None, Some("the chat is gone".into())));
     let nonsense: Result<(), StoreError> =
@@ -210,14 +220,14 @@ async fn parts_are_sent_one_after_the_other(world: World) {
         (Some("7"), Some("6")),
         "for a look-up"
     );
-    outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
+    outbox::part_sent(&world.store, &first, "receipt 1", false).await.unwrap();
     let second = open(&world, "a").await.remove(0);
     assert_eq!((second.state.as_str(), second.part, second.attempts), ("pending", 1, 0));
     assert_eq!((&second.checkpoint, &second.edit_of), (&None, &None), "those were the first part's");
     outbox::claim(&world.store, &second, &"a".into()).await.unwrap();
     // A worker that still believes the first part is next changes nothing, and learns whether it sent it once more.
     for (again, other) in [("receipt 1", None), ("receipt 1b", Some("receipt 1".to_owned()))] {
-        assert_eq!(outbox::part_sent(&world.store, &first, again).await.unwrap(), other);
+        assert_eq!(outbox::part_sent(&world.store, &first, again, false).await.unwrap(), other);
         assert_eq!(outbox::sent(&world.store, &first, again).await.unwrap(), other);
     }
     outbox::reschedule(&world.store, &first, OutboxState::Pending, 0, "not sent").await.unwrap();
@@ -228,9 +238,62 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     assert_eq!(stored(&world, &id).await.0, "sent");
     let other = Some("receipt 2".to_owned());
     assert_eq!(outbox::sent(&world.store, &second, "receipt 2b").await.unwrap(), other);
-    assert_eq!(outbox::part_sent(&world.store, &first, "receipt 1b").await.unwrap(), None, "nobody knows");
+    assert_eq!(
+        outbox::part_sent(&world.store, &first, "receipt 1b", false).await.unwrap(),
+        None,
+        "nobody knows"
+    );
     let standing = outbox::place_of(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
+}
+
+async fn what_is_refused_takes_another_form_once(world: World) {
+    say(&world, "hello", "a").await;
+    let row = &open(&world, "a").await[0];
+    stale(outbox::change_form(&world.store, row, MessageForm::Plain).await);
+    outbox::claim(&world.store, row, &"a".into()).await.unwrap();
+    outbox::change_form(&world.store, row, MessageForm::Plain).await.unwrap();
+    stale(outbox::change_form(&world.store, row, MessageForm::Plain).await);
+    let plain = &open(&world, "a").await[0];
+    assert_eq!(
+        (plain.state, plain.form, plain.outbound().form),
+        (OutboxState::Pending, MessageForm::Plain, Form::Plain)
+    );
+    stale(outbox::claim(&world.store, row, &"a".into()).await);
+    let later = OutboxRow { part: 3, form: MessageForm::File, form_part: 2, ..plain.clone() };
+    assert_eq!(later.outbound().form, Form::File(2));
+}
+
+async fn what_is_given_up_is_said_once(world: World) {
+    let room = world.room().await;
+    for text in ["one", "two"] {
+        say(&world, text, "a").await;
+    }
+    for row in open(&world, "a").await {
+        let notice = Some("Some of it is lost.".to_owned());
+        outbox::give_up(&world.store, &row, &room.id, &"a".into(), "too late", notice).await.unwrap();
+    }
+    let notices = open(&world, "a").await;
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert_eq!((notices[0].text.as_str(), notices[0].form), ("Some of it is lost.", MessageForm::Notice));
+    assert_eq!(notices[0].outbound().answers, ["m1"], "it goes to who was to get it");
+}
+
+async fn a_file_that_is_tried_again_is_behind_all_texts(world: World) {
+    for text in ["first file", "second file", "text"] {
+        say(&world, text, "a").await;
+    }
+    let all = open(&world, "a").await;
+    for row in &all[..2] {
+        outbox::part_sent(&world.store, row, "receipt", true).await.unwrap();
+    }
+    assert_eq!(texts(&world, "a").await, ["first file", "text"], "one file after the other");
+    let file = &open(&world, "a").await[0];
+    outbox::claim(&world.store, file, &"a".into()).await.unwrap();
+    outbox::reschedule(&world.store, file, OutboxState::Pending, 0, "not sent").await.unwrap();
+    assert_eq!(texts(&world, "a").await, ["text", "first file"]);
+    outbox::sent(&world.store, file, "receipt 2").await.unwrap();
+    assert_eq!(texts(&world, "a").await, ["second file", "text"]);
 }
 
 async fn where_no_file_can_be_sent_its_text_is_said(world: World) {
@@ -242,7 +305,7 @@ async fn where_no_file_can_be_sent_its_text_is_said(world: World) {
         .write(|batch| id = outbox::say(&world.store, batch, &room.id, &"a".into(), &message))
         .await
         .unwrap();
-    outbox::part_sent(&world.store, &open(&world, "a").await[0], "receipt 1").await.unwrap();
+    outbox::part_sent(&world.store, &open(&world, "a").await[0], "receipt 1", false).await.unwrap();
     let row = &open(&world, "a").await[0];
     stale(outbox::say_instead(&world.store, row, &room.id, &"a".into()).await);
     outbox::claim(&world.store, row, &"a".into()).await.unwrap();

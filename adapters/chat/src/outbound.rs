@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Address, OutgoingVoice};
+use crate::{Address, Form, OutgoingVoice};
 
 /// A message of ours, kept in the outbox until its receipt is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Outbound {
     pub text: String,
     /// Buttons; empty for a plain message.
     pub choices: Vec<Choice>,
+    /// How plain it is.
+    pub form: Form,
     /// Which of its [`crate::ChatPort::parts`] to send, from 0.
     pub part: usize,
     /// The [`crate::ChatPort::checkpoint`] before this part was last sent.

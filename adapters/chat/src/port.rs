@@ -88,7 +88,7 @@ pub enum Delivery {
     Sent(String),
     /// It was certainly not sent. Try again, after this long if the platform asked for a pause.
     Retry(Option<Duration>),
-    /// The platform will never take this message, for this reason.
+    /// The platform will never take this message as it is, for this reason. It was certainly not sent.
     Refused(String),
     /// The place is gone or closed to us, for this reason.
     Gone(String),

@@ -51,7 +51,7 @@ impl OutgoingPart<'_> {
 }
 
 fn part(outbound: &Outbound) -> Option<OutgoingPart<'_>> {
-    let mut parts = render::parts(&outbound.text);
+    let mut parts = render::texts(outbound);
     if outbound.part >= parts.len() {
         let voice = || outbound.voice_part(|| parts.len()).map(OutgoingPart::Voice);
         return outbound.file_part(|| parts.len()).map(OutgoingPart::File).or_else(voice);
@@ -71,7 +71,7 @@ impl ChatPort for Discord {
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {
-        outbound.parts(render::parts(&outbound.text).len())
+        outbound.parts(render::texts(outbound).len())
     }
 
     /// The newest message known to be in the channel: what is sent next has a greater id.

@@ -6,7 +6,7 @@
 mod inline;
 
 use adjutant_chat::richtext::markup::{Line, LineMarkup, ZERO_WIDTH_SPACE, button_label};
-use adjutant_chat::{Choice, Inline, LengthUnit, Limits, Markup, RichText, split};
+use adjutant_chat::{Choice, Inline, LengthUnit, Limits, Markup, Outbound, RichText, TextPart, split};
 use serde_json::{Value, json};
 
 /// What fits into a message. According to Discord's staff it counts code points:
@@ -30,6 +30,25 @@ const ROW: usize = 5;
 pub(crate) fn parts(markdown: &str) -> Vec<String> {
     let parts = split(&RichText::parse(markdown), LIMITS.text, |part| LIMITS.unit.length(&rendered(part)));
     parts.iter().map(rendered).collect()
+}
+
+/// The texts of the messages that our message takes in its form.
+pub(crate) fn texts(outbound: &Outbound) -> Vec<String> {
+    let rich = parts(&outbound.text).into_iter().map(Content).collect();
+    outbound.texts(rich, LIMITS).into_iter().map(|content: Content| content.0).collect()
+}
+
+/// The text of a message. Discord reads markup in each, so a plain one is only without buttons.
+struct Content(String);
+
+impl TextPart for Content {
+    fn plain(&self) -> String {
+        self.0.clone()
+    }
+
+    fn of_plain(text: String) -> Self {
+        Self(text)
+    }
 }
 
 /// Buttons as Discord's components.

@@ -1,7 +1,7 @@
 //! Sends, edits and finds messages.
 
 use adjutant_chat::{
-    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingVoice,
+    Address, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingVoice,
     Reconciliation, Retract,
 };
 use async_trait::async_trait;
@@ -40,7 +40,7 @@ impl ChatPort for Slack {
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {
-        outbound.parts(render::parts(&outbound.text).len())
+        outbound.parts(render::texts(outbound).len())
     }
 
     async fn seed(&self, _: &Address, ids: &[String]) {
@@ -56,7 +56,7 @@ impl ChatPort for Slack {
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
-        if let Some((file, _)) = file_part(outbound, render::parts(&outbound.text).len()) {
+        if let Some((file, _)) = file_part(outbound, render::texts(outbound).len()) {
             return files::reconcile(self, outbound, file).await;
         }
         let is_it = |message: &Value| {
@@ -116,7 +116,7 @@ impl Slack {
     /// The receipt, or why there is none.
     async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
         let place = place(&outbound.address)?;
-        let parts = render::parts(&outbound.text);
+        let parts = render::texts(outbound);
         let command = CommandId::of(outbound);
         let Some(part) = parts.get(outbound.part) else {
             return match file_part(outbound, parts.len()) {
@@ -129,8 +129,7 @@ impl Slack {
             };
         };
         let is_last = outbound.part + 1 == parts.len();
-        let mut message = message(&place, part);
-        message["blocks"] = part.blocks(if is_last { &outbound.choices } else { &[] });
+        let mut message = message(&place, part, if is_last { &outbound.choices } else { &[] });
         if let Some(command) = command {
             return self.answer_command(outbound, &command, &message, part).await;
         }
@@ -153,8 +152,7 @@ impl Slack {
         let place = place(address)?;
         let parts = render::parts(text);
         let part = parts.first().ok_or_else(|| Delivery::Refused("there is nothing to show".to_owned()))?;
-        let mut message = message(&place, part);
-        message["blocks"] = part.blocks(&[]);
+        let message = message(&place, part, &[]);
         if let Some(shown) = shown
             && self.edit(&message, part, shown).await?
         {
@@ -270,10 +268,7 @@ impl Slack {
             Err(ApiError::Refused(why)) if BLOCK_ERRORS.contains(&why.as_str()) => {
                 tracing::warn!(channel = self.channel, why, "sent as plain text");
                 let mut message = message.clone();
-                message["text"] = json!(part.plain);
-                message["mrkdwn"] = json!(false);
-                // Without an empty list, an edit would keep the old blocks.
-                message["blocks"] = json!([]);
+                set_plain(&mut message, part);
                 self.bot.call(method, &message).await
             }
             done => done,
@@ -290,7 +285,7 @@ pub(crate) fn place_arguments(place: &SlackPlace) -> Vec<(&'static str, String)>
     [("channel", place.channel.clone())].into_iter().chain(thread).collect()
 }
 
-pub(crate) fn message(place: &SlackPlace, part: &MessagePart) -> Value {
+pub(crate) fn message(place: &SlackPlace, part: &MessagePart, choices: &[Choice]) -> Value {
     let mut message = json!({
         "channel": place.channel,
         "text": part.notification(),
@@ -301,7 +296,18 @@ pub(crate) fn message(place: &SlackPlace, part: &MessagePart) -> Value {
     if let Some(thread) = place.thread {
         message["thread_ts"] = json!(thread.to_string());
     }
+    match part.sections.is_empty() {
+        true => set_plain(&mut message, part),
+        false => message["blocks"] = part.blocks(choices),
+    }
     message
+}
+
+fn set_plain(message: &mut Value, part: &MessagePart) {
+    message["text"] = json!(part.plain);
+    message["mrkdwn"] = json!(false);
+    // Without an empty list, an edit would keep the old blocks.
+    message["blocks"] = json!([]);
 }
 
 impl From<ApiError> for Delivery {

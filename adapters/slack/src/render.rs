@@ -7,7 +7,9 @@
 mod inline;
 
 use adjutant_chat::richtext::markup::{Line, LineMarkup, ZERO_WIDTH_SPACE, button_label};
-use adjutant_chat::{Choice, Inline, LengthUnit, Limits, Markup, RichText, sanitized, split};
+use adjutant_chat::{
+    Choice, Inline, LengthUnit, Limits, Markup, Outbound, RichText, TextPart, sanitized, split,
+};
 use serde_json::{Value, json};
 
 /// The longest text of one section, in characters.
@@ -37,7 +39,7 @@ const NOTIFICATION: usize = 300;
 
 /// One message.
 pub(crate) struct MessagePart {
-    /// The texts of its sections, in Slack's markup; at least one, none empty.
+    /// The texts of its sections, in Slack's markup, none empty; no section if it is sent without markup.
     pub(crate) sections: Vec<String>,
     /// The same without markup, escaped, in case Slack refuses the sections.
     pub(crate) plain: String,
@@ -54,6 +56,21 @@ pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
         }
     };
     sections.chunks(SECTIONS).map(part).collect()
+}
+
+/// The messages that our message's text takes in its form.
+pub(crate) fn texts(outbound: &Outbound) -> Vec<MessagePart> {
+    outbound.texts(parts(&outbound.text), LIMITS)
+}
+
+impl TextPart for MessagePart {
+    fn plain(&self) -> String {
+        self.plain.clone()
+    }
+
+    fn of_plain(plain: String) -> Self {
+        Self { sections: Vec::new(), plain }
+    }
 }
 
 impl MessagePart {

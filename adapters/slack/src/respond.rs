@@ -130,8 +130,7 @@ impl Slack {
         let text = format!("{begun} I'll answer here, and only you will see it.{late}");
         let parts = render::parts(&text);
         let part = parts.first().ok_or_else(|| Delivery::Refused("there is nothing to show".to_owned()))?;
-        let mut message = deliver::message(place, part);
-        message["blocks"] = part.blocks(&[]);
+        let message = deliver::message(place, part, &[]);
         let is_shown = match known {
             Some(known) => self.post_response(known.url, &message).await?,
             None => false,
@@ -151,7 +150,7 @@ impl Slack {
         part: &MessagePart,
     ) -> Result<bool, Delivery> {
         let mut message = message.clone();
-        if let Some(blocks) = message["blocks"].as_array().filter(|_| is_first) {
+        if let Some(blocks) = message["blocks"].as_array().filter(|blocks| is_first && !blocks.is_empty()) {
             let text = match known.words.is_empty() {
                 true => "_The answer to your command:_".to_owned(),
                 false => format!("_The answer to `{}`:_", render::escaped(&known.words)),

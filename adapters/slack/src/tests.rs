@@ -46,6 +46,7 @@ fn outbound(place: &str, text: &str) -> Outbound {
         answers: Vec::new(),
         text: text.into(),
         choices: Vec::new(),
+        form: adjutant_chat::Form::Rich,
         part: 0,
         checkpoint: None,
         edit_of: None,

@@ -267,10 +267,12 @@ impl Telegram {
         part: &MessagePart,
         make: impl Fn(i64, &str, Option<ParseMode>) -> P + Send + Sync,
     ) -> Result<T, ApiError> {
+        let plain = || self.in_chat(place, |chat| make(chat, &part.plain, None));
+        if part.html.is_empty() {
+            return plain().await;
+        }
         match self.in_chat(place, |chat| make(chat, &part.html, Some(ParseMode::Html))).await {
-            Err(error) if error.says(&["can't parse entities"]) => {
-                self.in_chat(place, |chat| make(chat, &part.plain, None)).await
-            }
+            Err(error) if error.says(&["can't parse entities"]) => plain().await,
             result => result,
         }
     }
@@ -302,16 +304,16 @@ impl Telegram {
 }
 
 fn file_part(outbound: &Outbound) -> Option<&OutgoingFile> {
-    outbound.file_part(|| render::parts(&outbound.text).len())
+    outbound.file_part(|| render::texts(outbound).len())
 }
 
 fn voice_part(outbound: &Outbound) -> Option<&OutgoingVoice> {
-    outbound.voice_part(|| render::parts(&outbound.text).len())
+    outbound.voice_part(|| render::texts(outbound).len())
 }
 
 fn draft(outbound: &Outbound) -> Option<Draft> {
     let place: TelegramPlace = outbound.address.place.parse().ok()?;
-    let mut parts = render::parts(&outbound.text);
+    let mut parts = render::texts(outbound);
     let is_last = outbound.part + 1 == parts.len();
     let part = (outbound.part < parts.len()).then(|| parts.swap_remove(outbound.part))?;
     let keyboard = if is_last { render::keyboard(&outbound.choices) } else { None };

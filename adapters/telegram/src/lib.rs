@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, DownloadError, FileDownload, Finding,
-    LengthUnit, Limits, Markup, Outbound, Reconciliation, Retract,
+    Limits, Outbound, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use teloxide::Bot;
@@ -121,19 +121,11 @@ impl ChatPort for Telegram {
     }
 
     fn limits(&self) -> Limits {
-        // <https://core.telegram.org/bots/api#sendmessage>; a keyboard takes a hundred buttons.
-        Limits {
-            text: render::LONGEST,
-            unit: LengthUnit::Utf16,
-            buttons: 100,
-            markup: Markup::Html,
-            edits: true,
-            files: true,
-        }
+        render::LIMITS
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {
-        outbound.parts(render::parts(&outbound.text).len())
+        outbound.parts(render::texts(outbound).len())
     }
 
     async fn seed(&self, address: &Address, ids: &[String]) {

@@ -2,11 +2,23 @@
 
 use adjutant_chat::richtext::markup::list_marker;
 use adjutant_chat::richtext::{aligned_table, link_target};
-use adjutant_chat::{Block, Choice, Inline, LengthUnit, RichText, one_line, split};
+use adjutant_chat::{
+    Block, Choice, Inline, LengthUnit, Limits, Markup, Outbound, RichText, TextPart, one_line, split,
+};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
+/// What fits into a message. <https://core.telegram.org/bots/api#sendmessage>; a keyboard takes a hundred buttons.
+pub(crate) const LIMITS: Limits = Limits {
+    text: LONGEST,
+    unit: LengthUnit::Utf16,
+    buttons: 100,
+    markup: Markup::Html,
+    edits: true,
+    files: true,
+};
+
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
-pub(crate) const LONGEST: usize = 4_096;
+const LONGEST: usize = 4_096;
 
 /// Telegram ignores a message's entities after the hundredth, and with them the addresses of links.
 const ENTITIES: usize = 100;
@@ -23,6 +35,7 @@ const SHORT_LABEL: usize = 24;
 /// A message of Telegram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessagePart {
+    /// Empty if it is sent without markup.
     pub(crate) html: String,
     pub(crate) plain: String,
 }
@@ -32,6 +45,21 @@ pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
     let text = RichText::parse(markdown);
     let parts = split(&text, LONGEST, |text| HtmlWriter::of(text).size());
     parts.iter().map(|part| HtmlWriter::of(part).part()).collect()
+}
+
+/// The messages that our message's text takes in its form.
+pub(crate) fn texts(outbound: &Outbound) -> Vec<MessagePart> {
+    outbound.texts(parts(&outbound.text), LIMITS)
+}
+
+impl TextPart for MessagePart {
+    fn plain(&self) -> String {
+        self.plain.clone()
+    }
+
+    fn of_plain(plain: String) -> Self {
+        Self { html: String::new(), plain }
+    }
 }
 
 /// The buttons under a message, side by side if their labels are short.

@@ -41,6 +41,7 @@ fn outbound(place: impl ToString, text: &str) -> Outbound {
         answers: Vec::new(),
         text: text.to_owned(),
         choices: Vec::new(),
+        form: adjutant_chat::Form::Rich,
         part: 0,
         checkpoint: None,
         edit_of: None,

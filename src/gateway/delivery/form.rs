@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Outbound, OutgoingFile};
 
+use crate::domain::MessageForm;
 use crate::store::outbox::OutboxRow;
 use crate::wording;
 
@@ -17,8 +18,42 @@ const NAME: &str = "answer.md";
 
 /// A row in the form its platform accepts.
 pub(in crate::gateway) fn outbound(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> Outbound {
-    let outbound = row.outbound();
+    let mut outbound = row.outbound();
+    if row.form != MessageForm::Rich && !outbound.choices.is_empty() {
+        let choices = std::mem::take(&mut outbound.choices);
+        let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+        outbound.text = wording::delivery::without_buttons(&outbound.text, &labels);
+    }
+    if row.form == MessageForm::File {
+        let text = outbound.file.map_or_else(|| outbound.text.clone(), |file| file.behind(&outbound.text));
+        outbound.file = Some(OutgoingFile { name: NAME.to_owned(), text });
+        outbound.voice = None;
+    }
     if port.limits().files { outbound } else { outbound.without_file() }
+}
+
+/// How many parts are text.
+pub(in crate::gateway) fn texts(outbound: &Outbound, port: &Arc<dyn ChatPort>) -> usize {
+    port.parts(&Outbound { file: None, voice: None, ..outbound.clone() })
+}
+
+/// The form in which a row's refused part is sent next; none if all were refused.
+pub(in crate::gateway) fn plainer(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> Option<MessageForm> {
+    let parts = |form| {
+        let row = OutboxRow { form, form_part: row.part, ..row.clone() };
+        port.parts(&outbound(&row, port))
+    };
+    match row.form {
+        MessageForm::Rich => Some(MessageForm::Plain),
+        MessageForm::Plain if parts(MessageForm::Small) > parts(MessageForm::Plain) => {
+            Some(MessageForm::Small)
+        }
+        // A row whose file was refused has an empty one.
+        MessageForm::Plain | MessageForm::Small if port.limits().files && row.file.as_deref() != Some("") => {
+            Some(MessageForm::File)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a row's next part is its sound.

@@ -6,5 +6,6 @@ mod form;
 pub mod governor;
 pub mod outbox;
 pub mod progress;
+mod refused;
 mod seeds;
 pub mod speech;

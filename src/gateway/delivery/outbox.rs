@@ -2,27 +2,28 @@
 //!
 //! Properties:
 //!
-//! - The messages of one conversation are sent in the order they were written, one at a time.
+//! - The messages of one conversation are sent in the order they were written, one at a time. Only a file that wasn't
+//!   taken at once is overtaken, by texts; files stay in order, so that one isn't taken for another.
 //! - A row is claimed (`sending`) before it is sent. If a claimed row has no receipt, after a crash or an unclear
 //!   response, the platform is asked for it before it is sent again.
 //! - A long text is sent in parts, each with its own claim and receipt.
 //! - A process that was suspended just before it sent something sends it when it wakes up, however late. Whichever of two
 //!   such messages has its receipt stored second is deleted.
 //! - A message that wasn't sent is retried with growing pauses. After a day, or if the place is gone, the row is `dead`
-//!   and the next one follows.
+//!   and the next one follows. What the platform refuses takes plainer forms: see `refused.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use adjutant_chat::{Address, Backoff, ChatPort, Delivery, Inbound, Outbound, Reconciliation, Retract};
+use adjutant_chat::{Address, Backoff, ChatPort, Inbound, Outbound, Reconciliation, Retract};
 use tracing::{Instrument, Span};
 
 use super::form;
 use super::governor::Governor;
 use super::progress::ProgressDisplay;
 use super::speech::Speaking;
-use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState};
+use crate::domain::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState};
 use crate::gateway::sharing::Sharing;
 use crate::gateway::{SharedWakers, Worker, turn_span};
 use crate::journal::{InFlight, fail_point};
@@ -132,7 +133,7 @@ impl Deliverer {
                 Ok(Step::Done | Step::More) => {}
                 Ok(Step::Nothing) if self.wakers.may_stop(&worker) => return,
                 Ok(Step::Nothing) => {}
-                Ok(Step::Later(pause)) => tokio::time::sleep(pause).await,
+                Ok(Step::Later(pause)) => self.wakers.sleep(&worker, pause).await,
                 Err(StoreError::Closed) => {
                     self.wakers.stop(&worker);
                     return;
@@ -157,7 +158,8 @@ impl Deliverer {
         if self.in_flight.register_waiter(conversation) {
             return Ok(Step::Nothing);
         }
-        let last = rows.len() == 1;
+        // Files that aren't their turn are not among the rows.
+        let last = rows.len() == 1 && rows[0].only_file == 0;
         let wanted =
             |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
@@ -182,8 +184,7 @@ impl Deliverer {
         }
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, conversation));
         if now - row.created_at > GIVE_UP_MS {
-            self.give_up(&row, "it couldn't be sent for a day").instrument(span).await?;
-            return Ok(Step::Done);
+            return self.too_late(conversation, &row, port).instrument(span).await;
         }
         match self.send(conversation, row, port).instrument(span).await? {
             Step::Done if last => Ok(Step::Nothing),
@@ -205,6 +206,7 @@ impl Deliverer {
         }
         // What is unclear was sent as it is; a row whose file was refused has an empty one.
         if row.state != OutboxState::Unknown
+            && row.form == MessageForm::Rich
             && row.file.is_none()
             && let Some((text, file)) = form::as_file(&**port, &row.outbound())
         {
@@ -251,43 +253,8 @@ impl Deliverer {
         row.part == 0 && row.choices == "[]" && age <= REPLACES_PROGRESS_MS
     }
 
-    pub(in crate::gateway) async fn conclude(
-        &self,
-        conversation: &ConversationId,
-        row: &OutboxRow,
-        port: &Arc<dyn ChatPort>,
-        delivery: Delivery,
-    ) -> Result<Step, StoreError> {
-        match delivery {
-            Delivery::Sent(receipt) => self.sent(row, port, &receipt).await,
-            Delivery::Retry(after) => self.later(row, OutboxState::Pending, after, "not sent").await,
-            Delivery::Unknown => {
-                self.later(row, OutboxState::Unknown, None, "unclear whether it was sent").await
-            }
-            Delivery::FileRefused(reason) | Delivery::Refused(reason) if form::is_voice_part(row, port) => {
-                tracing::warn!(
-                    channel = row.channel,
-                    reason,
-                    "a voice note can't be sent there; its text was"
-                );
-                outbox::leave_unspoken(&self.store, row).await?;
-                Ok(Step::More)
-            }
-            Delivery::FileRefused(reason) => {
-                let channel = &row.channel;
-                tracing::warn!(channel, reason, "the file can't be sent there; sending its text instead");
-                outbox::say_instead(&self.store, row, conversation, &self.instance).await?;
-                Ok(Step::More)
-            }
-            Delivery::Refused(reason) | Delivery::Gone(reason) => {
-                self.give_up(row, &reason).await?;
-                Ok(Step::Done)
-            }
-        }
-    }
-
     /// Stores a receipt and removes the progress message.
-    async fn sent(
+    pub(super) async fn sent(
         &self,
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
@@ -297,7 +264,15 @@ impl Deliverer {
         let is_last = outbound.part + 1 >= port.parts(&outbound);
         let other = match is_last {
             true => outbox::sent(&self.store, row, receipt).await?,
-            false => outbox::part_sent(&self.store, row, receipt).await?,
+            false => {
+                outbox::part_sent(
+                    &self.store,
+                    row,
+                    receipt,
+                    outbound.part + 1 >= form::texts(&outbound, port),
+                )
+                .await?
+            }
         };
         fail_point("outbox-receipt");
         if other.is_some() {
@@ -355,7 +330,7 @@ impl Deliverer {
         });
     }
 
-    async fn later(
+    pub(super) async fn later(
         &self,
         row: &OutboxRow,
         state: OutboxState,
@@ -373,11 +348,5 @@ impl Deliverer {
         outbox::reschedule(&self.store, row, state, next_at, error).await?;
         metrics::delivery(&row.channel, if state == OutboxState::Pending { "retry" } else { state.as_str() });
         Ok(Step::Later(pause))
-    }
-
-    async fn give_up(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
-        tracing::error!(outbox = %row.id, channel = row.channel, reason, "a reply is given up");
-        metrics::delivery(&row.channel, "dead");
-        outbox::reschedule(&self.store, row, OutboxState::Dead, 0, reason).await
     }
 }

@@ -6,9 +6,9 @@ use sqlx::{Any, Decode, Type};
 
 use crate::domain::{
     Bailout, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
-    FileProblem, InboxKind, InstanceId, MemoryId, OutboxId, OutboxState, PersonId, PinKind, Priority,
-    QuestionId, QuestionState, RunStatus, ScheduleId, ScheduleState, Taint, TaskId, TaskState, TurnId,
-    TurnStatus,
+    FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
+    Priority, QuestionId, QuestionState, RunStatus, ScheduleId, ScheduleState, Taint, TaskId, TaskState,
+    TurnId, TurnStatus,
 };
 use crate::store::Value;
 
@@ -62,7 +62,7 @@ text_column! { |id| Ok(id.into());
 }
 
 text_column! { |text| Ok(text.parse()?);
-    Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
+    Bailout, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
     ScheduleState, TaskState, PinKind, FileKind, FileProblem
 }
 

@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 
 use super::outbox::{Message, OutboxRow, json};
-use crate::domain::{ConversationId, InstanceId, OutboxState, TurnId};
+use crate::domain::{ConversationId, InstanceId, MessageForm, OutboxState, TurnId};
 use crate::store::people::Conversation;
 use crate::store::turns::TurnRow;
 use crate::store::{Batch, Store, StoreError, Value};
@@ -29,6 +29,9 @@ pub fn row(store: &Store, here: &Conversation, turn: &TurnRow, message: &Message
         resumed_at: Some(turn.resumed_at),
         file: message.file.as_ref().map(json),
         speech: message.aloud.then(String::new),
+        form: MessageForm::Rich,
+        form_part: 0,
+        only_file: 0,
         instance: InstanceId::default(),
         answered_since: (turn.resumed_at == turn.started_at).then_some(turn.started_at),
     }

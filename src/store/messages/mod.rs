@@ -2,6 +2,7 @@
 
 mod claims;
 pub mod dead;
+mod forms;
 pub mod inbox;
 pub mod outbox;
 pub mod questions;

@@ -1,6 +1,6 @@
 //! Outgoing messages, until their receipt is stored.
 
-use adjutant_chat::{Address, Choice, Outbound, OutgoingFile, OutgoingVoice};
+use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile, OutgoingVoice};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
@@ -8,7 +8,8 @@ use super::claims::progress_became_part;
 pub use super::claims::{
     LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
 };
-use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState, TurnId};
+pub use super::forms::{become_file, change_form, give_up, say_instead};
+use crate::domain::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
 use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A row of the outbox.
@@ -50,6 +51,12 @@ pub struct OutboxRow {
     pub file: Option<String>,
     /// If it is also spoken: the sound (base64), empty until it is made.
     pub speech: Option<String>,
+    /// How it is sent.
+    pub form: MessageForm,
+    /// The part that was refused when that form began.
+    pub form_part: i64,
+    /// 1 once only a file is left, which must not hold up later messages.
+    pub only_file: i64,
     /// The instance that it belongs to; nobody if the channel's receiver is to claim it.
     pub instance: InstanceId,
     /// When its turn began, if that ran to its end without a pause.
@@ -147,11 +154,24 @@ impl OutboxRow {
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),
             choices: serde_json::from_str(&self.choices).unwrap_or_default(),
+            form: self.text_form(),
             part: usize::try_from(self.part).unwrap_or(0),
             checkpoint: self.checkpoint.clone(),
             edit_of: self.edit_of.clone(),
             file: self.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
             voice: self.speech.as_deref().map(voice),
+        }
+    }
+}
+
+impl OutboxRow {
+    fn text_form(&self) -> Form {
+        let part = usize::try_from(self.form_part).unwrap_or(0);
+        match self.form {
+            MessageForm::Rich => Form::Rich,
+            MessageForm::Plain | MessageForm::Notice => Form::Plain,
+            MessageForm::Small => Form::Small(part),
+            MessageForm::File => Form::File(part),
         }
     }
 }
@@ -182,7 +202,8 @@ pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<(), StoreE
     store.write(batch).await.map(|_| ())
 }
 
-/// The oldest open rows of a conversation that this instance may deliver: its own, or those of dead instances.
+/// The first open rows of a conversation that this instance may deliver: its own, or those of dead instances. The oldest
+/// is first, but a file that wasn't taken at once is behind all texts, and the next file behind that one.
 pub async fn open(
     store: &Store,
     conversation: &ConversationId,
@@ -193,11 +214,16 @@ pub async fn open(
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, o.instance, t.progress_receipt, t.resumed_at, \
+             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, o.instance, o.form, o.form_part, \
+             o.only_file, t.progress_receipt, t.resumed_at, \
              CASE WHEN t.ended_at IS NOT NULL AND t.resumed_at = t.started_at THEN t.started_at END AS answered_since \
              FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
-             AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
+             AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) \
+             AND (o.only_file = 0 OR NOT EXISTS (SELECT 1 FROM outbox e WHERE e.conversation_id = $1 AND e.only_file = 1 \
+             AND e.seq < o.seq AND e.state IN ('pending', 'sending', 'unknown') \
+             AND (e.instance = $2 OR e.instance NOT IN (SELECT id FROM instances)))) \
+             ORDER BY CASE WHEN o.only_file = 1 AND o.attempts > 0 THEN 1 ELSE 0 END, o.seq LIMIT $3 + 0",
             &[conversation.into(), instance.into(), limit.into()],
         )
         .await
@@ -242,14 +268,20 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Res
     store.write(batch).await.map(|_| ())
 }
 
-/// Stores the receipt of a part that isn't the last. If that fails, the part is looked up on the platform before it
-/// is sent again. Returns the receipt of another sending of this part that was stored before.
-pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>, StoreError> {
+/// Stores the receipt of a part that isn't the last; `only_file` if it was the last of the text. If that fails, the part is
+/// looked up on the platform before it is sent again. Returns the receipt of another sending of this part that was stored
+/// before.
+pub async fn part_sent(
+    store: &Store,
+    row: &OutboxRow,
+    receipt: &str,
+    only_file: bool,
+) -> Result<Option<String>, StoreError> {
     let mut batch = Batch::new();
     batch.returning(
         "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
-         edit_of = NULL WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part",
-        [receipt.into(), (&row.id).into(), row.part.into()],
+         edit_of = NULL, only_file = $4 WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part",
+        [receipt.into(), (&row.id).into(), row.part.into(), only_file.into()],
     );
     stored(store, batch, row, receipt).await
 }
@@ -284,45 +316,7 @@ async fn stored(
     Ok(stored.map(|(stored,)| stored).filter(|stored| stored != receipt))
 }
 
-/// Sends the text of a row's file as a message instead, when the place takes no files.
-pub async fn say_instead(
-    store: &Store,
-    row: &OutboxRow,
-    conversation: &ConversationId,
-    instance: &InstanceId,
-) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    batch.must(
-        Stale::DeliveredElsewhere,
-        "UPDATE outbox SET state = 'sent', sent_at = $1, speech = NULL WHERE id = $2 AND part = $3 AND state = 'sending'",
-        [store.now().into(), (&row.id).into(), row.part.into()],
-    );
-    let outbound = row.outbound();
-    let text = outbound.file.map(|file| file.markdown()).unwrap_or_default();
-    let message = Message { turn: row.turn_id.clone(), text, ..Message::default() };
-    let id = say(store, &mut batch, conversation, instance, &message);
-    // So that it doesn't become a file again.
-    batch.run("UPDATE outbox SET file = '' WHERE id = $1", [(&id).into()]);
-    store.write(batch).await.map(|_| ())
-}
-
-/// Puts the rest of a long text into a file behind it. Nothing of the row may have been sent.
-pub async fn become_file(
-    store: &Store,
-    row: &OutboxRow,
-    text: &str,
-    file: &OutgoingFile,
-) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    batch.must(
-        Stale::DeliveredElsewhere,
-        "UPDATE outbox SET text = $1, file = $2 WHERE id = $3 AND part = 0 AND state = $4 AND file IS NULL",
-        [text.into(), json(file).into(), (&row.id).into(), row.state.into()],
-    );
-    store.write(batch).await.map(|_| ())
-}
-
-/// Reschedules a row for another attempt (`pending`) or look-up (`unknown`), or gives it up (`dead`). Nothing happens
+/// Reschedules a row for another attempt (`pending`) or look-up (`unknown`). Nothing happens
 /// when the row is done or another process has claimed it since `row` was read: a process that was suspended and
 /// wakes up must not cause a second delivery.
 pub async fn reschedule(

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use adjutant_chat::{
-    Address, AgentProgress, ChatPort, Choice, Delivery, Outbound, OutgoingFile, Progress, Reconciliation,
-    Retract,
+    Address, AgentProgress, ChatPort, Choice, Delivery, Form, Outbound, OutgoingFile, Progress,
+    Reconciliation, Retract,
 };
 
 /// A platform with one empty place, as a test sees it.
@@ -51,6 +51,7 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
     turns_what_was_shown_into_the_answer(&fresh()).await;
     takes_away_what_is_closed(&fresh()).await;
     sends_a_file_after_its_text(&fresh()).await;
+    sends_plainer_forms_and_finds_them(&fresh()).await;
 }
 
 /// Sends all parts, as the engine does: each with its checkpoint.
@@ -302,6 +303,38 @@ pub async fn sends_a_file_after_its_text<P: Platform>(platform: &P) {
     assert!(seen.last().is_some_and(|message| message.file.is_some()), "the file is not behind its text");
 }
 
+/// What is refused with markup is sent without, then in smaller parts, then as a file; each is found by the next process.
+pub async fn sends_plainer_forms_and_finds_them<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    let limits = port.limits();
+    // The others are our own, and refuse nothing.
+    if !limits.edits {
+        return;
+    }
+    port.seed(&platform.address(), &platform.arrived()).await;
+    let long =
+        outbound(platform, 1, &format!("It **begins**.\n\n{}", "It goes on.\n\n".repeat(limits.text / 20)));
+    let file = OutgoingFile { name: "answer.md".to_owned(), text: long.text.clone() };
+    for (number, form, parts) in
+        [(2, Form::Plain, 1..=1), (3, Form::Small(0), 2..=5), (4, Form::File(0), 1..=1)]
+    {
+        let file = Some(file.clone()).filter(|_| form == Form::File(0));
+        let id = format!("0Conformance{number:010}");
+        let mut message = Outbound { form, id, file, ..long.clone() };
+        assert!(parts.contains(&port.parts(&message)), "{form:?}: {} parts", port.parts(&message));
+        for part in 0..port.parts(&message) {
+            (message.part, message.checkpoint) = (part, port.checkpoint(&message.address).await);
+            let receipt = receipt_of(&port.deliver(&message).await);
+            let found = platform.connect().reconcile(&message).await;
+            assert_eq!(found, Reconciliation::Sent(receipt), "part {part} of {form:?} is not found");
+        }
+    }
+    let seen = platform.seen().await;
+    let texts = text_of(&seen).matches("goes on").count();
+    assert_eq!(texts, 2 * (limits.text / 20), "the text is not there twice, as its file once: {seen:?}");
+    assert_eq!(seen.iter().filter(|message| message.file.is_some()).count(), 1);
+}
+
 fn receipt_of(delivery: &Delivery) -> String {
     let receipt = match delivery {
         Delivery::Sent(receipt) => receipt.clone(),
@@ -319,6 +352,7 @@ fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
         answers: Vec::new(),
         text: text.to_owned(),
         choices: Vec::new(),
+        form: Form::Rich,
         part: 0,
         checkpoint: None,
         edit_of: None,

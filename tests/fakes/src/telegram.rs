@@ -89,6 +89,19 @@ pub enum Fault {
     Hang,
 }
 
+/// What Telegram refuses in a message for its content, with a 400 that isn't "can't parse entities". The words are those
+/// of the server: <https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp> and
+/// <https://core.telegram.org/method/messages.sendMessage#possible-errors>.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Any entity and any button.
+    Markup,
+    /// A text longer than this, in UTF-16 units.
+    LongerThan(usize),
+    /// Any document.
+    Documents,
+}
+
 struct Shared {
     world: Mutex<World>,
     /// Wakes polls.
@@ -337,6 +350,16 @@ impl FakeTelegram {
         let mut world = self.shared.world();
         let faults = world.faults.entry(method.to_lowercase()).or_default();
         faults.extend(std::iter::repeat_n(fault.clone(), times));
+    }
+
+    /// From now on it refuses these, for what they contain.
+    pub fn refuse(&self, refusals: &[Refusal]) {
+        self.shared.world().refusals = refusals.to_vec();
+    }
+
+    /// A method goes wrong no more.
+    pub fn mend(&self, method: &str) {
+        self.shared.world().faults.remove(&method.to_lowercase());
     }
 
     /// Whether a call of a method has yet to go wrong.

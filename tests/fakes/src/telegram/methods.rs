@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::server::{Outcome, Parameters, refused};
 use super::world::{BOT, Keyboard, Kind, Message, World};
-use super::{BOT_NAME, Shared, markup, rooms};
+use super::{BOT_NAME, Refusal, Shared, markup, rooms};
 
 /// The longest text, in UTF-16 units after its markup is parsed.
 const LONGEST: usize = 4_096;
@@ -148,6 +148,7 @@ fn send_message(world: &mut World, parameters: &Parameters) -> Outcome {
         return refused("message is too long");
     }
     let keyboard = keyboard(parameters)?;
+    refuse(world, &text, &entities, &keyboard)?;
     let reply = parameters.get("reply_parameters").unwrap_or(&Value::Null);
     let reply_to = reply["message_id"].as_i64().filter(|id| world.message(chat, *id).is_some());
     if !reply.is_null() && reply_to.is_none() && reply["allow_sending_without_reply"] != true {
@@ -169,6 +170,9 @@ fn send_document(world: &mut World, parameters: &Parameters) -> Outcome {
     };
     if content.is_empty() {
         return refused("file must be non-empty");
+    }
+    if world.refusals.contains(&Refusal::Documents) {
+        return refused("DOCUMENT_INVALID");
     }
     let file_id = world.keep_file(content.as_bytes());
     let media = json!({"document": {"file_id": file_id, "file_unique_id": "u", "file_name": name,
@@ -226,6 +230,7 @@ fn edit_text(world: &mut World, parameters: &Parameters) -> Outcome {
     open_chat(world, parameters)?;
     let (text, entities) = formatted(parameters)?;
     let keyboard = keyboard(parameters)?;
+    refuse(world, &text, &entities, &keyboard)?;
     let before = own(world, parameters, "edit")?.clone();
     if before.media.is_some() {
         return refused("there is no text in the message to edit");
@@ -273,6 +278,21 @@ fn formatted(parameters: &Parameters) -> Outcome<(String, Vec<Value>)> {
         _ => return refused("unsupported parse_mode"),
     };
     if text.is_empty() { refused("message text is empty") } else { Ok((text, entities)) }
+}
+
+/// Refuses a text for what it contains.
+fn refuse(world: &World, text: &str, entities: &[Value], keyboard: &Keyboard) -> Outcome<()> {
+    for refusal in &world.refusals {
+        match refusal {
+            Refusal::Markup if !entities.is_empty() => return refused("ENTITY_BOUNDS_INVALID"),
+            Refusal::Markup if !keyboard.is_empty() => return refused("BUTTON_DATA_INVALID"),
+            Refusal::LongerThan(most) if text.encode_utf16().count() > *most => {
+                return refused("message is too long");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn keyboard(parameters: &Parameters) -> Outcome<Keyboard> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::{BOT_NAME, Fault};
+use super::{BOT_NAME, Fault, Refusal};
 use crate::sounds::Sounds;
 
 /// The bot's id.
@@ -101,6 +101,7 @@ pub(super) struct World {
     pub(super) files: BTreeMap<String, Vec<u8>>,
     pub(super) sounds: Sounds,
     pub(super) faults: BTreeMap<String, VecDeque<Fault>>,
+    pub(super) refusals: Vec<Refusal>,
     pub(super) calls: BTreeMap<String, usize>,
     /// The presses that were answered, with what was shown to their presser.
     pub(super) answered: BTreeMap<String, String>,
