@@ -136,6 +136,7 @@ mod tests {
             answers: answers.iter().map(|event| (*event).to_owned()).collect(),
             text: String::new(),
             choices: labels.iter().map(choice).collect(),
+            form: adjutant_chat::Form::Rich,
             part: 0,
             checkpoint: None,
             edit_of: None,

@@ -105,6 +105,7 @@ fn events_are_lines_of_the_contract() {
         answers: vec!["a:m1".into(), "a:m:2".into()],
         text: "Done\n*now* \u{1b}[31m".into(),
         choices: vec![],
+        form: adjutant_chat::Form::Rich,
         part: 0,
         checkpoint: None,
         edit_of: None,

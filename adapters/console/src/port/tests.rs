@@ -147,6 +147,7 @@ fn outbound(id: &str, answers: &[&str]) -> Outbound {
         answers: answers.iter().map(|event| (*event).to_owned()).collect(),
         text: "Done.".into(),
         choices: vec![],
+        form: adjutant_chat::Form::Rich,
         part: 0,
         checkpoint: None,
         edit_of: None,
