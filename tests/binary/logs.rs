@@ -4,14 +4,14 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
-use adjutant_fakes::telegram::{FakeTelegram, Fault};
+use adjutant_fakes::telegram::{FakeTelegram, Refusal};
 
 use crate::gateway::{Gateway, wait_until};
 use crate::metrics::{KEY, home, model};
 use crate::process::{Home, Value};
 use crate::serve::sees;
 
-/// Runs a turn whose model fails once and whose answer is refused once. Returns its id and the log.
+/// Runs a turn whose model fails once and whose answer is refused in every form. Returns its id and the log.
 fn log_of_a_turn(filter: &str) -> (String, String) {
     let (telegram, model) = (FakeTelegram::start(), model());
     let ada = telegram.person("Ada");
@@ -19,7 +19,7 @@ fn log_of_a_turn(filter: &str) -> (String, String) {
     let gateway = Gateway::start_with(&home, &[("ADJUTANT_LOG", filter)]);
     telegram.say(ada, ada, "do stumble over my passion");
     sees(&telegram, ada, "All is well.");
-    telegram.misbehave("sendmessage", &Fault::Refusal(400, "Bad Request: of a made-up kind"), 1);
+    telegram.refuse(&[Refusal::LongerThan(0), Refusal::Documents]);
     telegram.say(ada, ada, "and again");
     wait_until("the refused answer is given up", || {
         home.count("SELECT count(*) FROM outbox WHERE state = 'dead'") > 0

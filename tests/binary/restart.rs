@@ -136,9 +136,12 @@ const FILES: &str = "file-kept file-opened files-fetched";
 /// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
+/// Those of a refused answer, tested by `refused.rs`.
+const REFUSED: &str = "outbox-given-up outbox-plainer outbox-refused";
+
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL]
+    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, REFUSED]
         .iter()
         .flat_map(|it| it.split_whitespace())
         .map(str::to_owned)
