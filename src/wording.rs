@@ -136,7 +136,7 @@ pub fn model_failed(reason: &str, summary: &StatusSummary) -> String {
 }
 
 /// Why a model gave no usable answer, for people; the details are in the log and the trace.
-pub fn model_failure(error: &ModelError) -> String {
+pub fn model_failure(error: &ModelError) -> &'static str {
     match error.kind {
         ModelErrorKind::Auth => "the language model rejected the API key. Check `[model] api_key`.",
         ModelErrorKind::RateLimit => {
@@ -152,7 +152,6 @@ pub fn model_failure(error: &ModelError) -> String {
             "the language model gave no usable answer. Try again, perhaps in other words."
         }
     }
-    .to_owned()
 }
 
 /// Tells the model that the person asked for a summary instead of more work.

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::delegation::DELEGATE;
 use super::outside::{List, Outside};
 use super::{AgentRun, AgentTask, Agents, Work, results};
-use crate::domain::{ExecutionStatus, Taint};
+use crate::domain::{ExecutionStatus, FromCall, Taint};
 use crate::journal::Dialogue;
 use crate::journal::dialogue::Round;
+use crate::ours;
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
 use crate::store::executions::{self, ExecutionRow};
@@ -94,7 +95,10 @@ impl Agents {
         let left = room.checked_sub(beyond);
         let wanted = match read(call) {
             Ok(wanted) => wanted,
-            Err(error) => return Ok(CallOutcome::Result(misread(&error, left))),
+            Err(error) => {
+                let is_clean = read_before(run.row, existing, call.n).is_clean();
+                return Ok(CallOutcome::Result(misread(error, is_clean, left)));
+            }
         };
         let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let grant = self.grant_now(run.registry, &run.job.task);
@@ -179,14 +183,15 @@ fn no_arguments() -> Value {
 fn read(call: &ToolCallRow) -> Result<UseSkill, SkillError> {
     if call.name != "use_skill" {
         let message = match call.name.as_str() {
-            DELEGATE => "you can't delegate: do it yourself, or say in your answer what is left".to_owned(),
-            other => format!("there is no tool {other}; your tool is use_skill(skill, arguments)"),
+            DELEGATE => "you can't delegate: do it yourself, or say in your answer what is left".into(),
+            other => ours!("there is no tool {}; your tool is use_skill(skill, arguments)", FromCall(other)),
         };
         return Err(SkillError::params(message));
     }
     serde_json::from_str(&call.arguments).map_err(|error| {
-        SkillError::params(format!(
-            "use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {error}"
+        SkillError::params(ours!(
+            "use_skill expects {\"skill\": \"...\", \"arguments\": {...}}: {}",
+            FromCall(error)
         ))
     })
 }
@@ -206,8 +211,9 @@ fn add_outcome(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): 
 }
 
 /// The answer to a call that names no skill, in the shape of a failed skill call.
-fn misread(error: &SkillError, left: Option<usize>) -> String {
-    let error = CallError { skill: None, ..CallError::new("", error) };
+fn misread(mut error: SkillError, is_clean: bool, left: Option<usize>) -> String {
+    error.message.settle(is_clean, |_, _| None);
+    let (error, _) = CallError { skill: None, ..CallError::new("", &error) }.for_model();
     let status = ExecutionStatus::Failed.as_str();
     json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)}).to_string()
 }
@@ -215,13 +221,16 @@ fn misread(error: &SkillError, left: Option<usize>) -> String {
 /// The result of a skill call as the agent's model sees it.
 fn for_model(report: &CallReport, left: usize) -> String {
     let mut value = json!({"status": report.status.as_str(), "calls_left": left});
-    if let Some(error) = &report.error {
-        value["error"] = json!(error);
+    let CallReport { execution, taint, summary, data, .. } = report;
+    if let Some((error, outside)) = report.error.as_ref().map(CallError::for_model) {
+        value["error"] = error;
+        if let Some(text) = outside {
+            return Outside { ours: value, execution, taint }.whole(text, &Value::Null, usize::MAX);
+        }
     }
     if report.status != ExecutionStatus::Completed {
         return value.to_string();
     }
-    let CallReport { execution, taint, summary, data, .. } = report;
     if !report.untrusted {
         let (summary, data) = results::without_repeats(summary, data);
         value["summary"] = json!(summary);

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
-use crate::domain::{Bailout, ExecutionKind, ExecutionStatus, Taint};
+use crate::domain::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint};
 use crate::journal::{Scope, fail_point};
+use crate::ours;
 use crate::skills::call::{self, CallError, CallReport};
 use crate::skills::{ErrorKind, Registry};
 use crate::store::Stale;
@@ -63,7 +64,7 @@ impl Agents {
         // Each failure is told once: the last one is the error.
         for call in open {
             if let Some(known) = call.error.filter(|known| error.as_ref() != Some(known)) {
-                result.push_str(&format!("\n({} failed: {})", call.skill, known.message));
+                result.push_str(&format!("\n({} failed: {})", call.skill, known.message.whole()));
             }
         }
         let closing = Closing {
@@ -106,7 +107,7 @@ impl Agents {
             let closed = if lost { ExecutionStatus::Unknown } else { ExecutionStatus::Cancelled };
             let error = lost.then(|| CallError {
                 skill: call.skill.clone(),
-                ..self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME.to_owned())
+                ..self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME)
             });
             let error = error.and_then(|error| serde_json::to_string(&error).ok());
             executions::close(&mut batch, &call.id, closed, &Closing { error, ..Closing::default() }, now);
@@ -131,8 +132,9 @@ impl Agents {
         if unknown {
             let lost = done.iter().find(|call| call.status == ExecutionStatus::Unknown);
             let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
-            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "stopped".into()));
-            known.message.push_str(&format!("; {skill}: {}", wording::UNKNOWN_OUTCOME));
+            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "stopped"));
+            known.message =
+                known.message.clone().and(ours!("; {}: {}", FromConfig(skill), wording::UNKNOWN_OUTCOME));
             known.recoverable = false;
         }
         let closing = Closing {
@@ -182,7 +184,7 @@ impl Agents {
         registry: &Registry,
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
-        let failed = error(ErrorKind::Tool, "an internal error ended this agent".into());
+        let failed = error(ErrorKind::Tool, "an internal error ended this agent");
         self.end(scope, registry, row, ExecutionStatus::Failed, Some(failed), None).await
     }
 

@@ -23,7 +23,7 @@ pub use report::Report;
 pub use structured_output::StructuredOutput;
 pub use task::{AgentTask, Assigned, Assignment, Job};
 
-use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
+use crate::domain::{Bailout, ErrorText, ExecutionId, ExecutionStatus};
 use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
 use crate::model::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
 use crate::roles::Roles;
@@ -337,8 +337,8 @@ fn stopped(limit: Limit, dialogue: &Dialogue) -> Work {
     }
 }
 
-fn error(kind: ErrorKind, message: String) -> CallError {
-    CallError { kind, message, skill: None, recoverable: true, retry_after_s: None }
+fn error(kind: ErrorKind, message: impl Into<ErrorText>) -> CallError {
+    CallError { kind, message: message.into(), skill: None, recoverable: true, retry_after_s: None }
 }
 
 fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report {

@@ -71,9 +71,7 @@ impl Report {
     /// a block below.
     pub fn for_orchestrator(&self) -> String {
         let mut value = json!({"agent_id": self.agent_id, "status": self.status.as_str()});
-        if let Some(error) = &self.error {
-            value["error"] = json!(error);
-        }
+        let error = self.put_error(&mut value);
         if let Some(bailout) = &self.bailout {
             value["bailout"] = json!(bailout);
             value["tool_calls_used"] = json!(self.tool_calls_used);
@@ -82,12 +80,15 @@ impl Report {
             return value.to_string();
         }
         let outside = |ours| Outside { ours, execution: &self.execution, taint: &self.taint };
-        let list = || List::of_lines(&self.result, &self.data).filter(|_| self.is_direct);
+        let list = || List::of_lines(&self.result, &self.data).filter(|_| self.is_direct && error.is_none());
         if let Some(list) = self.untrusted.then(list).flatten() {
             return outside(value).list(&list, SHOWN);
         }
         let (mut text, data) = self.with_identifiers();
-        if self.untrusted {
+        if let Some(error) = &error {
+            text = format!("{error}\n{text}").trim_end().to_owned();
+        }
+        if self.untrusted || error.is_some() {
             return outside(value).whole(text, &data, SHOWN);
         }
         let is_long = text.len() + data.to_string().len() > SHOWN;
@@ -99,6 +100,13 @@ impl Report {
         results::cut(&mut text, SHOWN);
         value["result"] = Value::String(text);
         value.to_string()
+    }
+
+    /// Adds why it failed, as far as that is in our words. Returns all of it if some isn't.
+    fn put_error(&self, value: &mut Value) -> Option<String> {
+        let (error, outside) = self.error.as_ref()?.for_model();
+        value["error"] = error;
+        outside
     }
 
     /// Its text with identifiers, and what of a call's data the text doesn't say.
@@ -121,10 +129,10 @@ impl Report {
             text.push_str(&format!(" (ended early: {bailout} limit reached)"));
         }
         if let Some(error) = &self.error {
-            text.push_str(&format!(" (failed: {})", error.message));
+            text.push_str(&format!(" (failed: {})", error.message.whole()));
         }
         let data = results::compact(&self.data, &self.result);
-        if self.untrusted {
+        if self.is_outside() {
             return outside::for_dependant(self, &text, &data);
         }
         let mut lines = format!("Result of {} ({}): {text}", self.agent_id, self.status.as_str());
@@ -132,6 +140,11 @@ impl Report {
             lines.push_str(&format!("\nData of {}: {data}", self.agent_id));
         }
         lines
+    }
+
+    /// Whether some of it comes from outside.
+    fn is_outside(&self) -> bool {
+        self.untrusted || self.error.as_ref().is_some_and(|error| error.message.has_outside())
     }
 
     /// Its summary, and below it what else it returned.
@@ -153,16 +166,15 @@ impl Report {
         if !touched.is_empty() {
             body["touched"] = json!(touched);
         }
-        if let Some(error) = &self.error {
-            value["error"] = json!(error);
-        }
+        let error = self.put_error(&mut value);
         if let Some(bailout) = &self.bailout {
             value["bailout"] = json!(bailout);
         }
         value["calls_used"] = json!(self.tool_calls_used);
         value["duration_ms"] = json!(self.duration_ms);
-        if self.untrusted {
-            let mut body = body.to_string();
+        if self.is_outside() {
+            let error = error.map(|error| error + "\n").unwrap_or_default();
+            let mut body = format!("{error}{body}");
             results::cut(&mut body, SHOWN);
             return format!("{value}\n{}", untrusted::block_of(&self.execution, &self.taint, &body));
         }
@@ -185,9 +197,11 @@ impl Report {
     /// One line for a person: the result, or why there is none.
     pub fn line(&self) -> String {
         match &self.error {
-            Some(error) if self.status == ExecutionStatus::Unknown => wording::unknown(&error.message),
-            Some(error) if !self.status.ended_well() => error.message.clone(),
-            Some(error) => format!("{} ({})", self.result, error.message).trim().to_owned(),
+            Some(error) if self.status == ExecutionStatus::Unknown => {
+                wording::unknown(&error.message.whole())
+            }
+            Some(error) if !self.status.ended_well() => error.message.whole(),
+            Some(error) => format!("{} ({})", self.result, error.message.whole()).trim().to_owned(),
             _ => self.result.clone(),
         }
     }

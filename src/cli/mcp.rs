@@ -78,7 +78,7 @@ fn launch(launch: &McpLaunch) -> String {
 
 async fn inspect(servers: &McpServers, name: &str) -> Result<Inspection, CliError> {
     known(servers.names(), name)?;
-    servers.inspect(name).await.map_err(|error| CliError::plain(error.message))
+    servers.inspect(name).await.map_err(|error| CliError::plain(error.message.whole()))
 }
 
 fn known<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Result<(), CliError> {
@@ -243,7 +243,7 @@ async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result
         McpServers::with(&BTreeMap::from([("probe".to_owned(), config)]), home.path(), launcher, PROBE);
     let found = servers.inspect("probe").await;
     servers.stop().await;
-    let found = found.map_err(|error| CliError::plain(error.message))?;
+    let found = found.map_err(|error| CliError::plain(error.message.whole()))?;
     let mut text = about(&found);
     for (tool, state) in &found.tools {
         let why = match state {

@@ -42,7 +42,7 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
 }
 
 pub(super) fn plain(error: SkillError) -> CliError {
-    CliError::plain(error.message)
+    CliError::plain(error.message.whole())
 }
 
 fn list(config: &Config, oauth: &OAuth) -> String {

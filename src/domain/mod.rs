@@ -2,6 +2,7 @@
 
 mod basis;
 mod choosing;
+mod error_text;
 mod files;
 mod ids;
 pub mod invisible_chars;
@@ -14,6 +15,9 @@ mod tasks;
 
 pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
+#[doc(hidden)]
+pub use error_text::holes;
+pub use error_text::{ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId,

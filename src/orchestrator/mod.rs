@@ -300,7 +300,7 @@ impl Run<'_> {
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
                 return Ok(Some(TurnEnd::Failed(
-                    wording::model_failed(&reason, &self.task_graph.summary()).into(),
+                    wording::model_failed(reason, &self.task_graph.summary()).into(),
                 )));
             }
         };

@@ -48,8 +48,8 @@ impl Run<'_> {
                         true => format!("{skill}: {title}"),
                         false => report.summary.clone(),
                     };
-                    let text = error.map_or(done.as_str(), |error| error.message.as_str());
-                    lines.extend(wording::receipts::line(&title, report.status, text));
+                    let text = error.map_or(done, |error| error.message.whole());
+                    lines.extend(wording::receipts::line(&title, report.status, &text));
                 }
             }
         }

@@ -210,7 +210,7 @@ fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
     if let Some(name) = task.skills.iter().find(runs_workflow)
         && (task.skills.len() > 1 || task.arguments.is_none())
     {
-        return Err(by_itself(name));
+        return Err(by_itself(name).whole());
     }
     if let Some(arguments) = &task.arguments {
         let [name] = task.skills.as_slice() else {
@@ -232,7 +232,7 @@ fn with_role(
     let Known { roles, offered, limits, registry, .. } = known;
     let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
     if let Some(name) = asked.iter().flatten().find(runs_workflow) {
-        return Err(format!("{} and without a role", by_itself(name)));
+        return Err(format!("{} and without a role", by_itself(name).whole()));
     }
     let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
     Assignment { role, asked, parent: None, success_criteria: None, offered, limits }.apply(task)

@@ -1,12 +1,15 @@
 //! A skill call: what it is, how it ended, and how the journal keeps that.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ErrorKind, Grant, Output, SkillError};
-use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, Taint};
+use crate::domain::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::{Limit, Scope};
 use crate::store::executions::{Closing, ExecutionRow};
+
+/// Stands for all of a message, which is the first line of the block below.
+const LINE_IN_BLOCK: &str = "the first line below";
 
 /// A call to be made.
 #[derive(Debug, Clone)]
@@ -56,7 +59,8 @@ pub struct CallError {
     /// What kind of failure.
     pub kind: ErrorKind,
     /// What happened.
-    pub message: String,
+    #[serde(flatten)]
+    pub message: ErrorText,
     /// In which skill.
     #[serde(default)]
     pub skill: Option<String>,
@@ -77,6 +81,18 @@ impl CallError {
             recoverable: !error.kind.is_final(),
             retry_after_s: error.retry_after.map(|after| after.as_secs()),
         }
+    }
+
+    /// For a model: in JSON, and as one line for the block below if some of its words are from outside.
+    pub fn for_model(&self) -> (Value, Option<String>) {
+        let mut value = json!({"kind": self.kind, "message": self.message.ours(), "skill": self.skill});
+        value["recoverable"] = json!(self.recoverable);
+        value["retry_after_s"] = json!(self.retry_after_s);
+        if !self.message.has_outside() {
+            return (value, None);
+        }
+        value["whole"] = json!(LINE_IN_BLOCK);
+        (value, Some(self.message.whole().lines().collect::<Vec<_>>().join(" ")))
     }
 }
 

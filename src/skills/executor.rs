@@ -12,6 +12,7 @@
 mod approval;
 mod approval_policy;
 mod asking;
+mod error_taint;
 mod links;
 mod permissions;
 mod provenance;
@@ -36,10 +37,11 @@ use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services}
 use super::call::{Call, CallEnd, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
 use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
-use crate::domain::{Basis, ExecutionStatus};
+use crate::domain::{Basis, ExecutionStatus, FromConfig, Own};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::model::SharedModel;
+use crate::ours;
 use crate::sandbox::Launcher;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, Stale, StoreError};
@@ -152,7 +154,8 @@ impl ActiveCall<'_> {
             }
             Judgement::Ask(reason) => self.ask(skill, preview, reason).await,
             Judgement::Deny => {
-                let message = format!("{} isn't allowed: [approval] in config.toml denies it", skill.name);
+                let message =
+                    ours!("{} isn't allowed: [approval] in config.toml denies it", FromConfig(&skill.name));
                 Err(SkillError::new(ErrorKind::Permission, message).into())
             }
         }
@@ -289,12 +292,13 @@ impl ActiveCall<'_> {
     }
 
     /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.
-    async fn close(&self, outcome: Outcome, writes: Batch) -> Result<CallEnd, StoreError> {
+    async fn close(&self, mut outcome: Outcome, writes: Batch) -> Result<CallEnd, StoreError> {
         let Self { scope, call, row, .. } = self;
         let now = scope.store.now();
+        let taint = self.error_taint(&mut outcome).await?;
         let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;
-        closing.taint.clone_from(&row.taint);
+        closing.taint = taint;
         let ended = row.closed(status, &closing, now);
         let mut batch = scope.batch();
         batch.append(writes);
@@ -332,13 +336,14 @@ fn implementation(skill: &Skill) -> Option<&'static dyn BuiltinSkill> {
 }
 
 fn timed_out(skill: &str, timeout: Duration) -> SkillError {
-    let message = format!("{skill} didn't answer within {}", wording::duration(timeout));
+    let message = ours!("{} didn't answer within {}", FromConfig(skill), Own(wording::duration(timeout)));
     SkillError::new(ErrorKind::Timeout, message)
 }
 
 fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     let seconds = wait_ms.unsigned_abs().div_ceil(1000);
-    let message = format!("{skill} has failed too often recently. It can be tried again in {seconds} s");
+    let message =
+        ours!("{} has failed too often recently. It can be tried again in {} s", FromConfig(skill), seconds);
     SkillError {
         retry_after: Some(Duration::from_secs(seconds)),
         ..SkillError::new(ErrorKind::CircuitOpen, message)

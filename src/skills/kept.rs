@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::builtin::CallContext;
 use super::{Failure, Output, SkillError};
-use crate::domain::{FileId, FileKind, FileProblem};
+use crate::domain::{FileId, FileKind, FileProblem, FromCall, FromOutside, Own};
 use crate::files::{FolderError, MOST_MEGABYTES, Reading, file_name};
+use crate::ours;
 use crate::store::files::{self, FileRow};
 use crate::store::{Batch, attempts};
 use crate::wording;
@@ -48,7 +49,7 @@ pub(super) async fn keep(
         digest.update([0]);
     }
     let id = files::id_of(&digest.chain_update(fetched.bytes).finalize());
-    let broken = |error: io::Error| SkillError::tool(format!("the file couldn't be kept: {error}"));
+    let broken = |error: io::Error| SkillError::tool(ours!("the file couldn't be kept: {}", Own(error)));
     let folder = &call.services.files;
     let (path, part) = (folder.place(&id), folder.path().join(format!("{id}.{}.part", call.execution)));
     tokio::fs::create_dir_all(folder.path()).await.map_err(broken)?;
@@ -86,14 +87,15 @@ pub(super) async fn keep(
 pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow, Failure> {
     let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
     let found = files::by_id(&call.scope.store, id, person, here).await?;
-    let missing = || SkillError::not_found(format!("there is no file {id}; files.list gives the ids"));
+    let missing =
+        || SkillError::not_found(ours!("there is no file {}; files.list gives the ids", FromCall(id)));
     Ok(found.ok_or_else(missing)?)
 }
 
 /// The same with what it contains.
 pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRow, Vec<u8>), Failure> {
     let file = find(call, id).await?;
-    let broken = |error: io::Error| SkillError::tool(format!("the file couldn't be read: {error}"));
+    let broken = |error: io::Error| SkillError::tool(ours!("the file couldn't be read: {}", Own(error)));
     let bytes = tokio::fs::read(path(call, &file).await?).await.map_err(broken)?;
     Ok((file, bytes))
 }
@@ -102,10 +104,14 @@ pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRo
 async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf, Failure> {
     call.services.files.find(&call.scope.store, &file.id).await.map_err(|error| match error {
         FolderError::Store(error) => error.into(),
-        FolderError::Disk(error) => SkillError::tool(format!("the file couldn't be read: {error}")).into(),
+        FolderError::Disk(error) => {
+            SkillError::tool(ours!("the file couldn't be read: {}", Own(error))).into()
+        }
         FolderError::Gone => {
-            let what =
-                format!("the file “{}” isn't there any more; it must be sent or fetched again", file.name);
+            let what = ours!(
+                "the file “{}” isn't there any more; it must be sent or fetched again",
+                FromOutside(&file.name)
+            );
             SkillError::not_found(what).into()
         }
     })
@@ -119,7 +125,7 @@ pub(super) async fn take_out(
     writes: &mut Batch,
 ) -> Result<FileRow, Failure> {
     if !matches!(whole.kind, FileKind::Archive | FileKind::Mail) {
-        return Err(SkillError::params(format!("“{}” has no files inside", whole.name)).into());
+        return Err(SkillError::params(ours!("“{}” has no files inside", FromOutside(&whole.name))).into());
     }
     let path = path(call, whole).await?;
     let taken = call.services.reader.take_out(&path, whole.kind, number).await;
@@ -128,10 +134,17 @@ pub(super) async fn take_out(
             FileProblem::TooBig => format!("it unpacks to more than {MOST_MEGABYTES} MB"),
             problem => wording::files::why(problem, MOST_MEGABYTES),
         };
-        SkillError::params(format!("file {number} of “{}” can't be taken out: {why}", whole.name))
+        SkillError::params(ours!(
+            "file {} of “{}” can't be taken out: {}",
+            number,
+            FromOutside(&whole.name),
+            Own(why)
+        ))
     })?;
     if taken.bytes.is_empty() {
-        return Err(SkillError::params(format!("file {number} of “{}” is empty", whole.name)).into());
+        return Err(
+            SkillError::params(ours!("file {} of “{}” is empty", number, FromOutside(&whole.name))).into()
+        );
     }
     let fetched = Fetched {
         name: &taken.name,
@@ -154,7 +167,8 @@ fn unreadable(file: &FileRow) -> String {
 
 /// The text of a file that has one.
 pub(super) fn text(file: &FileRow) -> Result<&str, SkillError> {
-    let why = || SkillError::params(format!("“{}” can't be read: {}", file.name, unreadable(file)));
+    let why =
+        || SkillError::params(ours!("“{}” can't be read: {}", FromOutside(&file.name), unreadable(file)));
     file.content.as_deref().ok_or_else(why)
 }
 

@@ -25,6 +25,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::invisible_chars::has_hidden;
+use crate::domain::{ErrorText, FromConfig};
+use crate::ours;
 use crate::store::StoreError;
 use crate::wording;
 
@@ -39,8 +41,9 @@ pub use grant::{Grant, Rights, RoleRights};
 pub use registry::{Registry, Skills};
 
 /// How to call a workflow, said where it was called as a skill.
-pub(crate) fn by_itself(skill: &str) -> String {
-    format!("{skill} is a workflow: dispatch {skill} alone, with arguments")
+pub(crate) fn by_itself(skill: &str) -> ErrorText {
+    let name = FromConfig(skill);
+    ours!("{} is a workflow: dispatch {} alone, with arguments", name, name)
 }
 
 /// Why a skill call failed.
@@ -103,12 +106,12 @@ impl ErrorKind {
 
 /// A failed skill call. The message is for people and models and never holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", message.whole())]
 pub struct SkillError {
     /// What kind of failure; it decides what happens next.
     pub kind: ErrorKind,
     /// What happened and, where possible, how to fix it.
-    pub message: String,
+    pub message: ErrorText,
     /// How long the service asks us to wait.
     pub retry_after: Option<Duration>,
     /// The effect may have happened all the same: the request was written, then the answer was lost.
@@ -117,12 +120,12 @@ pub struct SkillError {
 
 impl SkillError {
     /// A failure whose effect has certainly not happened.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<ErrorText>) -> Self {
         Self { kind, message: message.into(), retry_after: None, unknown: false }
     }
 
     /// The arguments are wrong.
-    pub fn params(message: impl Into<String>) -> Self {
+    pub fn params(message: impl Into<ErrorText>) -> Self {
         Self::new(ErrorKind::Params, message)
     }
 
@@ -138,13 +141,18 @@ impl SkillError {
     }
 
     /// What the call is about does not exist.
-    pub fn not_found(message: impl Into<String>) -> Self {
+    pub fn not_found(message: impl Into<ErrorText>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
     /// The skill itself failed.
-    pub fn tool(message: impl Into<String>) -> Self {
+    pub fn tool(message: impl Into<ErrorText>) -> Self {
         Self::new(ErrorKind::Tool, message)
+    }
+
+    /// With each piece of its message rewritten, as when secrets are taken out.
+    fn map(self, rewrite: impl Fn(&str) -> String) -> Self {
+        Self { message: self.message.map(rewrite), ..self }
     }
 
     /// Nobody can know whether the effect happened.

@@ -20,6 +20,7 @@ mod delegation;
 mod delegation_limits;
 mod dependants;
 mod endless;
+mod error_origins;
 mod executor;
 mod files;
 mod first_messages;

@@ -136,7 +136,7 @@ pub(super) async fn logins(config: &Config, checks: &mut Checks) {
     for name in config.oauth.keys() {
         let finding = match oauth.token(name).await {
             Ok(_) => Finding::ok("logged in"),
-            Err(error) => Finding::error(error.message, format!("run `adjutant oauth login {name}`")),
+            Err(error) => Finding::error(error.message.whole(), format!("run `adjutant oauth login {name}`")),
         };
         checks.add(&format!("oauth.{name}"), finding);
     }
@@ -169,7 +169,7 @@ pub(super) async fn mcp(config: &Config, store: &Store, checks: &mut Checks) {
     for (name, found) in inspected {
         let finding = match found {
             Ok(found) => tools(name, &found),
-            Err(error) => Finding::error(error.message, format!("correct [mcp.{name}]")),
+            Err(error) => Finding::error(error.message.whole(), format!("correct [mcp.{name}]")),
         };
         checks.add(&format!("mcp.{name}"), finding);
     }

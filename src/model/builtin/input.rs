@@ -132,8 +132,14 @@ pub(super) fn results(text: &str) -> Vec<Value> {
 /// Puts what stands in the blocks below a result into it.
 fn put_blocks(value: &mut Value, blocks: &[&str]) {
     let [first, others @ ..] = blocks else { return };
+    let (mut first, mut blocks) = (*first, blocks.to_vec());
+    if value["error"]["whole"] == LINE_IN_BLOCK {
+        let (line, rest) = first.split_once('\n').unwrap_or((first, ""));
+        value["error"]["message"] = line.into();
+        (first, blocks[0]) = (rest, rest);
+    }
     let items = value["data"] == ITEMS_IN_BLOCKS;
-    let whole = if items { (*first).to_owned() } else { blocks.join("\n") };
+    let whole = if items { first.to_owned() } else { blocks.join("\n") };
     let has_data = items || value["data"] == DATA_IN_BLOCK;
     let (said, data) = whole.rsplit_once('\n').filter(|_| has_data).unwrap_or((&whole, "null"));
     let mut data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
@@ -204,6 +210,7 @@ fn mark_of(head: &str) -> &str {
 
 /// What stands for the data of a result whose block ends with it, or whose items have a block each (`agents::outside`).
 const DATA_IN_BLOCK: &str = "the last line below";
+const LINE_IN_BLOCK: &str = "the first line below";
 const ITEMS_IN_BLOCKS: &str = "an item in each block below the first";
 
 /// A text, taken out of its block if it comes from outside.

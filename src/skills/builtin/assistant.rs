@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
-use crate::domain::{Answer, Ending, ExecutionKind, ExecutionStatus, QuestionId, QuestionKind, TurnStatus};
+use crate::domain::{
+    Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, TurnStatus,
+};
+use crate::ours;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::turns::{self, TurnRow};
@@ -61,7 +64,7 @@ impl BuiltinSkill for AssistantSkill {
 fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
     let moment = |name: &str| {
         let when = call.text(name).map(|said| When::parse(said, call.zone()));
-        when.transpose().map_err(|message| SkillError::params(format!("/{name}: {message}")))
+        when.transpose().map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
     };
     let start = match moment("since")? {
         Some(When::Time(time)) => time,
@@ -143,7 +146,7 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
             Some(_) => "answered",
             None => "closed",
         };
-        return Err(SkillError::tool(format!("this question was {how} before")).into());
+        return Err(SkillError::tool(ours!("this question was {} before", how)).into());
     };
     turns::expect_status(writes, &turn);
     let others = questions::of_turn(store, &turn.id).await?;

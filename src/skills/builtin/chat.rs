@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use super::calendar::event;
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words};
 use crate::clock::utc;
+use crate::domain::{FromCall, FromConfig};
+use crate::ours;
 use crate::skills::risk::fenced;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 use crate::store::{Batch, outbox, people, rooms};
@@ -102,9 +104,10 @@ fn channel_of<'a>(
     }
     let names: Vec<&str> = rooms.keys().map(String::as_str).collect();
     let message = match names.first() {
-        None => "no chat platform is connected".to_owned(),
+        None => "no chat platform is connected".into(),
         Some(first) => {
-            format!("/place: say on which channel, such as {first}:general ({})", names.join(", "))
+            let (first, all) = (FromConfig(first), FromConfig(names.join(", ")));
+            ours!("/place: say on which channel, such as {}:general ({})", first, all)
         }
     };
     Err(SkillError::not_found(message).into())
@@ -116,9 +119,10 @@ async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<Sender
     let own = all.iter().filter_map(|account| account.strip_prefix(channel)?.strip_prefix(':'));
     let own: Vec<SenderId> = own.map(|user| SenderId(user.to_owned())).collect();
     if own.is_empty() {
-        let message = format!(
-            "I don't know your account on {channel}, so I can't tell what you may read there. Write to me there \
-             and send /link"
+        let message = ours!(
+            "I don't know your account on {}, so I can't tell what you may read there. Write to me there \
+             and send /link",
+            FromConfig(channel)
         );
         return Err(SkillError::new(ErrorKind::Permission, message).into());
     }
@@ -163,14 +167,13 @@ impl<'a> JoinedPlace<'a> {
         if found.len() > 1 {
             let names: Vec<String> =
                 found.iter().map(|room| format!("{} ({})", room.name, room.place)).collect();
-            let message =
-                format!("/place: there are several: {}. Say which one, by its id", names.join(", "));
+            let message = ours!("/place: there are several: {}. Say which one, by its id", names.join(", "));
             return Err(SkillError::params(message).into());
         }
         // People who aren't in a place don't learn whether it exists.
-        let missing =
-            || SkillError::not_found(format!("there is no place “{name}” on {channel} that we are both in"));
-        let room = found.pop().ok_or_else(missing)?;
+        let (name, on) = (FromCall(name), FromConfig(channel));
+        let missing = ours!("there is no place “{}” on {} that we are both in", name, on);
+        let room = found.pop().ok_or_else(|| SkillError::not_found(missing))?;
         Ok(Self { channel, rooms, room })
     }
 
@@ -356,7 +359,8 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut found = rooms.profiles(place, name).await?;
     found.truncate(NAMESAKES);
     if found.is_empty() {
-        return Err(SkillError::not_found(format!("I see nobody called “{name}” on {channel}")).into());
+        let nobody = ours!("I see nobody called “{}” on {}", FromCall(name), FromConfig(channel));
+        return Err(SkillError::not_found(nobody).into());
     }
     let line = |one: &Profile| {
         let facts: String = one.facts.iter().map(|(name, value)| format!("\n- {name}: {value}")).collect();

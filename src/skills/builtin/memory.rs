@@ -13,8 +13,9 @@ use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
-use crate::domain::{MemoryId, REMEMBERED};
+use crate::domain::{FromCall, MemoryId, REMEMBERED};
 use crate::memory::{self, Asker, Found, SearchIn, now_of, with_history};
+use crate::ours;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
@@ -232,8 +233,10 @@ async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
     let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
     let Some(former) = all.into_iter().find(|memory| *memory.id == *id) else {
-        let message =
-            format!("no memory here has the id {id}; memory.search shows ids, or leave `replaces_id` out");
+        let message = ours!(
+            "no memory here has the id {}; memory.search shows ids, or leave `replaces_id` out",
+            FromCall(id)
+        );
         return Err(SkillError::not_found(message).into());
     };
     Ok(Some(former))
@@ -246,9 +249,11 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     let tags = call.tags().unwrap_or_else(|| "[]".into());
     let length = said.chars().count() + tags.chars().count();
     if length > LONGEST {
-        let message = format!(
-            "this is too long to remember: {length} characters, and {LONGEST} are the most. Say what matters of it in a few \
-             sentences, or keep it as a file or a note"
+        let message = ours!(
+            "this is too long to remember: {} characters, and {} are the most. Say what matters of it in a few \
+             sentences, or keep it as a file or a note",
+            length,
+            LONGEST
         );
         return Err(SkillError::params(message).into());
     }

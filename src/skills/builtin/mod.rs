@@ -57,8 +57,9 @@ pub use services::Services;
 use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 use crate::clock::utc;
 use crate::config::Config;
-use crate::domain::ExecutionId;
+use crate::domain::{ErrorText, ExecutionId, FromCall};
 use crate::journal::Scope;
+use crate::ours;
 use crate::store::objects::ObjectRow;
 use crate::store::{Batch, Store};
 use crate::trust::{ActionKind, Target};
@@ -315,9 +316,10 @@ fn listing(lines: &[String], total: usize, (one, many): (&str, &str), none: impl
 }
 
 /// Several things fit: the person has to say which one.
-fn ambiguous(what: &str, names: impl Iterator<Item = String>) -> SkillError {
-    let names: Vec<String> = names.take(5).collect();
-    SkillError::params(format!("{what}: {}. Say which one", names.join("; ")))
+fn ambiguous(what: ErrorText, names: impl Iterator<Item = ErrorText>) -> SkillError {
+    let names = names.take(5).enumerate();
+    let listed = names.fold(what, |text, (at, name)| text.and(if at == 0 { ": " } else { "; " }).and(name));
+    SkillError::params(listed.and(". Say which one"))
 }
 
 /// An argument's RRULE, as it is stored and as it is read.
@@ -325,8 +327,10 @@ fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
     let rule = given.to_uppercase().trim_start_matches("RRULE:").to_owned();
     match RecurrenceRule::read(&rule) {
         Ok(read) => Ok((rule, read)),
-        Err(error) => Err(SkillError::params(format!(
-            "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
+        Err(error) => Err(SkillError::params(ours!(
+            "/recurrence: \"{}\" isn't an RRULE ({}); try FREQ=WEEKLY;BYDAY=MO",
+            FromCall(rule),
+            FromCall(error)
         ))),
     }
 }

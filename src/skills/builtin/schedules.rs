@@ -8,7 +8,8 @@ use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
-use crate::domain::ScheduleState;
+use crate::domain::{ErrorText, FromCall, FromStore, ScheduleState};
+use crate::ours;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::schedules::{self, ScheduleRow};
@@ -103,6 +104,11 @@ fn next(row: &ScheduleRow) -> String {
     utc(row.next_at).with_timezone(&zone_of(row)).format("%a %-d %b %Y, %H:%M").to_string()
 }
 
+/// A schedule in an error.
+fn named(row: &&ScheduleRow) -> ErrorText {
+    ours!("{}", FromStore("schedule", row.id.as_str(), spoken(row).as_str()))
+}
+
 fn spoken(row: &ScheduleRow) -> String {
     let when = rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken());
     let state = match row.state {
@@ -116,7 +122,7 @@ fn spoken(row: &ScheduleRow) -> String {
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let row = planned(call)?;
     if schedules::of_person(call.store(), &call.scope.person.id).await?.len() >= MOST {
-        return Err(SkillError::params(format!("you already have {MOST} schedules. Delete one first")).into());
+        return Err(SkillError::params(ours!("you already have {} schedules. Delete one first", MOST)).into());
     }
     schedules::insert(writes, &row);
     let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
@@ -126,20 +132,22 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 }
 
 fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
-    let params = |message: String| SkillError::params(message);
+    let params = |message: ErrorText| SkillError::params(message);
     let zone = match call.text("timezone") {
         None => call.zone(),
-        Some(name) => {
-            name.parse().map_err(|_| params(format!("/timezone: there is no time zone \"{name}\"")))?
-        }
+        Some(name) => name
+            .parse()
+            .map_err(|_| params(ours!("/timezone: there is no time zone \"{}\"", FromCall(name))))?,
     };
     let said = call.text("when").unwrap_or_default();
-    let rule = CronRule::parse(said, zone).map_err(|message| params(format!("/when: {message}")))?;
+    let rule =
+        CronRule::parse(said, zone).map_err(|message| params(ours!("/when: {}", FromCall(message))))?;
     let now = call.store().now();
     if rule.is_too_often(now) {
         return Err(SkillError::params("/when: that is too often; the shortest interval is five minutes"));
     }
-    let next_at = rule.after(now).ok_or_else(|| params(format!("/when: \"{said}\" never happens again")))?;
+    let next_at =
+        rule.after(now).ok_or_else(|| params(ours!("/when: \"{}\" never happens again", FromCall(said))))?;
     let text = call.text("text").ok_or_else(|| SkillError::params("/text: say what to do"))?;
     if text.starts_with('/') && !text.starts_with("/run ") {
         return Err(SkillError::params(
@@ -181,10 +189,10 @@ async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
     match found.as_slice() {
         [row] => Ok((*row).clone()),
         [] => {
-            let message = format!("no schedule is called “{id}”");
+            let message = ours!("no schedule is called “{}”", FromCall(id));
             Err(SkillError::not_found(message).into())
         }
-        several => Err(ambiguous("several schedules match", several.iter().map(|row| spoken(row))).into()),
+        several => Err(ambiguous("several schedules match".into(), several.iter().map(named)).into()),
     }
 }
 
@@ -192,7 +200,11 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     let row = by_id(call).await?;
     let resumes = call.arguments.get("paused").and_then(Value::as_bool) == Some(false);
     let Some(next_at) = rule_of(&row).and_then(|rule| rule.after(call.store().now())) else {
-        return Err(SkillError::params(format!("“{}” never happens again; delete it", row.text)).into());
+        return Err(SkillError::params(ours!(
+            "“{}” never happens again; delete it",
+            FromStore("schedule", row.id.as_str(), row.text.as_str())
+        ))
+        .into());
     };
     let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
     let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };

@@ -13,6 +13,7 @@ use crate::config::SearchConfig;
 use crate::files::{Folder, Reader};
 use crate::journal::Scope;
 use crate::memory::vectors::Vectors;
+use crate::ours;
 use crate::skills::handlers::HttpClient;
 use crate::skills::handlers::mcp::McpServers;
 use crate::skills::instructions::Instructions;
@@ -111,7 +112,7 @@ impl Services {
             found.push(match notes.check() {
                 Ok(1) => ("notes", Finding::ok("1 note")),
                 Ok(number) => ("notes", Finding::ok(format!("{number} notes"))),
-                Err(error) => ("notes", Finding::error(error.message, fix)),
+                Err(error) => ("notes", Finding::error(error.message.whole(), fix)),
             });
         }
         found
@@ -140,9 +141,9 @@ impl From<adjutant_mail::MailError> for SkillError {
         let kind = error_kind!(adjutant_mail, error.kind, Recipient);
         let message = match kind {
             ErrorKind::Auth => {
-                format!("the mail server rejected the login ([mail] user and password): {error}")
+                ours!("the mail server rejected the login ([mail] user and password): {}", error.message)
             }
-            _ => error.message,
+            _ => error.message.into(),
         };
         Self { unknown: error.may_have_happened, ..Self::new(kind, message) }
     }
@@ -152,10 +153,11 @@ impl From<adjutant_dav::DavError> for SkillError {
     fn from(error: adjutant_dav::DavError) -> Self {
         let kind = error_kind!(adjutant_dav, error.kind);
         let message = match kind {
-            ErrorKind::Auth => {
-                format!("the server rejected the login ([calendar] or [contacts] user and password): {error}")
-            }
-            _ => error.message,
+            ErrorKind::Auth => ours!(
+                "the server rejected the login ([calendar] or [contacts] user and password): {}",
+                error.message
+            ),
+            _ => error.message.into(),
         };
         let (retry_after, unknown) = (error.retry_after, error.may_have_happened);
         Self { retry_after, unknown, ..Self::new(kind, message) }

@@ -9,6 +9,8 @@ use reqwest::{Response, Url};
 use serde_json::json;
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use crate::domain::{FromCall, FromOutside};
+use crate::ours;
 use crate::skills::handlers::http::{failed, lost, read, shorten};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{Approved, Failure, Output, SkillError};
@@ -86,7 +88,8 @@ async fn fetch(url: &str, client: &HttpClient, allow_hosts: &[String]) -> Result
 
 fn address(text: &str) -> Result<Url, SkillError> {
     SkillError::unless_seen(text)?;
-    let wrong = || SkillError::params(format!("/url: \"{text}\" isn't an http or https address"));
+    let wrong =
+        || SkillError::params(ours!("/url: \"{}\" isn't an http or https address", FromOutside(text)));
     let url = Url::parse(text).map_err(|_| wrong())?;
     let is_plain = url.username().is_empty() && url.password().is_none();
     if matches!(url.scheme(), "http" | "https") && url.has_host() && is_plain {
@@ -111,7 +114,7 @@ async fn page(url: &Url, host: &str, response: Response) -> Result<Output, Skill
     if status.is_success() && !is_text {
         let kind = kind.split(';').next().unwrap_or_default();
         let kind = adjutant_chat::sanitized(kind);
-        return Err(SkillError::tool(format!("the page on {host} isn't text but {kind}")));
+        return Err(SkillError::tool(ours!("the page on {} isn't text but {}", FromCall(host), kind)));
     }
     let (body, _) = read(response).await.map_err(|error| lost(&error, host, false))?;
     if !status.is_success() {
@@ -178,12 +181,12 @@ mod tests {
     async fn other_answers_are_errors() {
         let image = response("200 OK\r\nContent-Type: image/png", "x");
         let error = fetched(&serve(vec![image])).await.unwrap_err();
-        assert_eq!(error.message, "the page on 127.0.0.1 isn't text but image/png");
+        assert_eq!(error.message.whole(), "the page on 127.0.0.1 isn't text but image/png");
         let error = fetched(&serve(vec![response("404 Not Found", "secret words")])).await.unwrap_err();
-        assert_eq!((error.kind, error.message.contains("secret")), (ErrorKind::NotFound, false));
+        assert_eq!((error.kind, error.message.whole().contains("secret")), (ErrorKind::NotFound, false));
         let ring = vec![response("302 Found\r\nLocation: /", ""); 6];
         let error = fetched(&serve(ring)).await.unwrap_err();
-        assert_eq!(error.message, "the page keeps redirecting");
+        assert_eq!(error.message.whole(), "the page keeps redirecting");
         for url in ["file:///etc/passwd", "http://user:pw@example.org/", "nonsense", "http://"] {
             assert_eq!(fetched(url).await.unwrap_err().kind, ErrorKind::Params, "{url}");
         }

@@ -49,7 +49,7 @@ impl Approved {
     }
 }
 
-fn rejected(reason: &str) -> Failure {
+fn rejected(reason: &'static str) -> Failure {
     SkillError::new(ErrorKind::Rejected, reason).into()
 }
 

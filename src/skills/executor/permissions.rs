@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ActiveCall, Executor, implementation};
-use crate::domain::Effects;
+use crate::domain::{Effects, FromCall, FromConfig};
 use crate::journal::Scope;
+use crate::ours;
 use crate::skills::builtin::{Effect, Services};
 use crate::skills::call::Call;
 use crate::skills::{ErrorKind, Registry, Skill, SkillError, by_itself};
@@ -69,20 +70,25 @@ impl ActiveCall<'_> {
     pub(super) fn granted(&self, registry: &Registry) -> Result<Arc<Skill>, SkillError> {
         let Call { grant, skill: name, arguments, .. } = self.call;
         if !grant.skills.iter().any(|granted| granted == name) {
-            let message = format!("{name} is not granted to this agent; it has {}", grant.skills.join(", "));
+            let message = ours!(
+                "{} is not granted to this agent; it has {}",
+                FromCall(name),
+                FromConfig(grant.skills.join(", "))
+            );
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
-        let missing = || SkillError::not_found(format!("the skill {name} no longer exists"));
+        let missing = || SkillError::not_found(ours!("the skill {} no longer exists", FromConfig(name)));
         let skill = registry.get(name).ok_or_else(missing)?;
         if !grant.covers(name, reach(&self.executor.services, skill)) {
             let effects = wording::roles::effects(grant.effects);
-            let message = format!("{name} does more than this agent's role may: {effects}");
+            let message =
+                ours!("{} does more than this agent's role may: {}", FromConfig(name), FromConfig(effects));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         if skill.workflow().is_some() {
             return Err(SkillError::params(by_itself(&skill.name)));
         }
-        skill.validate(arguments).map_err(SkillError::params)?;
+        skill.validate(arguments).map_err(|why| SkillError::params(ours!("{}", FromCall(why))))?;
         Ok(skill.clone())
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::retry::delay_before_retry;
 use super::{ActiveCall, Approved, timed_out};
+use crate::domain::FromConfig;
 use crate::metrics;
+use crate::ours;
 use crate::skills::builtin::{self, CallContext, Effect};
 use crate::skills::handlers::mcp::{McpCall, WorkResult};
 use crate::skills::{Failure, Handler, Skill, SkillError, by_itself, handlers};
@@ -82,7 +84,8 @@ impl ActiveCall<'_> {
                 context.services.instructions.call(call, arguments, work_dir, launcher).await
             }
             Handler::Builtin(name) => {
-                let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));
+                let missing =
+                    || SkillError::not_found(ours!("there is no built-in skill {}", FromConfig(name)));
                 let builtin = builtin::find(name).ok_or_else(missing)?;
                 builtin.run(context, approved, writes).await.map_err(alone)
             }

@@ -12,6 +12,8 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
 
+use crate::domain::{FromCall, Own};
+use crate::ours;
 use crate::skills::{ErrorKind, SkillError};
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -38,14 +40,17 @@ impl HttpClient {
         let host = host(url);
         let allowed = allow_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         if !allowed && host.parse::<IpAddr>().is_ok_and(|address| !is_public(address)) {
-            return Err(SkillError::new(ErrorKind::Permission, Refused(host.to_owned()).to_string()));
+            return Err(SkillError::new(
+                ErrorKind::Permission,
+                ours!("{}", FromCall(Refused(host.to_owned()))),
+            ));
         }
         let client = if allowed {
             self.open.get_or_init(|| build(None))
         } else {
             self.guarded.get_or_init(|| build(Some(Arc::new(PublicOnly))))
         };
-        client.as_ref().map_err(|error| SkillError::new(ErrorKind::Tool, error.clone()))
+        client.as_ref().map_err(|error| SkillError::tool(ours!("{}", Own(error))))
     }
 }
 

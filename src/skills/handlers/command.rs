@@ -13,6 +13,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use crate::document::{Node, Problems, Table};
+use crate::domain::{ErrorText, FromCall, FromConfig, Own};
+use crate::ours;
 use crate::sandbox::{self, Launcher, Permissions, Processes};
 use crate::skills::arguments::Argument;
 use crate::skills::definition::cut;
@@ -78,9 +80,9 @@ impl CommandHandler {
     pub(super) fn check_program(&self) -> Result<(), SkillError> {
         match sandbox::find(&self.program).is_some() {
             true => Ok(()),
-            false => Err(SkillError::tool(format!(
+            false => Err(SkillError::tool(ours!(
                 "the program '{}' is not installed (not found in PATH), or you may not run it",
-                self.program
+                FromConfig(&self.program)
             ))),
         }
     }
@@ -103,8 +105,11 @@ impl CommandHandler {
             let Some(word) = template.render(arguments)? else { continue };
             // A model's argument must not become an option that the skill's author didn't think of.
             if word.starts_with('-') && template.begins_with_value() && !options_are_over {
-                let message =
-                    format!("'{word}' begins with '-', which {} may take for an option", self.program);
+                let message = ours!(
+                    "'{}' begins with '-', which {} may take for an option",
+                    FromCall(word),
+                    FromConfig(&self.program)
+                );
                 return Err(SkillError::new(ErrorKind::Params, message));
             }
             options_are_over |= template.source() == "--";
@@ -173,23 +178,25 @@ impl Run<'_> {
         launcher: &Launcher,
     ) -> Result<Output, SkillError> {
         let program = self.program;
-        let tool = |message| SkillError::new(ErrorKind::Tool, message);
+        let tool = |message: ErrorText| SkillError::tool(message);
+        let name = FromConfig(program);
         let folder = Folder::new(work_dir)
-            .map_err(|error| tool(format!("can't create a working folder for {program}: {error}")))?;
+            .map_err(|error| tool(ours!("can't create a working folder for {}: {}", name, Own(error))))?;
         let started = launcher.command(program, &self.words, &folder.0, self.permissions).and_then(start);
         // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
         let (mut child, processes) = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
-                tool(format!("the program '{program}' is not installed (not found in PATH)"))
+                tool(ours!("the program '{}' is not installed (not found in PATH)", name))
             }
-            _ => tool(format!("'{program}' can't be started: {error}")),
+            _ => tool(ours!("'{}' can't be started: {}", name, Own(error))),
         })?;
         let (mut out, mut err) = (Kept::new(self.output_cap), Kept::new(OUTPUT));
         // What it leaves running ends with it, which closes the pipes.
         tokio::join!(out.fill(child.stdout.take()), err.fill(child.stderr.take()));
         let status = child.wait().await;
         drop(processes);
-        let status = status.map_err(|error| tool(format!("lost contact with '{program}': {error}")))?;
+        let status =
+            status.map_err(|error| tool(ours!("lost contact with '{}': {}", name, Own(error))))?;
         if status.success() {
             Ok(output(program, &out))
         } else {
@@ -253,7 +260,7 @@ fn output(program: &str, stdout: &Kept) -> Output {
     Output { untrusted: true, ..Output::new(summary, json.unwrap_or_default()) }
 }
 
-fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: &str) -> String {
+fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: &'static str) -> ErrorText {
     let text = String::from_utf8_lossy(&stderr.bytes);
     let mut last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
     cut(&mut last, 300);
@@ -267,7 +274,7 @@ fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: &str) -> Strin
         true => format!(" (it sees its own folder and has no network; {hint})"),
         false => String::new(),
     };
-    format!("{program} {how}{colon}{last}{hint}")
+    ours!("{} {}{}{}{}", FromConfig(program), Own(how), colon, last, Own(hint))
 }
 
 /// A call's own folder; removed with all that is in it when it is dropped.

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::response::contains;
 use crate::document::{Problems, Table};
+use crate::domain::Own;
+use crate::ours;
 use crate::skills::SkillError;
 use crate::skills::arguments::Argument;
 use crate::skills::template::{Place, Template};
@@ -107,7 +109,7 @@ impl Content {
 
 fn header(kind: &str) -> Result<HeaderValue, SkillError> {
     HeaderValue::from_str(kind)
-        .map_err(|error| SkillError::params(format!("the content can't be sent: {error}")))
+        .map_err(|error| SkillError::params(ours!("the content can't be sent: {}", Own(error))))
 }
 
 /// Whether a text is the type of a file and nothing else, such as `application/pdf`.

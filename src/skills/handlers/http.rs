@@ -16,6 +16,8 @@ pub use super::request::HttpHandler;
 use super::response::{ResponseContent, media_type, receive};
 use crate::config::Secret;
 use crate::domain::invisible_chars::line;
+use crate::domain::{FromCall, Own};
+use crate::ours;
 use crate::skills::definition::cut;
 use crate::skills::oauth::OAuth;
 use crate::skills::{ErrorKind, Output, SkillError};
@@ -89,7 +91,7 @@ async fn send(
 /// Checks that the host answers, whatever it answers; nothing is asked of it.
 pub(super) async fn reach(handler: &HttpHandler, client: &HttpClient) -> Result<(), SkillError> {
     let url = Url::parse(handler.origin())
-        .map_err(|error| SkillError::params(format!("the address is wrong: {error}")))?;
+        .map_err(|error| SkillError::params(ours!("the address is wrong: {}", Own(error))))?;
     let client = client.for_url(&url, &handler.allow_hosts)?;
     let answer = client.head(url.clone()).timeout(PATIENCE).send().await;
     answer.map(drop).map_err(|error| lost(&error, host(&url), false))
@@ -120,18 +122,18 @@ pub(super) fn without(mut text: String, secrets: &[String]) -> String {
 /// The error of a call without an answer. Its own text may contain the URL's query, so it isn't shown.
 pub(in crate::skills) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
     if let Some(refused) = Refused::within(error) {
-        return SkillError::new(ErrorKind::Permission, refused.to_string());
+        return SkillError::new(ErrorKind::Permission, ours!("{}", FromCall(refused)));
     }
     if error.is_builder() {
-        return SkillError::new(ErrorKind::Tool, format!("the request to {host} can't be made"));
+        return SkillError::new(ErrorKind::Tool, ours!("the request to {} can't be made", FromCall(host)));
     }
     // First, because it covers a connection that was not made in time: nothing was sent.
     let (kind, message) = if error.is_connect() {
-        (ErrorKind::Network, format!("{host} can't be reached: {}", root(error)))
+        (ErrorKind::Network, ours!("{} can't be reached: {}", FromCall(host), root(error)))
     } else if error.is_timeout() {
-        (ErrorKind::Timeout, format!("{host} didn't answer in time"))
+        (ErrorKind::Timeout, ours!("{} didn't answer in time", FromCall(host)))
     } else {
-        (ErrorKind::Network, format!("the connection to {host} was lost: {}", root(error)))
+        (ErrorKind::Network, ours!("the connection to {} was lost: {}", FromCall(host), root(error)))
     };
     SkillError { unknown: acts && !error.is_connect(), ..SkillError::new(kind, message) }
 }
@@ -166,7 +168,7 @@ pub(in crate::skills) fn failed(
     let colon = if words.is_empty() { "" } else { ": " };
     SkillError {
         kind,
-        message: format!("{host} {what} ({}){colon}{words}", status.as_u16()),
+        message: ours!("{} {} ({}){}{}", FromCall(host), what, status.as_u16(), colon, words),
         retry_after: retry_after(headers),
         unknown: acts && (status.is_server_error() || kind == ErrorKind::Timeout),
     }
@@ -378,7 +380,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
         .await
         .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Auth);
-        assert!(error.message.ends_with("token is missing"), "{error}");
+        assert!(error.message.whole().ends_with("token is missing"), "{error}");
     }
 
     #[tokio::test]
@@ -401,7 +403,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
                 let error =
                     exchange(&http, json!({"id": "x"}), &answer(status, "", "why")).await.1.unwrap_err();
                 assert_eq!((error.kind, error.unknown), (kind, unknown), "{method} {status}");
-                assert!(error.message.ends_with(": why"), "{error}");
+                assert!(error.message.whole().ends_with(": why"), "{error}");
             }
         }
     }

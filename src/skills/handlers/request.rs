@@ -13,6 +13,8 @@ use super::response::{self, Shape};
 use super::secret::Secret;
 use crate::config::Secret as Token;
 use crate::document::{Entry, Node, Problems, Table, Value as Written};
+use crate::domain::{FromCall, FromConfig, Own};
+use crate::ours;
 use crate::skills::arguments::Argument;
 use crate::skills::template::{Place, Template, TemplateError, split_outside};
 use crate::skills::{ErrorKind, SkillError};
@@ -114,7 +116,7 @@ impl HttpHandler {
         }
         let mark = if pairs.is_empty() { "" } else { "?" };
         Url::parse(&format!("{}{path}{mark}{}", self.origin, pairs.join("&")))
-            .map_err(|error| SkillError::new(ErrorKind::Params, format!("the address is wrong: {error}")))
+            .map_err(|error| SkillError::params(ours!("the address is wrong: {}", Own(error))))
     }
 
     /// The headers for these arguments, and the secrets in them, which nobody may see.
@@ -141,7 +143,7 @@ impl HttpHandler {
                 }
             };
             let mut value = HeaderValue::from_str(&text).map_err(|_| {
-                SkillError::new(ErrorKind::Params, format!("the header {name} can't hold its value"))
+                SkillError::params(ours!("the header {} can't hold its value", FromConfig(name)))
             })?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -185,7 +187,7 @@ impl HttpHandler {
 
 impl From<TemplateError> for SkillError {
     fn from(error: TemplateError) -> Self {
-        Self::new(ErrorKind::Params, error.0)
+        Self::params(ours!("{}", FromCall(error.0)))
     }
 }
 

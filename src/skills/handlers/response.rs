@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::http::lost;
 use crate::document::{Problems, Table, Value as Written};
+use crate::domain::FromCall;
 use crate::files::MOST_MEGABYTES;
+use crate::ours;
 use crate::skills::arguments::Argument;
 use crate::skills::kept::MOST_BYTES;
 use crate::skills::template::{Place, Template};
@@ -100,7 +102,8 @@ pub(super) async fn receive(
     secrets: &[String],
     acts: bool,
 ) -> Result<ResponseContent, SkillError> {
-    let too_big = || SkillError::params(format!("{host} sent a file of more than {MOST_MEGABYTES} MB"));
+    let too_big =
+        || SkillError::params(ours!("{} sent a file of more than {} MB", FromCall(host), MOST_MEGABYTES));
     let media_type = media_type(response.headers()).to_lowercase();
     if response.content_length().is_some_and(|length| length > MOST_BYTES as u64) {
         return Err(too_big());
@@ -113,11 +116,12 @@ pub(super) async fn receive(
         bytes.extend_from_slice(&chunk);
     }
     if bytes.is_empty() {
-        return Err(SkillError::not_found(format!("{host} sent an empty file")));
+        return Err(SkillError::not_found(ours!("{} sent an empty file", FromCall(host))));
     }
     // It can't be masked without changing the file.
     if secrets.iter().any(|secret| secret.len() >= 4 && contains(&bytes, secret.as_bytes())) {
-        let message = format!("{host} put the skill's own secret into the file, so I didn't keep it");
+        let message =
+            ours!("{} put the skill's own secret into the file, so I didn't keep it", FromCall(host));
         return Err(SkillError::tool(message));
     }
     Ok(ResponseContent::File { media_type, bytes })

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use crate::config::{Env, credential};
 use crate::document::{Problems, Table};
+use crate::domain::{ErrorText, FromConfig};
+use crate::ours;
 use crate::skills::{ErrorKind, SkillError};
 
 /// Where a secret is kept; it is read when the call is made.
@@ -17,7 +19,7 @@ pub(super) enum Secret {
 impl Secret {
     /// The secret itself.
     pub(super) fn reveal(&self) -> Result<String, SkillError> {
-        let missing = |what: String| SkillError::new(ErrorKind::Auth, what);
+        let missing = |what: ErrorText| SkillError::new(ErrorKind::Auth, what);
         let (secret, name) = match self {
             Self::Env(name) => (std::env::var(name).ok(), format!("the environment variable {name}")),
             Self::File(path) => (std::fs::read_to_string(path).ok(), format!("the file {}", path.display())),
@@ -27,11 +29,12 @@ impl Secret {
                 (text, format!("the systemd credential {name}"))
             }
         };
-        let secret =
-            secret.ok_or_else(|| missing(format!("the skill's secret can't be read: {name} is missing")))?;
+        let secret = secret.ok_or_else(|| {
+            missing(ours!("the skill's secret can't be read: {} is missing", FromConfig(&name)))
+        })?;
         let secret = secret.trim();
         if secret.is_empty() {
-            return Err(missing(format!("the skill's secret is empty: see {name}")));
+            return Err(missing(ours!("the skill's secret is empty: see {}", FromConfig(name))));
         }
         Ok(secret.to_owned())
     }

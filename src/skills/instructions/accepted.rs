@@ -12,7 +12,8 @@ use super::DOMAIN;
 use super::folder::{Folder, interpreter};
 use crate::config::Config;
 use crate::domain::invisible_chars::line;
-use crate::domain::{PinKind, Risk};
+use crate::domain::{FromCall, FromConfig, PinKind, Risk};
+use crate::ours;
 use crate::sandbox::{Launcher, Permissions};
 use crate::skills::arguments::arguments;
 use crate::skills::definition::Checker;
@@ -123,13 +124,13 @@ impl Instructions {
         let folder = tokio::task::spawn_blocking(move || Folder::read(&read)).await;
         let folder = folder.unwrap_or_else(|error| Err(error.to_string()));
         let folder = folder.map_err(|why| {
-            SkillError::tool(format!("the instructions {} can't be read: {why}", call.name))
+            SkillError::tool(ours!("the instructions {} can't be read: {}", FromConfig(&call.name), why))
         })?;
         if self.digest(&call.name).as_deref() != Some(folder.digest().as_str()) {
-            let message = format!(
+            let message = ours!(
                 "the instructions {} have changed in the data folder since they were accepted; add them again with \
                  `adjutant skills add`",
-                call.name
+                FromConfig(&call.name)
             );
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
@@ -138,7 +139,7 @@ impl Instructions {
         }
         let script = arguments["script"].as_str().unwrap_or_default();
         if !folder.scripts().contains(&script) {
-            return Err(SkillError::params(format!("/script: there is no script \"{script}\"")));
+            return Err(SkillError::params(ours!("/script: there is no script \"{}\"", FromCall(script))));
         }
         let file = path.join(script).display().to_string();
         let words = arguments["arguments"].as_array().into_iter().flatten();
@@ -190,11 +191,12 @@ fn text(folder: &Folder, file: Option<&str>) -> Result<Output, SkillError> {
             let path = path.trim_start_matches("./");
             let Some(file) = folder.files.iter().find(|file| file.path == path) else {
                 let known: Vec<&str> = folder.files.iter().map(|file| file.path.as_str()).collect();
-                let message = format!("there is no file {path}; the files: {}", known.join(", "));
+                let message =
+                    ours!("there is no file {}; the files: {}", FromCall(path), FromConfig(known.join(", ")));
                 return Err(SkillError::not_found(message));
             };
             let text = str::from_utf8(&file.bytes);
-            text.map_err(|_| SkillError::params(format!("{path} isn't text")))?.to_owned()
+            text.map_err(|_| SkillError::params(ours!("{} isn't text", FromCall(path))))?.to_owned()
         }
     };
     shorten(&mut text);

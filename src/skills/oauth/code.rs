@@ -12,6 +12,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::endpoint::{EndpointResponse, Refusal, Reply};
 use super::{Account, Place};
+use crate::domain::{ErrorText, FromConfig, FromOutside};
+use crate::ours;
 use crate::skills::{ErrorKind, SkillError};
 
 /// How long the person has.
@@ -149,32 +151,37 @@ impl CodeLogin {
 
     async fn exchange(&self, address: &Url) -> Result<(), SkillError> {
         let brought = Brought::of(address);
-        let auth = |message: String| SkillError::new(ErrorKind::Auth, message);
+        let auth = |message: ErrorText| SkillError::new(ErrorKind::Auth, message);
         if brought.state.as_ref() != Some(&self.state) {
             let message = "that answer belongs to another login (its state is wrong), so nothing was kept.";
-            return Err(auth(format!(
-                "{message} {}, and use its newest address alone",
-                self.again().trim_end_matches('.')
+            return Err(auth(ours!(
+                "{} {}, and use its newest address alone",
+                message,
+                FromConfig(self.again().trim_end_matches('.'))
             )));
         }
         if let Some((issuer, names_itself)) = &self.issuer {
             let is_same = brought.issuer.as_ref().map_or(!names_itself, |named| named == issuer);
             if !is_same {
                 let message = "that answer comes from another login service, so nothing was kept.";
-                return Err(auth(format!("{message} {}", self.again())));
+                return Err(auth(ours!("{} {}", message, FromConfig(self.again()))));
             }
         }
         if let Some(refusal) = brought.refusal {
             let message = match refusal.error.as_str() {
                 "access_denied" => {
-                    format!("access was denied ({refusal}), so nothing was kept. {}", self.again())
+                    ours!(
+                        "access was denied ({}), so nothing was kept. {}",
+                        FromOutside(&refusal),
+                        FromConfig(self.again())
+                    )
                 }
                 _ => self.account.refused(&refusal),
             };
             return Err(auth(message));
         }
         let Some(code) = brought.code else {
-            return Err(auth(format!("the service sent no code. {}", self.again())));
+            return Err(auth(ours!("the service sent no code. {}", FromConfig(self.again()))));
         };
         let form = [
             ("grant_type", "authorization_code"),

@@ -10,6 +10,8 @@ use super::Account;
 use super::server::Service;
 use crate::config::OAuthConfig;
 use crate::domain::invisible_chars::line;
+use crate::domain::FromConfig;
+use crate::ours;
 use crate::skills::handlers::host;
 use crate::skills::handlers::http::{lost, read};
 use crate::skills::{ErrorKind, SkillError};
@@ -100,15 +102,15 @@ impl Account {
         if status.is_success() {
             // The text may hold tokens, so it isn't shown.
             let reply = serde_json::from_str(&text);
-            return reply
-                .map(EndpointResponse::Success)
-                .map_err(|_| SkillError::tool(format!("{host} gave an answer that is no token")));
+            return reply.map(EndpointResponse::Success).map_err(|_| {
+                SkillError::tool(ours!("{} gave an answer that is no token", FromConfig(&host)))
+            });
         }
         match serde_json::from_str::<Refusal>(&text) {
             Ok(refusal) if status.is_client_error() => Ok(EndpointResponse::Error(refusal)),
             _ => {
                 let kind = if status.is_server_error() { ErrorKind::Network } else { ErrorKind::Tool };
-                let message = format!("{host} gave no token ({})", status.as_u16());
+                let message = ours!("{} gave no token ({})", FromConfig(&host), status.as_u16());
                 Err(SkillError::new(kind, message))
             }
         }

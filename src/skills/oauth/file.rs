@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::server::Service;
 use super::{LoginState, Place};
+use crate::domain::{FromConfig, Own};
+use crate::ours;
 use crate::skills::SkillError;
 
 /// How often, and how long after another, a lock is tried that somebody holds: they are asking the service.
@@ -53,8 +55,11 @@ impl Vault {
         match std::fs::read_to_string(&self.file) {
             // What is wrong in it may be a token, so it isn't shown.
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
-                let message =
-                    format!("{} is damaged; `{}` writes a new one", self.file.display(), self.place.login);
+                let message = ours!(
+                    "{} is damaged; `{}` writes a new one",
+                    FromConfig(self.file.display()),
+                    FromConfig(&self.place.login)
+                );
                 SkillError::tool(message)
             }),
             Err(error) if error.kind() == IoKind::NotFound => Ok(None),
@@ -70,7 +75,7 @@ impl Vault {
                 let until = tokens.expires_at.filter(|_| tokens.refresh_token.is_none());
                 LoginState::Ready { since: tokens.since, until }
             }
-            Err(error) => LoginState::Broken(error.message),
+            Err(error) => LoginState::Broken(error.message.whole()),
         }
     }
 
@@ -112,9 +117,9 @@ impl Vault {
                 Err(std::fs::TryLockError::Error(error)) => return Err(self.failed("locked", &error)),
             }
         }
-        Err(SkillError::tool(format!(
+        Err(SkillError::tool(ours!(
             "another process is renewing the login of {}; try again",
-            self.place.section
+            FromConfig(&self.place.section)
         )))
     }
 
@@ -122,7 +127,7 @@ impl Vault {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
 
-    fn failed(&self, what: &str, error: &std::io::Error) -> SkillError {
-        SkillError::tool(format!("{} can't be {what}: {error}", self.file.display()))
+    fn failed(&self, what: &'static str, error: &std::io::Error) -> SkillError {
+        SkillError::tool(ours!("{} can't be {}: {}", FromConfig(self.file.display()), what, Own(error)))
     }
 }

@@ -21,6 +21,8 @@ use super::handlers::HttpClient;
 use super::{ErrorKind, SkillError};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, OAuthConfig, Secret};
+use crate::domain::{ErrorText, FromConfig, FromOutside};
+use crate::ours;
 
 pub use self::code::CodeLogin;
 use self::code::Listener;
@@ -183,8 +185,10 @@ impl OAuth {
 
     fn account(&self, name: &str) -> Result<&Arc<Account>, SkillError> {
         let missing = || {
-            let message =
-                format!("there is no [oauth.{name}] in the configuration; docs/connectors.md has examples");
+            let message = ours!(
+                "there is no [oauth.{}] in the configuration; docs/connectors.md has examples",
+                FromConfig(name)
+            );
             SkillError::new(ErrorKind::Auth, message)
         };
         self.accounts.get(name).ok_or_else(missing)
@@ -203,10 +207,11 @@ impl Account {
         }
         let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
         let Some(refresh) = &tokens.refresh_token else {
-            let message = format!(
+            let message = ours!(
                 "the login of {} has ended, and the service gave us nothing to renew it with. An owner can log in \
                  again with `{}`",
-                self.place.section, self.place.login
+                FromConfig(&self.place.section),
+                FromConfig(&self.place.login)
             );
             return Err(SkillError::new(ErrorKind::Auth, message));
         };
@@ -234,9 +239,9 @@ impl Account {
     fn tokens(&self, reply: Reply, before: Option<&Tokens>) -> Result<Tokens, SkillError> {
         let is_bearer = reply.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
         let Some(access_token) = reply.access_token.filter(|token| is_bearer && !token.is_empty()) else {
-            return Err(SkillError::tool(format!(
+            return Err(SkillError::tool(ours!(
                 "the service of {} gave no bearer token",
-                self.place.section
+                FromConfig(&self.place.section)
             )));
         };
         let now = self.clock.now_ms();
@@ -247,19 +252,21 @@ impl Account {
     }
 
     fn unknown(&self) -> SkillError {
-        let message = format!(
+        let message = ours!(
             "nobody has logged in at the service of {} yet. An owner can do it with `{}`",
-            self.place.section, self.place.login
+            FromConfig(&self.place.section),
+            FromConfig(&self.place.login)
         );
         SkillError::new(ErrorKind::Auth, message)
     }
 
     fn refused_renewal(&self, refusal: &Refusal) -> SkillError {
         let message = match refusal.error.as_str() {
-            "invalid_grant" => format!(
-                "the service of {} doesn't accept our login any more ({refusal}). An owner can log in again with \
-                 `{}`",
-                self.place.section, self.place.login
+            "invalid_grant" => ours!(
+                "the service of {} doesn't accept our login any more ({}). An owner can log in again with `{}`",
+                FromConfig(&self.place.section),
+                FromOutside(refusal),
+                FromConfig(&self.place.login)
             ),
             _ => self.refused(refusal),
         };
@@ -267,17 +274,22 @@ impl Account {
     }
 
     /// What a refusal means that no login can change.
-    fn refused(&self, refusal: &Refusal) -> String {
+    fn refused(&self, refusal: &Refusal) -> ErrorText {
+        let (section, refusal_said) = (FromConfig(&self.place.section), FromOutside(refusal));
         match refusal.error.as_str() {
-            "invalid_client" | "unauthorized_client" => format!(
-                "the service of {0} rejects us ({refusal}). Check `client_id` and `client_secret` in {0}",
-                self.place.section
+            "invalid_client" | "unauthorized_client" => ours!(
+                "the service of {} rejects us ({}). Check `client_id` and `client_secret` in {}",
+                section,
+                refusal_said,
+                section
             ),
-            "invalid_scope" => format!(
-                "the service of {0} doesn't know what we ask for ({refusal}). Check `scopes` in {0}",
-                self.place.section
+            "invalid_scope" => ours!(
+                "the service of {} doesn't know what we ask for ({}). Check `scopes` in {}",
+                section,
+                refusal_said,
+                section
             ),
-            _ => format!("the service of {} refused the login ({refusal})", self.place.section),
+            _ => ours!("the service of {} refused the login ({})", section, refusal_said),
         }
     }
 }

@@ -12,6 +12,8 @@ use super::discovery::{Discovery, Found, Registered};
 use super::{Account, CodeLogin, LoginState, Place, Vault};
 use crate::clock::SharedClock;
 use crate::config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
+use crate::domain::FromConfig;
+use crate::ours;
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, SkillError};
 
@@ -89,10 +91,11 @@ impl ServerLogin {
     pub(super) async fn token(&self, rejected: Option<&Secret>) -> Result<Option<Secret>, SkillError> {
         let Some(service) = self.vault().read()?.and_then(|tokens| tokens.service) else { return Ok(None) };
         if service.url != self.url {
-            let message = format!(
-                "the login of [mcp.{0}] belongs to another address, so its token isn't sent. An owner can log in again with \
-                 `adjutant mcp login {0}`",
-                self.name
+            let message = ours!(
+                "the login of [mcp.{}] belongs to another address, so its token isn't sent. An owner can log in again with \
+                 `adjutant mcp login {}`",
+                FromConfig(&self.name),
+                FromConfig(&self.name)
             );
             return Err(SkillError::new(ErrorKind::Auth, message));
         }

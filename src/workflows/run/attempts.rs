@@ -10,10 +10,11 @@ use super::context::TemplateScope;
 use super::{Run, Stop, keys};
 use crate::agents::{AgentTask, Assignment as RoleAssignment, Job, Report};
 use crate::domain::ExecutionStatus;
+use crate::journal::untrusted;
 use crate::metrics;
 use crate::skills::ErrorKind;
 use crate::store::StoreError;
-use crate::store::executions;
+use crate::store::executions::{self, ExecutionRow};
 use crate::workflows::definition::{Agent, Backoff, Format, OnFailure, Retry, SkillCall};
 use crate::workflows::language::template::TemplateError;
 
@@ -231,13 +232,14 @@ impl Run<'_> {
 
     /// Feedback for the next attempt: why the last one wasn't accepted, and the calls it completed anyway.
     async fn feedback(&self, before: &str, reason: &str) -> Result<String, Stop> {
-        let mut feedback = format!("Your last answer was not accepted: {reason}");
-        let Some(row) = self.state.row(before) else { return Ok(feedback) };
+        let row = self.state.row(before);
+        let mut feedback = format!("Your last answer was not accepted: {}", marked(row.as_ref(), reason));
+        let Some(row) = row else { return Ok(feedback) };
         for call in executions::of_agent(&self.scope.store, &row.id).await? {
             let skill = call.skill.as_deref().unwrap_or_default();
             let is_repeatable = self.registry.get(skill).is_some_and(|skill| skill.repeatable);
             if call.status == ExecutionStatus::Completed && !is_repeatable {
-                let result = call.result.as_deref().unwrap_or_default();
+                let result = marked(Some(&call), call.result.as_deref().unwrap_or_default());
                 feedback.push_str(&format!("\nDone already, never do it again: {skill}: {result}"));
             }
         }
@@ -268,9 +270,9 @@ impl Run<'_> {
             // What comes next would build on it, and the rest of a plan can be changed.
             if self.can_change() && error.kind != ErrorKind::Rejected {
                 let skill = error.skill.iter().map(|skill| format!("{skill}: ")).collect::<String>();
-                return Err(format!("{skill}{}", error.message).into());
+                return Err(format!("{skill}{}", error.message.whole()).into());
             }
-            warnings.push(format!("{} did only a part: {}", assignment.worker.name(), error.message));
+            warnings.push(format!("{} did only a part: {}", assignment.worker.name(), error.message.whole()));
         }
         let outside = report.untrusted.then(|| report.execution.to_string());
         let output = match assignment.worker {
@@ -349,6 +351,14 @@ impl Run<'_> {
         let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
         let offered = &agents.executor.offered(self.scope, self.registry).await?;
         Ok(RoleAssignment { role, asked, parent: None, success_criteria, offered, limits }.apply(task)?)
+    }
+}
+
+/// A text of an execution, in a block if that has read something from outside.
+fn marked(row: Option<&ExecutionRow>, text: &str) -> String {
+    match row.filter(|row| !row.taint.is_clean()) {
+        Some(row) => untrusted::block_of(&row.id, &row.taint, text),
+        None => text.to_owned(),
     }
 }
 

@@ -49,8 +49,13 @@ impl Runner {
 }
 
 fn failed(kind: ErrorKind, why: &str) -> Option<String> {
-    let error =
-        CallError { kind, message: why.to_owned(), skill: None, recoverable: true, retry_after_s: None };
+    let error = CallError {
+        kind,
+        message: why.to_owned().into(),
+        skill: None,
+        recoverable: true,
+        retry_after_s: None,
+    };
     serde_json::to_string(&error).ok()
 }
 

@@ -7,6 +7,8 @@ use adjutant_chat::Finding;
 use adjutant_dav::{CalDav, Collection, CreateOutcome, EventTime, Series, TimeRange, WriteOutcome};
 use chrono_tz::Tz;
 
+use crate::domain::{FromCall, Own};
+use crate::ours;
 use crate::skills::builtin::{CallContext, Effect, Location};
 use crate::skills::{Failure, SkillError};
 use crate::store::Batch;
@@ -82,7 +84,7 @@ impl CalendarAccount {
         let found: Vec<Collection> = all.iter().filter(is_it).cloned().collect();
         if found.is_empty() {
             let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-            let message = format!("there is no calendar “{name}”; there are {}", names.join(", "));
+            let message = ours!("there is no calendar “{}”; there are {}", FromCall(name), names.join(", "));
             return Err(SkillError::not_found(message).into());
         }
         Ok(found)
@@ -237,11 +239,11 @@ async fn apply_on_server(
 fn conflict(text: &str, zone: Tz) -> SkillError {
     let now = Series::read(text).and_then(|series| series.event()).map(|it| {
         let start = it.start.instant(zone).with_timezone(&zone);
-        format!(": it is now “{}”, {}", it.title, start.format("%-d %b %Y, %H:%M"))
+        ours!(": it is now “{}”, {}", it.title, Own(start.format("%-d %b %Y, %H:%M")))
     });
-    SkillError::tool(format!(
+    SkillError::tool(ours!(
         "somebody else changed the event at the same time, so I changed nothing{}. Look at it and try again",
-        now.unwrap_or_default()
+        now.unwrap_or_else(|_| "".into())
     ))
 }
 

@@ -9,6 +9,8 @@ use super::clashes::Clashes;
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
 use super::{MOST_INSTANCES, event};
 use crate::clock::rule;
+use crate::domain::{FromCall, Own};
+use crate::ours;
 use crate::skills::builtin::undo::{self, Step};
 use crate::skills::builtin::{CallContext, Preview, contacts, email};
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
@@ -248,8 +250,10 @@ pub(super) async fn thing(call: &CallContext<'_>) -> Result<(Thing, Vec<String>)
 async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
     let id = call.text("id").unwrap_or_default();
     let missing = || {
-        let message =
-            format!("there is no event {id}; calendar.list_events and calendar.search list the ids");
+        let message = ours!(
+            "there is no event {}; calendar.list_events and calendar.search list the ids",
+            FromCall(id)
+        );
         SkillError::not_found(message)
     };
     backend::find(call, id).await?.ok_or_else(|| missing().into())
@@ -345,7 +349,7 @@ fn instance_of(
     let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
     let missing = || {
         let at = event::iso(instance, call.zone());
-        SkillError::not_found(format!("the series has no event on {at}"))
+        SkillError::not_found(ours!("the series has no event on {}", Own(at)))
     };
     Ok(series.event_at(one.ok_or_else(missing)?)?)
 }

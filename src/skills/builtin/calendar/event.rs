@@ -9,13 +9,15 @@ use crate::clock::duration;
 use crate::clock::rule;
 use crate::clock::span::Span;
 use crate::clock::when::When;
+use crate::domain::{ErrorText, FromCall, Own};
+use crate::ours;
 use crate::skills::SkillError;
 use crate::skills::builtin::{CallContext, read_rule};
 
 /// The longest event.
 const LONGEST: TimeDelta = TimeDelta::days(366);
 
-fn params(message: impl Into<String>) -> SkillError {
+fn params(message: impl Into<ErrorText>) -> SkillError {
     SkillError::params(message)
 }
 
@@ -36,20 +38,23 @@ pub(in crate::skills::builtin) fn moment(
 pub(super) fn when(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
     let Some(said) = call.text(name) else { return Ok(None) };
     let when = When::parse(said, zone(call)?);
-    when.map(Some).map_err(|message| params(format!("/{name}: {message}")))
+    when.map(Some).map_err(|message| params(ours!("/{}: {}", Own(name), FromCall(message))))
 }
 
 /// The zone of a call's times.
 pub(super) fn zone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
     match call.text("timezone") {
         None => Ok(call.zone()),
-        Some(name) => adjutant_dav::zone_named(name).map_err(|error| params(format!("/timezone: {error}"))),
+        Some(name) => {
+            adjutant_dav::zone_named(name).map_err(|error| params(ours!("/timezone: {}", FromCall(error))))
+        }
     }
 }
 
 /// How long an event lasts: `30m`, `1h30m`, `2d`, or the ISO 8601 form of it.
 pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
-    let length = duration::parse_event(said).map_err(|error| params(format!("/duration: {error}")))?;
+    let length =
+        duration::parse_event(said).map_err(|error| params(ours!("/duration: {}", FromCall(error))))?;
     let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
     if length > LONGEST { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
 }

@@ -24,6 +24,8 @@ use super::{
     BuiltinSkill, CallContext, Effect, Location, Preview, Resource, Services, ambiguous, has_all_words,
     listing,
 };
+use crate::domain::{ErrorText, FromCall, FromOutside, FromStore};
+use crate::ours;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::objects::{self, TimeSpan};
@@ -184,8 +186,9 @@ async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn by_id(call: &CallContext<'_>) -> Result<Entry, Failure> {
     let id = call.text("id").unwrap_or_default();
     let found = entries(call).await?.iter().find(|entry| entry.contact.id == id).cloned();
-    let missing =
-        || SkillError::not_found(format!("there is no contact {id}; contacts.search lists the ids"));
+    let missing = || {
+        SkillError::not_found(ours!("there is no contact {}; contacts.search lists the ids", FromCall(id)))
+    };
     found.ok_or_else(|| missing().into())
 }
 
@@ -302,14 +305,16 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure>
         found = known.filter(|contact| has_words(contact)).collect();
     }
     let error = match found.as_slice() {
-        [Contact { name, emails, .. }] => match emails.first() {
-            Some(address) => return Ok(Address { name: Some(name.clone()), address: address.clone() }),
-            None => SkillError::params(format!("the contact {name} has no mail address")),
+        [one] => match one.emails.first() {
+            Some(address) => {
+                return Ok(Address { name: Some(one.name.clone()), address: address.clone() });
+            }
+            None => SkillError::params(ours!("the contact {} has no mail address", named(call, one))),
         },
-        [] => SkillError::params(format!("there is no contact “{name}”; give the mail address")),
+        [] => SkillError::params(ours!("there is no contact “{}”; give the mail address", FromCall(name))),
         several => {
-            let names = several.iter().map(|contact| spoken(contact));
-            ambiguous(&format!("several contacts are called “{name}”"), names)
+            let names = several.iter().map(|contact| named(call, contact));
+            ambiguous(ours!("several contacts are called “{}”", FromCall(name)), names)
         }
     };
     Err(error.into())
@@ -341,10 +346,20 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
     if call.arguments.get("emails").is_some() {
         for address in &new.emails {
             SkillError::unless_seen(address)?;
-            address.parse::<Address>().map_err(|error| SkillError::params(format!("/emails: {error}")))?;
+            address
+                .parse::<Address>()
+                .map_err(|error| SkillError::params(ours!("/emails: {}", FromCall(error))))?;
         }
     }
     if new.name.is_empty() { Err(SkillError::params("/name: give the contact a name")) } else { Ok(new) }
+}
+
+/// A contact in an error.
+fn named(call: &CallContext<'_>, contact: &Contact) -> ErrorText {
+    match call.services.contacts.is_some() {
+        true => ours!("{}", FromOutside(spoken(contact))),
+        false => ours!("{}", FromStore("contacts", contact.id.as_str(), spoken(contact).as_str())),
+    }
 }
 
 fn spoken(contact: &Contact) -> String {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{imap, message_id, parties};
 use crate::domain::FileId;
 use crate::files::{MOST_MEGABYTES, file_name};
+use crate::ours;
 use crate::skills::builtin::{CallContext, Resource, notes, text};
 use crate::skills::kept::{self, Fetched, MOST_BYTES};
 use crate::skills::{Failure, Output, SkillError};
@@ -69,9 +70,9 @@ async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Fail
 }
 
 fn too_big() -> SkillError {
-    let message = format!(
-        "its attachments are bigger than {MOST_MEGABYTES} MB together, so I can't forward them; email.send can send \
-         its text"
+    let message = ours!(
+        "its attachments are bigger than {} MB together, so I can't forward them; email.send can send its text",
+        MOST_MEGABYTES
     );
     SkillError::params(message)
 }

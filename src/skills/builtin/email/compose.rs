@@ -6,6 +6,8 @@ use adjutant_mail::{Address, Draft, Message, is_inside};
 
 use super::sending::message_id;
 use super::{attachment, parties};
+use crate::domain::{FromConfig, Own};
+use crate::ours;
 use crate::skills::builtin::{CallContext, Preview, contacts};
 use crate::skills::risk::fenced;
 use crate::skills::{Failure, Risk, SkillError};
@@ -150,7 +152,7 @@ pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result
         tokio::fs::write(&path, bytes).await
     };
     written.await.map_err(|error| {
-        SkillError::tool(format!("I couldn't write the mail to {}: {error}", path.display()))
+        SkillError::tool(ours!("I couldn't write the mail to {}: {}", FromConfig(path.display()), Own(error)))
     })?;
     Ok(path)
 }

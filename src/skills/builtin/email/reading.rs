@@ -5,6 +5,8 @@ use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::{imap, letter, message_id, parties};
+use crate::domain::{FromCall, Own};
+use crate::ours;
 use crate::skills::builtin::CallContext;
 use crate::skills::{ErrorKind, Failure, Output, SkillError};
 
@@ -158,6 +160,7 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
 fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {
     let Some(said) = call.text(name) else { return Ok(None) };
     let day = NaiveDate::parse_from_str(said.get(..10).unwrap_or(said), "%Y-%m-%d");
-    day.map(Some)
-        .map_err(|_| SkillError::params(format!("/{name}: \"{said}\" isn't a date; write 2026-11-27")))
+    day.map(Some).map_err(|_| {
+        SkillError::params(ours!("/{}: \"{}\" isn't a date; write 2026-11-27", Own(name), FromCall(said)))
+    })
 }

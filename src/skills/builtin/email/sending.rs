@@ -115,7 +115,7 @@ async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError)
     if error.unknown || !is_refused || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
         return error;
     }
-    SkillError { message: format!("{}. The mail is in your drafts", error.message), ..error }
+    SkillError { message: error.message.and(". The mail is in your drafts"), ..error }
 }
 
 /// Sends one of a call's mails unless it was sent before. Returns a note if no copy could be put into Sent.

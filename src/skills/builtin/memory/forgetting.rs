@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::{Quotes, asker, clip, output};
+use crate::domain::{ErrorText, FromCall, Own};
 use crate::memory::{self, Forgetting, Found, Meant, SearchIn};
+use crate::ours;
 use crate::skills::builtin::CallContext;
 use crate::skills::builtin::undo::{self, Step};
 use crate::skills::{Failure, Output, SkillError};
@@ -54,9 +56,10 @@ fn as_it_goes(meant: &Meant) -> MemoryRow {
 }
 
 /// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
-async fn nothing_to_forget(call: &CallContext<'_>) -> Result<String, Failure> {
+async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure> {
     let what = call.text("query").or(call.text("id")).unwrap_or("that");
-    let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
+    let message =
+        ours!("I don't remember anything about “{}”, so there is nothing to forget", FromCall(what));
     let (store, person) = (call.store(), &call.scope.person.id);
     let mut near = found_in_memories(call, what, NEAREST).await?;
     let newest = memories::list(store, person, &call.scope.conversation, "", 100).await?;
@@ -65,7 +68,7 @@ async fn nothing_to_forget(call: &CallContext<'_>) -> Result<String, Failure> {
     let lines = with_ids(&near[..near.len().min(NEAREST)]);
     Ok(match near.is_empty() {
         true => message,
-        false => format!("{message}. If one of these is meant, forget it by its id:\n{lines}"),
+        false => message.and(ours!(". If one of these is meant, forget it by its id:\n{}", Own(lines))),
     })
 }
 

@@ -10,6 +10,8 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
+use crate::domain::{FromCall, FromConfig, FromOutside, Own};
+use crate::ours;
 use crate::skills::{ErrorKind, SkillError};
 
 /// The largest note, in bytes.
@@ -42,7 +44,7 @@ pub(super) struct NotePath(Vec<String>);
 impl NotePath {
     /// Reads a path such as `Projects/Acme.md`; the ending may be left out.
     pub(super) fn read(text: &str) -> Result<Self, SkillError> {
-        let wrong = |why: &str| SkillError::params(format!("/path: \"{text}\" {why}"));
+        let wrong = |why: &'static str| SkillError::params(ours!("/path: \"{}\" {}", FromCall(text), why));
         let mut parts: Vec<String> =
             text.trim().trim_start_matches("./").split('/').map(str::to_owned).collect();
         if text.starts_with('/') {
@@ -123,7 +125,7 @@ impl Notes {
         let file = rustix::fs::openat(&folder, &temporary, flags, mode);
         let file = file.map_err(|error| failed("can't write to the notes' folder", error))?;
         let written = write_all(file, text.as_bytes(), mode)
-            .map_err(|error| SkillError::tool(format!("can't write {path}: {error}")))
+            .map_err(|error| SkillError::tool(ours!("can't write {}: {}", FromCall(path), Own(error))))
             .and_then(|()| put_in_place(&folder, &temporary, path, known));
         if written.is_err() || known.is_none() {
             let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
@@ -147,7 +149,11 @@ impl Notes {
         let root = rustix::fs::openat(CWD, &self.root, flags, Mode::empty());
         let mut folder = root.map_err(|error| {
             let shown = self.root.display();
-            SkillError::tool(format!("the notes' folder {shown} can't be opened: {error}; see [notes] path"))
+            SkillError::tool(ours!(
+                "the notes' folder {} can't be opened: {}; see [notes] path",
+                FromConfig(shown),
+                Own(error)
+            ))
         })?;
         for part in parts {
             let open = |above: &OwnedFd| {
@@ -185,7 +191,7 @@ fn walk(folder: &OwnedFd, at: &[String], found: &mut Vec<NotePath>) -> Result<()
         match kind(folder, name, entry.file_type()) {
             FileType::RegularFile if is_note(name) => {
                 if found.len() >= MOST {
-                    let message = format!("there are more than {MOST} notes; name a folder");
+                    let message = ours!("there are more than {} notes; name a folder", MOST);
                     return Err(SkillError::params(message));
                 }
                 found.push(NotePath(path));
@@ -218,17 +224,17 @@ fn read_at(folder: &OwnedFd, name: &str, shown: &str) -> Result<Note, SkillError
     let file = file.map_err(|error| failed(shown, error))?;
     let stat = rustix::fs::fstat(&file).map_err(|error| failed(shown, error))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(SkillError::params(format!("{shown} isn't a file")));
+        return Err(SkillError::params(ours!("{} isn't a file", FromOutside(shown))));
     }
     let mut bytes = Vec::new();
     let read = File::from(file).take(LARGEST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| SkillError::tool(format!("{shown} can't be read: {error}")))?;
+    read.map_err(|error| SkillError::tool(ours!("{} can't be read: {}", FromOutside(shown), Own(error))))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(SkillError::params(format!("{shown} is larger than 1 MB")));
+        return Err(SkillError::params(ours!("{} is larger than 1 MB", FromOutside(shown))));
     }
     let version = version(&bytes);
     let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| SkillError::params(format!("{shown} isn't text in UTF-8")))?;
+    let text = text.map_err(|_| SkillError::params(ours!("{} isn't text in UTF-8", FromOutside(shown))))?;
     Ok(Note { text, version, mode: Mode::from_raw_mode(stat.st_mode) & Mode::from_raw_mode(0o777) })
 }
 
@@ -253,7 +259,7 @@ fn put_in_place(
         return linked.map_err(|error| match error {
             Errno::EXIST => SkillError::new(
                 ErrorKind::Params,
-                format!("{path} exists already. Append to it, or say overwrite"),
+                ours!("{} exists already. Append to it, or say overwrite", FromCall(path)),
             ),
             error => failed(&path.to_string(), error),
         });
@@ -270,9 +276,11 @@ fn same(folder: &OwnedFd, path: &NotePath, known: &Note) -> Result<(), SkillErro
 
 /// A note that isn't what it was when it was read.
 pub(super) fn changed(path: &NotePath, known: &str, now: &str) -> SkillError {
-    let message = format!(
-        "{path} was changed meanwhile: it was version {known} when it was read, and is version {now} now. Read it \
-         again"
+    let message = ours!(
+        "{} was changed meanwhile: it was version {} when it was read, and is version {} now. Read it again",
+        FromCall(path),
+        FromCall(known),
+        Own(now)
     );
     SkillError::params(message)
 }
@@ -291,11 +299,11 @@ fn temporary_name() -> PathBuf {
 
 fn failed(what: &str, error: Errno) -> SkillError {
     match error {
-        Errno::NOENT => SkillError::not_found(format!("there is no {what}")),
+        Errno::NOENT => SkillError::not_found(ours!("there is no {}", FromCall(what))),
         Errno::LOOP | Errno::NOTDIR => SkillError::new(
             ErrorKind::Permission,
-            format!("{what} is a link or no folder; links aren't followed"),
+            ours!("{} is a link or no folder; links aren't followed", FromCall(what)),
         ),
-        error => SkillError::tool(format!("{what}: {error}")),
+        error => SkillError::tool(ours!("{}: {}", FromCall(what), Own(error))),
     }
 }

@@ -16,7 +16,9 @@ use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words, listing};
 use crate::domain::invisible_chars::line;
+use crate::domain::{FromOutside, Own};
 use crate::files::MOST_TEXT;
+use crate::ours;
 use crate::skills::handlers::http::shorten;
 use crate::skills::risk::fenced;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError, kept};
@@ -169,7 +171,8 @@ async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
     let file = kept::find(call, &id.into()).await?;
     let content = kept::text(&file)?;
     if content.len() > MOST_TEXT {
-        let message = format!("“{}” is too long for a note: its text has more than 256 KB", file.name);
+        let message =
+            ours!("“{}” is too long for a note: its text has more than 256 KB", FromOutside(&file.name));
         return Err(SkillError::params(message).into());
     }
     Ok(if text.is_empty() { content.to_owned() } else { format!("{}\n\n{content}", text.trim_end()) })
@@ -196,7 +199,7 @@ async fn on_disk<I: Send + 'static, T: Send + 'static>(
     let notes = call.services.notes.clone().ok_or_else(missing)?;
     #[expect(clippy::disallowed_methods, reason = "it reads and writes local files, which is soon done")]
     let done = tokio::task::spawn_blocking(move || work(&notes, input)).await;
-    done.unwrap_or_else(|error| Err(SkillError::tool(format!("the work on the notes failed: {error}"))))
+    done.unwrap_or_else(|error| Err(SkillError::tool(ours!("the work on the notes failed: {}", Own(error)))))
 }
 
 /// A note as it is, with its path.

@@ -1,5 +1,7 @@
 //! The sections of a Markdown text: a heading and all below it, up to the next heading of its level.
 
+use crate::domain::FromCall;
+use crate::ours;
 use crate::skills::SkillError;
 
 /// A section's place in the text, in bytes.
@@ -65,10 +67,16 @@ fn find(text: &str, heading: &str) -> Result<Section, SkillError> {
         0 => {
             let known = headings(text).join("; ");
             let known = if known.is_empty() { "it has none".to_owned() } else { known };
-            Err(SkillError::not_found(format!("there is no section “{heading}”; the sections: {known}")))
+            Err(SkillError::not_found(ours!(
+                "there is no section “{}”; the sections: {}",
+                FromCall(heading),
+                known
+            )))
         }
-        number => Err(SkillError::params(format!(
-            "there are {number} sections “{heading}”; rename one of them first"
+        number => Err(SkillError::params(ours!(
+            "there are {} sections “{}”; rename one of them first",
+            number,
+            FromCall(heading)
         ))),
     }
 }
@@ -161,10 +169,10 @@ mod tests {
         assert!(replace(TEXT, "People", "- Ann").unwrap().ends_with("## People\n- Ann\n"));
         let none = replace(TEXT, "code", "x").unwrap_err();
         assert_eq!(
-            none.message,
+            none.to_string(),
             "there is no section “code”; the sections: Acme; Contract; Clause 7; People"
         );
-        assert!(replace("# A\n# A\n", "A", "x").unwrap_err().message.starts_with("there are 2 sections"));
+        assert!(replace("# A\n# A\n", "A", "x").unwrap_err().to_string().starts_with("there are 2 sections"));
     }
 
     #[test]

@@ -15,7 +15,8 @@ use super::{
 use crate::clock::local_to_utc;
 use crate::clock::rule;
 use crate::clock::when::When;
-use crate::domain::{Priority, TaskState};
+use crate::domain::{FromCall, FromStore, Own, Priority, TaskState};
+use crate::ours;
 use crate::skills::{Approved, Failure, Output, Risk, SkillError};
 use crate::store::Batch;
 use crate::store::tasks::{self, TaskRow};
@@ -161,7 +162,7 @@ fn set_due(task: &mut TaskRow, due: When, call: &CallContext<'_>) {
 fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
     let Some(said) = call.text(name) else { return Ok(None) };
     let when = When::parse(said, call.zone());
-    when.map(Some).map_err(|message| SkillError::params(format!("/{name}: {message}")))
+    when.map(Some).map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
 }
 
 /// Sets the fields that the arguments name.
@@ -173,7 +174,7 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
     }
     if let Some(priority) = call.text("priority") {
         task.priority =
-            priority.parse().map_err(|error| SkillError::params(format!("/priority: {error}")))?;
+            priority.parse().map_err(|error| SkillError::params(ours!("/priority: {}", FromCall(error))))?;
     }
     if let Some(due) = moment(call, "due")? {
         set_due(task, due, call);
@@ -261,7 +262,8 @@ fn mentions(task: &TaskRow, query: &str) -> bool {
 async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     let id = call.text("id").unwrap_or_default();
     let task = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await?;
-    let missing = || SkillError::not_found(format!("there is no task {id}; tasks.search lists the ids"));
+    let missing =
+        || SkillError::not_found(ours!("there is no task {}; tasks.search lists the ids", FromCall(id)));
     task.ok_or_else(|| missing().into())
 }
 
@@ -327,10 +329,13 @@ async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failur
     let found = if exact.is_empty() { loose } else { exact };
     match found.as_slice() {
         [task] => Ok((*task).clone()),
-        [] => Err(SkillError::not_found(format!("there is no open task called “{title}”")).into()),
+        [] => Err(SkillError::not_found(ours!("there is no open task called “{}”", FromCall(title))).into()),
         several => {
-            let names = several.iter().map(|task| format!("“{}” ({})", task.title, task.id));
-            Err(ambiguous(&format!("several tasks match “{title}”"), names).into())
+            let name = |task: &&TaskRow| {
+                ours!("“{}” ({})", FromStore("tasks", task.id.as_str(), task.title.as_str()), Own(&task.id))
+            };
+            Err(ambiguous(ours!("several tasks match “{}”", FromCall(title)), several.iter().map(name))
+                .into())
         }
     }
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{due_of, item, like, mentions, moment, spoken};
 use crate::clock::span::Span;
 use crate::clock::when::When;
-use crate::domain::TaskState;
+use crate::domain::{FromCall, TaskState};
+use crate::ours;
 use crate::skills::builtin::{CallContext, listing, read_rule};
 use crate::skills::{Failure, Output, SkillError};
 use crate::store::tasks::{self, TaskRow};
@@ -125,7 +126,7 @@ pub(super) async fn all_meant(call: &CallContext<'_>) -> Result<Option<Vec<TaskR
     let Some(kind) = call.text("all") else { return Ok(None) };
     let all = of_kind(call, Filter::of(Some(kind))).await?;
     if all.is_empty() {
-        return Err(SkillError::not_found(format!("there are no {kind} tasks")).into());
+        return Err(SkillError::not_found(ours!("there are no {} tasks", FromCall(kind))).into());
     }
     Ok(Some(all))
 }

@@ -16,6 +16,7 @@ pub(super) use steps::{Outcome, Step, left};
 
 use super::{CallContext, Effect, Services};
 use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED, TurnId};
+use crate::ours;
 use crate::skills::{Failure, Handler, Output, Registry, SkillError};
 use crate::store::executions::{self, UndoRow};
 use crate::store::{Batch, questions, turns};
@@ -118,7 +119,7 @@ async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()
     for question in open.iter().filter(|question| question.person_id == scope.person.id) {
         let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != scope.turn);
         if asking.map(|turn| turn.seq) > seq {
-            return Err(SkillError::params(format!(
+            return Err(SkillError::params(ours!(
                 "a question is still open: {}. Answer it first, then say undo again",
                 wording::questions::subject(question)
             ))

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::config::{SearchConfig, SearchKind};
 use crate::domain::invisible_chars::line;
+use crate::domain::{FromConfig, Own};
+use crate::ours;
 use crate::skills::handlers::http::{failed, lost, read};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, Output, SkillError};
@@ -32,7 +34,7 @@ pub(super) async fn search(
 ) -> Result<Output, SkillError> {
     let limit = limit.clamp(1, MOST);
     let address = Url::parse(&engine.url)
-        .map_err(|error| SkillError::tool(format!("[web] search: the address is wrong: {error}")))?;
+        .map_err(|error| SkillError::tool(ours!("[web] search: the address is wrong: {}", Own(error))))?;
     let host = host(&address).to_owned();
     // It is the owner's own choice, so it may be in a private network.
     let client = client.for_url(&address, std::slice::from_ref(&host))?;
@@ -42,16 +44,18 @@ pub(super) async fn search(
     let (body, _) = read(response).await.map_err(|error| lost(&error, &host, false))?;
     if !status.is_success() {
         if engine.kind == SearchKind::Searxng && status.as_u16() == 403 {
-            let message = format!(
-                "SearXNG on {host} doesn't answer in JSON: add `json` to `search.formats` in its settings.yml, \
-                 and restart it"
+            let message = ours!(
+                "SearXNG on {} doesn't answer in JSON: add `json` to `search.formats` in its settings.yml, \
+                 and restart it",
+                FromConfig(&host)
             );
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         return Err(failed(status, &headers, &host, "", false));
     }
-    let answer: Value = serde_json::from_str(&body)
-        .map_err(|_| SkillError::tool(format!("{host} didn't answer with JSON; see [web] search")))?;
+    let answer: Value = serde_json::from_str(&body).map_err(|_| {
+        SkillError::tool(ours!("{} didn't answer with JSON; see [web] search", FromConfig(&host)))
+    })?;
     let hits = hits(engine.kind, &answer, limit);
     Ok(output(query, &hits))
 }
@@ -209,9 +213,11 @@ mod tests {
     #[tokio::test]
     async fn a_searxng_that_has_no_json_is_explained() {
         let (refused, _) = found(SearchKind::Searxng, "403 Forbidden", "<html>").await;
-        assert!(refused.unwrap_err().message.contains("add `json` to `search.formats` in its settings.yml"));
+        assert!(
+            refused.unwrap_err().to_string().contains("add `json` to `search.formats` in its settings.yml")
+        );
         let (page, _) = found(SearchKind::Searxng, "200 OK", "<html>").await;
-        assert!(page.unwrap_err().message.ends_with("didn't answer with JSON; see [web] search"));
+        assert!(page.unwrap_err().to_string().ends_with("didn't answer with JSON; see [web] search"));
         let (auth, _) = found(SearchKind::Brave, "401 Unauthorized", "").await;
         assert_eq!(auth.unwrap_err().kind, ErrorKind::Auth);
     }

@@ -34,7 +34,8 @@ pub use self::session::About;
 use super::super::oauth::OAuth;
 use super::super::{Domain, Output, SkillError};
 use crate::config::{Config, McpConfig};
-use crate::domain::{ExecutionId, PinKind, Risk, TurnId};
+use crate::domain::{ExecutionId, FromConfig, PinKind, Risk, TurnId};
+use crate::ours;
 use crate::sandbox::Launcher;
 use crate::store::pins::PinRow;
 use crate::store::{Batch, Store, StoreError, pins};
@@ -272,7 +273,9 @@ impl McpServers {
     }
 
     fn server(&self, name: &str) -> Result<&Arc<Server>, SkillError> {
-        let missing = || SkillError::not_found(format!("there is no MCP server {name} in the configuration"));
+        let missing = || {
+            SkillError::not_found(ours!("there is no MCP server {} in the configuration", FromConfig(name)))
+        };
         self.servers.get(name).ok_or_else(missing)
     }
 

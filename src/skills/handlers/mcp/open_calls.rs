@@ -20,6 +20,7 @@ use super::server::{Hung, Server};
 use super::session::{InUse, Session};
 use super::{McpTool, result};
 use crate::domain::{ExecutionId, TurnId};
+use crate::ours;
 use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How long a server that only wants to be called again gets in between.
@@ -99,7 +100,7 @@ impl Server {
         asked: Option<&Asked>,
     ) -> Result<Leg, SkillError> {
         if asked.is_some_and(Asked::is_in_vain) {
-            let message = format!("{} wants a page opened first, and it wasn't", self.shown());
+            let message = ours!("{} wants a page opened first, and it wasn't", self.shown());
             return Err(SkillError::new(ErrorKind::Rejected, message));
         }
         let session = self.session().await?;
@@ -174,7 +175,7 @@ impl Server {
         let declined = open.declined.take();
         self.read(Arc::clone(&open.session), open.rounds, answer).await.map_err(|error| match declined {
             Some(why) => {
-                let message = format!("{}. Its question was declined: {why}", error.message);
+                let message = error.message.and(ours!(". Its question was declined: {}", why));
                 SkillError { message, ..error }
             }
             None => error,
@@ -194,7 +195,7 @@ impl Server {
             }
             Ok(CallToolResponse::InputRequired(asks)) => self.asks(Asked::read(&asks, rounds + 1), rounds),
             Ok(_) => {
-                let message = format!("{} answered with a task, which isn't supported", self.shown());
+                let message = ours!("{} answered with a task, which isn't supported", self.shown());
                 Err(SkillError { unknown: true, ..SkillError::tool(message) })
             }
             Err(ServiceError::McpError(error)) if error.code == OPEN_FIRST => {
@@ -212,23 +213,24 @@ impl Server {
         match asked {
             Ok(asked) => Ok(Leg::Asks(asked, None)),
             Err(why) => {
-                let message = format!("{} has a question that nobody is asked: {why}", self.shown());
+                let message = ours!("{} has a question that nobody is asked: {}", self.shown(), why);
                 Err(SkillError::tool(message))
             }
         }
     }
 
     fn asks_too_often(&self) -> SkillError {
-        let message = format!(
-            "{} asked more than {MOST_ROUNDS} times during one call, so I stopped there",
-            self.shown()
+        let message = ours!(
+            "{} asked more than {} times during one call, so I stopped there",
+            self.shown(),
+            u64::from(MOST_ROUNDS)
         );
         SkillError::tool(message)
     }
 
     /// What it means that a call isn't open any more.
     pub(super) fn gone(&self) -> SkillError {
-        let message = format!(
+        let message = ours!(
             "the connection in which {} asked is gone, so the answer can't reach it. Nothing was called again",
             self.shown()
         );

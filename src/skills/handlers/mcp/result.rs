@@ -4,6 +4,8 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
 use crate::domain::invisible_chars::line;
+use crate::domain::FromConfig;
+use crate::ours;
 use crate::skills::handlers::http::{self, shorten};
 use crate::skills::{ErrorKind, Output, SkillError};
 
@@ -18,7 +20,7 @@ pub(super) fn read(server: &str, done: CallToolResult) -> Result<Output, SkillEr
     if done.is_error == Some(true) {
         let said = line(&text, MOST_ERROR);
         let said = if said.is_empty() { "it failed and doesn't say why".to_owned() } else { said };
-        let message = format!("the MCP server {server} answered: {said}");
+        let message = ours!("the MCP server {} answered: {}", FromConfig(server), said);
         return Err(SkillError::new(ErrorKind::Params, message));
     }
     shorten(&mut text);

@@ -18,6 +18,8 @@ use super::session::{About, Session, Unconnected};
 use super::{McpCall, McpTool};
 use crate::config::{McpConfig, McpLaunch, Secret};
 use crate::domain::invisible_chars::line;
+use crate::domain::{FromConfig, Own};
+use crate::ours;
 use crate::sandbox::Launcher;
 use crate::skills::handlers::http::without;
 use crate::skills::oauth::{LoginState, OAuth};
@@ -92,7 +94,7 @@ impl Server {
         match done {
             Ok(Leg::Done(output)) => Ok(Leg::Done(result::without(output, &secrets))),
             Ok(leg) => Ok(leg),
-            Err(error) => Err(SkillError { message: without(error.message, &secrets), ..error }),
+            Err(error) => Err(error.map(|text| without(text.to_owned(), &secrets))),
         }
     }
 
@@ -185,19 +187,19 @@ impl Server {
     /// another tool.
     pub(super) async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
         let now = self.list(session).await?;
-        let server = &self.name;
         let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
-            let message = format!("{} has no tool {} any more", self.shown(), tool.name);
+            let message = ours!("{} has no tool {} any more", self.shown(), FromConfig(&tool.name));
             return Err(SkillError::not_found(message));
         };
         if now.digest() == tool.digest {
             return Ok(());
         }
-        let message = format!(
+        let message = ours!(
             "{} has changed its tool {} since it was approved. An owner can look at the difference with \
-             `adjutant mcp approve {server}`",
+             `adjutant mcp approve {}`",
             self.shown(),
-            tool.name
+            FromConfig(&tool.name),
+            FromConfig(&self.name)
         );
         Err(SkillError::new(ErrorKind::Permission, message))
     }
@@ -206,7 +208,7 @@ impl Server {
         let Ok(listed) = tokio::time::timeout(LIST, session.tools()).await else {
             self.discard(session, "it didn't list its tools in time").await;
             let message =
-                format!("{} didn't list its tools within {}", self.shown(), wording::duration(LIST));
+                ours!("{} didn't list its tools within {}", self.shown(), Own(wording::duration(LIST)));
             return Err(SkillError::new(ErrorKind::Timeout, message));
         };
         match listed {
@@ -231,11 +233,11 @@ impl Server {
         }
         if let Some(wait) = state.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
             let wait = wait.max(Duration::from_secs(1));
-            let message = format!(
+            let message = ours!(
                 "{} doesn't work: {}. It's tried again in {}",
                 self.shown(),
                 state.why,
-                wording::duration(Duration::from_secs(wait.as_secs()))
+                Own(wording::duration(Duration::from_secs(wait.as_secs())))
             );
             return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
         }
@@ -255,14 +257,14 @@ impl Server {
 
     fn unstarted(&self, error: &Unconnected) -> SkillError {
         if error.is_refused {
-            return SkillError::new(ErrorKind::Auth, self.rejected());
+            return SkillError::new(ErrorKind::Auth, ours!("{}", FromConfig(self.rejected())));
         }
-        SkillError::tool(format!("{} can't be used: {}", self.shown(), error.why))
+        SkillError::tool(ours!("{} can't be used: {}", self.shown(), error.why))
     }
 
     /// What to do where the server wants another credential, or one at all.
     fn rejected(&self) -> String {
-        let (name, shown) = (&self.name, self.shown());
+        let (name, FromConfig(shown)) = (&self.name, self.shown());
         match (&self.config.launch, self.oauth.state_at_server(name)) {
             (McpLaunch::Url { oauth: Some(login), .. }, _) => {
                 format!("{shown} rejects our credential; log in again with `adjutant oauth login {login}`")
@@ -285,23 +287,20 @@ impl Server {
                     ErrorCode::INVALID_PARAMS => ErrorKind::Params,
                     _ => ErrorKind::Tool,
                 };
-                let message = format!("{} answered: {}", self.shown(), line(&error.message, 500));
-                SkillError::new(kind, message)
+                SkillError::new(kind, ours!("{} answered: {}", self.shown(), line(&error.message, 500)))
             }
             _ if error.is_authorization_required() => {
                 self.unstarted(&Unconnected { why: String::new(), is_refused: true })
             }
             _ => {
                 let how = match error {
-                    _ if session.has_flooded() => "has written more than 32 MB, so it was stopped".to_owned(),
-                    ServiceError::UnexpectedResponse => {
-                        "gave an answer that is not of the protocol".to_owned()
-                    }
-                    _ => format!("ended in the middle of it{}", session.last_words().await),
+                    _ if session.has_flooded() => "has written more than 32 MB, so it was stopped".into(),
+                    ServiceError::UnexpectedResponse => "gave an answer that is not of the protocol".into(),
+                    _ => ours!("ended in the middle of it{}", session.last_words().await),
                 };
-                self.discard(session, &how).await;
-                let message = format!("{} {how}", self.shown());
-                SkillError { unknown: true, ..SkillError::new(ErrorKind::Network, message) }
+                self.discard(session, &how.whole()).await;
+                let error = SkillError::new(ErrorKind::Network, ours!("{} {}", self.shown(), how));
+                SkillError { unknown: true, ..error }
             }
         }
     }
@@ -317,8 +316,8 @@ impl Server {
         session.kill();
     }
 
-    pub(super) fn shown(&self) -> String {
-        format!("the MCP server {}", self.name)
+    pub(super) fn shown(&self) -> FromConfig<String> {
+        FromConfig(format!("the MCP server {}", self.name))
     }
 }
 

@@ -136,7 +136,7 @@ impl Session {
                 // It is the owner's own choice, so it may be in a private network.
                 let client = HttpClient::new();
                 let client = client.for_url(&address, &[host(&address).to_owned()]);
-                let client = client.map_err(|error| error.message)?.clone();
+                let client = client.map_err(|error| error.message.whole())?.clone();
                 let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
                     .custom_headers(custom)
                     .max_sse_event_size(LONGEST_MESSAGE)

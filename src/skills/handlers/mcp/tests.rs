@@ -113,7 +113,7 @@ async fn an_honest_server_is_started_once_and_only_when_needed() {
     assert_eq!((found.summary.as_str(), &found.data["count"]), ("2 notes about milk", &json!(2)));
     let wrong = server.add(&tool, "bad").await.unwrap_err();
     assert_eq!((wrong.kind, wrong.unknown), (ErrorKind::Params, false));
-    assert_eq!(wrong.message, "the MCP server notes answered: the note is too bad");
+    assert_eq!(wrong.to_string(), "the MCP server notes answered: the note is too bad");
     let started: Vec<String> = server.log().into_iter().filter(|line| line.starts_with("started")).collect();
     assert_eq!(started.len(), 1, "{started:?}");
     assert!(!started[0].contains("CARGO"), "nothing of our environment: {started:?}");
@@ -173,7 +173,7 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
         assert!(
-            refused.message.ends_with("rejects our credential; check `headers` in [mcp.notes]"),
+            refused.to_string().ends_with("rejects our credential; check `headers` in [mcp.notes]"),
             "{refused:?}"
         );
         let right = servers("key-12345678");
@@ -216,7 +216,10 @@ async fn a_server_gets_the_token_of_a_login_and_another_one_when_it_rejects_that
     config.mcp.insert("notes".to_owned(), server);
     let (servers, tool) = (McpServers::new(&config), StandIn::tool("addNote").await);
     let error = call(&servers, &tool, &json!({"text": "x"})).await.unwrap_err();
-    assert!(error.message.contains("An owner can do it with `adjutant oauth login wiki`"), "{error:?}");
+    assert!(
+        error.message.whole().contains("An owner can do it with `adjutant oauth login wiki`"),
+        "{error:?}"
+    );
     let login = OAuth::new(&config).log_in("wiki").await.unwrap();
     let back = cloud.opens(login.page());
     login.finish(std::future::ready(back)).await.unwrap();
@@ -289,7 +292,10 @@ async fn a_flood_ends_the_server_and_the_call_is_unknown() {
     for behaviour in ["floods", "long line"] {
         let server = StandIn::new(behaviour);
         let error = server.add(&tool, "x").await.unwrap_err();
-        assert_eq!(error.message, "the MCP server notes has written more than 32 MB, so it was stopped");
+        assert_eq!(
+            error.message.whole(),
+            "the MCP server notes has written more than 32 MB, so it was stopped"
+        );
         assert!(error.unknown && error.kind == ErrorKind::Network);
         server.is_gone().await;
     }
@@ -310,7 +316,7 @@ async fn garbage_and_endless_questions_change_nothing() {
                 let asked: &mut Asked = asked.insert(now);
                 asked.take(Some("no"));
             }
-            Err(error) => break error.message,
+            Err(error) => break error.message.whole(),
         }
     };
     let too_often = "the MCP server notes asked more than 5 times during one call, so I stopped there";
@@ -325,11 +331,11 @@ async fn a_server_that_dies_is_unknown_and_started_again_after_a_pause() {
     let server = StandIn::new("dies");
     for _ in 0..2 {
         let died = server.add(&tool, "x").await.unwrap_err();
-        assert_eq!(died.message, "the MCP server notes ended in the middle of it: out of paper");
+        assert_eq!(died.to_string(), "the MCP server notes ended in the middle of it: out of paper");
         assert!(died.unknown);
     }
     let paused = server.add(&tool, "x").await.unwrap_err();
-    assert!(paused.message.ends_with("It's tried again in 1 second"), "{}", paused.message);
+    assert!(paused.to_string().ends_with("It's tried again in 1 second"), "{paused}");
     assert!(!paused.unknown && paused.retry_after.is_some());
     let calls = server.log().iter().filter(|line| line.as_str() == "tools/call").count();
     assert_eq!(calls, 2, "the paused call reached nobody");
@@ -390,7 +396,7 @@ async fn what_cannot_be_started_says_why() {
     ] {
         let servers = failing(words);
         let error = servers.inspect("s").await.unwrap_err();
-        assert_eq!(error.message, format!("the MCP server s can't be used: {why}"));
+        assert_eq!(error.message.whole(), format!("the MCP server s can't be used: {why}"));
         assert!(!error.unknown);
     }
 }
