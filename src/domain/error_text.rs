@@ -134,7 +134,7 @@ impl ErrorText {
         for (origin, text) in &self.0 {
             match origin {
                 Origin::Ours => ours.push_str(text),
-                _ if ours.ends_with(ELSEWHERE) => {}
+                _ if text.is_empty() || ours.ends_with(ELSEWHERE) => {}
                 _ => ours.push_str(ELSEWHERE),
             }
         }
@@ -162,7 +162,7 @@ impl ErrorText {
 
     /// Whether somebody else has certainly written some of it.
     pub fn is_foreign(&self) -> bool {
-        self.0.iter().any(|(origin, _)| *origin == Origin::Outside)
+        self.0.iter().any(|(origin, text)| *origin == Origin::Outside && !text.is_empty())
     }
 
     /// The domains whose rows it names.

@@ -148,7 +148,7 @@ impl Outcome {
             Self::Completed(output) => {
                 let data = (!output.data.is_null()).then(|| output.data.to_string());
                 let undo = output.undo.map(|steps| steps.to_string());
-                let (result, untrusted) = (Some(output.summary), output.untrusted);
+                let (result, untrusted) = (Some(output.summary), !output.ours);
                 return (
                     ExecutionStatus::Completed,
                     Closing { result, data, untrusted, undo, ..Closing::default() },

@@ -187,7 +187,7 @@ pub(super) fn output(file: &FileRow, from: usize) -> Output {
         let why = unreadable(file);
         summary.push_str(&format!(": its text can't be read: {why}"));
         data["unreadable"] = json!(why);
-        return Output { untrusted: true, ..Output::new(summary, data) };
+        return Output::new(summary, data);
     };
     let from = text.floor_char_boundary(from.min(text.len()));
     let to = text.floor_char_boundary((from + READ_AT_ONCE).min(text.len()));
@@ -200,5 +200,5 @@ pub(super) fn output(file: &FileRow, from: usize) -> Output {
     if text.contains("Files inside:") && matches!(file.kind, FileKind::Archive | FileKind::Mail) {
         summary.push_str("; files.read entry = NUMBER reads a file inside");
     }
-    Output { untrusted: true, ..Output::new(format!("{summary}:\n\n{}", &text[from..to]), data) }
+    Output::new(format!("{summary}:\n\n{}", &text[from..to]), data)
 }

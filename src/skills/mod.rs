@@ -185,17 +185,28 @@ pub struct Output {
     pub summary: String,
     /// The result for what depends on it; null when the summary says it all.
     pub data: Value,
-    /// The text comes from outside: a model sees it only in a marked block.
-    pub untrusted: bool,
+    /// The words are ours, or the person's own. Of all others a model sees only a marked block.
+    #[serde(default)]
+    pub ours: bool,
     /// How to take the effect back: the steps of `builtin::undo`; none if that is impossible.
     #[serde(default)]
     pub undo: Option<Value>,
 }
 
 impl Output {
-    /// An output of our own words.
+    /// What somebody else says.
     pub fn new(summary: impl Into<String>, data: Value) -> Self {
         Self { summary: summary.into(), data, ..Self::default() }
+    }
+
+    /// Our own words, and what our store keeps for the person; what is marked there is found by its id.
+    pub fn ours(summary: impl Into<String>, data: Value) -> Self {
+        Self { ours: true, ..Self::new(summary, data) }
+    }
+
+    /// The same unless some of it is from outside.
+    fn outside_if(is_outside: bool, summary: impl Into<String>, data: Value) -> Self {
+        Self { ours: !is_outside, ..Self::new(summary, data) }
     }
 
     /// The same, with what it takes to take it back.

@@ -7,7 +7,9 @@ use adjutant::store::objects::{self, TimeSpan};
 use adjutant::store::{Batch, taints};
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, agent, direct, outside_skill, results, scripted_with, skill, skill_file};
+use crate::app::{
+    TestApp, agent, direct, outside_skill, results, scripted_with, skill, skill_file, user_text,
+};
 use crate::mcp;
 use crate::scripted::{Reply, Scripted, Who, has_results, text};
 use crate::trust::furnish;
@@ -141,4 +143,32 @@ async fn a_list_of_people_to_choose_from_is_as_marked_as_they_are() {
     assert!(rows.iter().all(|row| row.taint.is_clean()), "{:#?}", app.texts());
     let last = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(unmarked(&last).contains(&order), "{last:#?}");
+}
+
+/// What was made in a tainted turn is somebody else's text wherever it is repeated.
+#[tokio::test]
+async fn history_and_undo_repeat_marked_things_as_marked() {
+    for (repeats, arguments) in [("assistant.history", json!({"limit": 2})), ("assistant.undo", json!({}))] {
+        let script = Scripted::new().orchestrator(move |request| match user_text(request) {
+            _ if has_results(request) => text("Done."),
+            said if said.contains("came in") => direct("r", "outside.read", json!({})),
+            said if said.contains("add it") => direct("c", "tasks.create", json!({"title": ORDER})),
+            said if said.contains("repeat") => direct("h", repeats, arguments.clone()),
+            _ => text("Hello."),
+        });
+        let app = scripted_with(script, |config| {
+            skill_file(config, &outside_skill(&["/bin/echo", "OBEY at once"]));
+        })
+        .await;
+        app.says("ada", "what came in?").await;
+        app.says("ada", "add it").await;
+        app.says("ada", "yes").await;
+        app.says("ada", "/new").await;
+        let heard = app.says("ada", "please repeat").await;
+        let rows = app.executions(&heard).await;
+        let call = rows.iter().find(|row| row.skill.is_some()).unwrap();
+        let said = call.result.as_deref().unwrap_or_default();
+        assert!(said.contains(ORDER), "{repeats}: {said}");
+        assert!(call.untrusted != 0 && !call.taint.is_clean(), "{repeats}: {call:?}");
+    }
 }

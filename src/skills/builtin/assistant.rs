@@ -10,7 +10,8 @@ use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
 use crate::domain::{
-    Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, TurnStatus,
+    Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
+    TurnStatus,
 };
 use crate::ours;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
@@ -85,7 +86,8 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
         let rows = executions::of_turn(call.store(), &turn.id).await?;
         let calls: Vec<&ExecutionRow> =
             rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
-        untrusted |= !turn.text_taint.is_clean() || calls.iter().any(|row| row.untrusted != 0);
+        let taint: Taint = calls.iter().map(|row| &row.taint).chain([&turn.text_taint]).collect();
+        untrusted |= !taint.is_clean() || calls.iter().any(|row| row.untrusted != 0);
         let done: Vec<String> = calls.iter().map(|row| outcome(call.registry, row)).collect();
         let at = utc(turn.started_at).with_timezone(&call.zone());
         let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };
@@ -95,7 +97,11 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
             status => format!(" ({status})"),
         };
         lines.push(format!("- {date}: “{}”{ended}{did}", clip(&turn.text)));
-        items.push(item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done));
+        let mut item = item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done);
+        if !taint.is_clean() {
+            item["sources"] = json!(taint.label());
+        }
+        items.push(item);
     }
     let nothing = "I did nothing for you in that period";
     let mut summary = listing(&lines, lines.len(), ("message", "messages"), nothing);
@@ -108,7 +114,7 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
             let _ = write!(summary, "\n{several} questions wait for your answers: `/status` shows them");
         }
     }
-    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
 fn item(turn: &TurnRow, at: &str, done: Vec<String>) -> Value {
@@ -165,7 +171,7 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         true => format!("Withdrawn: {}", wording::questions::subject(&question)),
         false => "Withdrawn".to_owned(),
     };
-    Ok(Output::new(summary, json!({"question": id})))
+    Ok(Output::ours(summary, json!({"question": id})))
 }
 
 /// The beginning of a text's first line.
@@ -179,7 +185,7 @@ async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (from, to) = period(call)?;
     let all = usage::by_person(call.store(), from, to).await?;
     let Some(own) = all.into_iter().find(|row| row.id == *call.scope.person.id) else {
-        return Ok(Output::new("No model was called in that period", json!({"calls": 0})));
+        return Ok(Output::ours("No model was called in that period", json!({"calls": 0})));
     };
     let cost = match own.cost_usd > 0.0 {
         true => format!("${:.4}", own.cost_usd),
@@ -193,5 +199,5 @@ async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
         "calls": own.calls, "failed": own.failed, "prompt_tokens": own.prompt, "cached_tokens": own.cached,
         "completion_tokens": own.completion, "cost_usd": own.cost_usd,
     });
-    Ok(Output::new(summary, data))
+    Ok(Output::ours(summary, data))
 }

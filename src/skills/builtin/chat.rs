@@ -270,7 +270,7 @@ impl Messages {
         };
         let items: Vec<Value> = self.lines.iter().map(item).collect();
         let untrusted = !items.is_empty();
-        Output { untrusted, ..Output::new(summary, json!({"count": items.len(), "items": items})) }
+        Output::outside_if(untrusted, summary, json!({"count": items.len(), "items": items}))
     }
 }
 
@@ -373,7 +373,7 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
     let lines: Vec<String> = found.iter().map(line).collect();
     let items: Vec<Value> = found.iter().map(item).collect();
     let data = json!({"count": items.len(), "items": items});
-    Ok(Output { untrusted: true, ..Output::new(lines.join("\n"), data) })
+    Ok(Output::new(lines.join("\n"), data))
 }
 
 async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
@@ -388,7 +388,7 @@ async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Resul
     // The process that serves the channel takes it up.
     outbox::say(store, writes, &conversation.id, &outbox::anybody(), &message);
     let data = json!({"place": room.place, "channel": channel});
-    Ok(Output::new(format!("Posted into {} on {channel}", room.name), data))
+    Ok(Output::ours(format!("Posted into {} on {channel}", room.name), data))
 }
 
 impl From<RoomError> for SkillError {

@@ -48,7 +48,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let items: Vec<Value> = found.iter().map(kept::item).collect();
     let untrusted = !items.is_empty();
     let summary = listing(&lines, lines.len(), ("file", "files"), "You haven't sent me any files");
-    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
 async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {

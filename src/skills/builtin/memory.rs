@@ -135,7 +135,7 @@ fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, [verb, none]: [&str
         _ => format!("{verb}:\n{}", lines.join("\n")),
     };
     let items: Vec<Value> = memories.iter().map(|memory| item(memory, quotes, zone)).collect();
-    Output::new(summary, json!({"items": items, "count": items.len()}))
+    Output::ours(summary, json!({"items": items, "count": items.len()}))
 }
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -170,7 +170,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, zone)).collect();
     let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
     let data = json!({"items": items, "count": items.len()});
-    Ok(Output { untrusted, ..Output::new(parts.join("\n"), data) })
+    Ok(Output::outside_if(untrusted, parts.join("\n"), data))
 }
 
 fn memory_of(found: &Found) -> Option<&MemoryRow> {
@@ -283,7 +283,7 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);
     let saved = Step::Memory { before: former, after: Some(memory.clone()) };
     let item = item(&memory, &Quotes::new(), call.zone());
-    Ok(Output::new(format!("{REMEMBERED}{}", memory.text), item).undone_by(undo::left(&[saved])))
+    Ok(Output::ours(format!("{REMEMBERED}{}", memory.text), item).undone_by(undo::left(&[saved])))
 }
 
 /// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same

@@ -128,7 +128,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
     let summary = format!("I'll do “{}” {when} ({}), first on {}", row.text, row.zone, next(&row));
     let made = [Step::Schedule { before: None, after: Some(row.clone()) }];
-    Ok(Output::new(summary, item(&row)).undone_by(undo::left(&made)))
+    Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&made)))
 }
 
 fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
@@ -174,7 +174,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let lines: Vec<String> = all.iter().map(|row| format!("- {}", spoken(row))).collect();
     let summary = listing(&lines, all.len(), ("schedule", "schedules"), "Nothing is scheduled");
     let items: Vec<Value> = all.iter().map(item).collect();
-    Ok(Output::new(summary, json!({"count": items.len(), "items": items})))
+    Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))
 }
 
 /// The schedule that the `id` argument names: by its id, or by words of its text.
@@ -214,7 +214,7 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
         false => format!("“{}” is paused", row.text),
     };
     let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
-    Ok(Output::new(summary, item(&new)).undone_by(undo::left(&changed)))
+    Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
 }
 
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -222,5 +222,5 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     schedules::delete(writes, &row.id);
     let deleted = [Step::Schedule { before: Some(row.clone()), after: None }];
     let summary = format!("Deleted the schedule “{}”", row.text);
-    Ok(Output::new(summary, item(&row)).undone_by(undo::left(&deleted)))
+    Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&deleted)))
 }

@@ -123,7 +123,7 @@ async fn page(url: &Url, host: &str, response: Response) -> Result<Output, Skill
     let mut text = if kind.contains("html") { adjutant_mail::readable(&body).0 } else { body };
     shorten(&mut text);
     let data = json!({"url": url.as_str(), "text": text});
-    Ok(Output { untrusted: true, ..Output::new(format!("{url}\n\n{}", text.trim()), data) })
+    Ok(Output::new(format!("{url}\n\n{}", text.trim()), data))
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
         let moved = response("302 Found\r\nLocation: /hours", "");
         let url = serve(vec![moved, html]);
         let output = fetched(&url).await.unwrap();
-        assert!(output.untrusted);
+        assert!(!output.ours);
         let shown = output.summary.replace(&url, "URL");
         insta::assert_snapshot!(shown, @"
         URL/hours

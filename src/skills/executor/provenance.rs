@@ -34,17 +34,17 @@ impl ActiveCall<'_> {
     pub(super) async fn read_sources(&self, skill: &Skill, output: &mut Output) -> Result<Taint, StoreError> {
         let mut taint = self.call.taint.clone();
         let domain = domain(skill);
-        if output.untrusted && self.executor.services.mcp.has(domain) {
+        if !output.ours && self.executor.services.mcp.has(domain) {
             // Whatever the data says of its origin, it comes from there.
             taint.add(&Taint::by(&format!("the MCP server “{domain}”")));
-        } else if output.untrusted {
+        } else if !output.ours {
             taint.add(&sources::of_output(skill.title(), &output.data));
         }
         if STORED.contains(&domain) {
             let marked = taints::of_domain(&self.scope.store, domain).await?;
             for id in ids(&output.data).filter(|_| !marked.is_empty()) {
                 if let Some(source) = marked.get(id) {
-                    output.untrusted = true;
+                    output.ours = false;
                     taint.add(source);
                 }
             }

@@ -257,7 +257,7 @@ fn output(program: &str, stdout: &Kept) -> Output {
         _ if text.is_empty() => format!("{program} ran without output."),
         _ => text,
     };
-    Output { untrusted: true, ..Output::new(summary, json.unwrap_or_default()) }
+    Output::new(summary, json.unwrap_or_default())
 }
 
 fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: &'static str) -> ErrorText {
@@ -373,7 +373,7 @@ mod tests {
     async fn json_becomes_data() {
         let output = run(r#"["echo", '{"summary": "Two hits", "hits": [1, 2]}']"#, json!({})).await.unwrap();
         assert_eq!((output.summary.as_str(), &output.data["hits"]), ("Two hits", &json!([1, 2])));
-        assert!(output.untrusted);
+        assert!(!output.ours);
         let output = run(r#"["echo", "[1]"]"#, json!({})).await.unwrap();
         assert_eq!((output.summary.as_str(), &output.data), ("echo answered.", &json!([1])));
         let output = run(r#"["echo", "plain words"]"#, json!({})).await.unwrap();

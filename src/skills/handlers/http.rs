@@ -208,7 +208,7 @@ fn unread(host: &str, headers: &HeaderMap) -> Output {
         said => said,
     };
     let summary = format!("{host} sent a file, {}, which isn't text and can't be read here.", line(kind, 60));
-    Output { untrusted: true, ..Output::new(summary, Value::Null) }
+    Output::new(summary, Value::Null)
 }
 
 fn output(
@@ -245,7 +245,7 @@ fn output(
         }
         None => Value::Null,
     };
-    Output { untrusted: true, ..Output::new(summary, data) }
+    Output::new(summary, data)
 }
 
 /// Cuts a text that is too long, with a note.
@@ -332,7 +332,7 @@ mod tests {
         let output = output.unwrap();
         assert_eq!(request.lines().next(), Some("GET /v1/a%2F..%2Fb%3Fc%23d?n=1%2Cx%20y&fixed=1 HTTP/1.1"));
         assert_eq!(output.summary, "a/../b?c#d: 21.5 degrees");
-        assert_eq!((&output.data, output.untrusted), (&json!({"t": 21.5}), true));
+        assert_eq!((&output.data, !output.ours), (&json!({"t": 21.5}), true));
     }
 
     #[tokio::test]
@@ -426,7 +426,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
             let answer = answer("200 OK", "content-type: application/pdf\r\n", body);
             let output = exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap();
             assert_eq!(
-                (output.summary.as_str(), output.untrusted),
+                (output.summary.as_str(), !output.ours),
                 ("127.0.0.1 sent a file, application/pdf, which isn't text and can't be read here.", true)
             );
         }

@@ -207,7 +207,7 @@ fn text(folder: &Folder, file: Option<&str>) -> Result<Output, SkillError> {
             text.push_str(&format!("\n\nFiles to read by their names: {}", more.join(", ")));
         }
     }
-    Ok(Output::new(text, Value::Null))
+    Ok(Output::ours(text, Value::Null))
 }
 
 fn reading(name: &str, kept: &Kept, share: usize) -> Skill {

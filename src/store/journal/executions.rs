@@ -20,6 +20,8 @@ pub struct UndoRow {
     pub skill: String,
     /// One line for people.
     pub result: String,
+    /// The outside sources of what it was given and read.
+    pub taint: Taint,
     /// JSON: how to take its effect back; none if that is impossible.
     pub undo: Option<String>,
     /// The call that took it back.
@@ -30,7 +32,7 @@ pub struct UndoRow {
 pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>, StoreError> {
     store
         .all(
-            "SELECT id, kind, status, skill, coalesce(result, '') AS result, undo, undone_by FROM executions \
+            "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by FROM executions \
              WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq",
             &[turn.into()],
         )

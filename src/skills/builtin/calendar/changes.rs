@@ -2,7 +2,7 @@
 
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, TimeRange};
 use chrono::{DateTime, TimeDelta, Utc};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::backend::{self, Change, StoredEvent};
 use super::clashes::Clashes;
@@ -80,7 +80,7 @@ pub(super) async fn create(
     summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
     let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
     let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
-    Ok(clashes.described(call, Output::new(summary, item)).undone_by(undo::left(&made)))
+    Ok(clashes.described(call, Output::ours(summary, item)).undone_by(undo::left(&made)))
 }
 
 fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
@@ -161,7 +161,11 @@ async fn finish_update(
     let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
     let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
     let summary = format!("Changed “{}”, {}{repeats}{note}", new.title, spoken(new, call));
-    Ok(Output::new(summary, event::item(new, &stored.calendar, call.zone())))
+    Ok(Output::outside_if(
+        call.services.calendar.is_some(),
+        summary,
+        event::item(new, &stored.calendar, call.zone()),
+    ))
 }
 
 /// The event as it is, and as an update would make it.
@@ -186,7 +190,7 @@ pub(super) async fn delete(
 ) -> Result<Output, Failure> {
     let stored = match by_id(call).await {
         Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
-            return Ok(Output { summary: "The event is deleted".into(), ..Output::default() });
+            return Ok(Output::ours("The event is deleted", Value::Null));
         }
         stored => stored?,
     };
@@ -209,7 +213,8 @@ pub(super) async fn delete(
     let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
     let data = json!({"id": uid, "title": title});
     let deleted = [Step::Event { uid, before, after }];
-    Ok(Output::new(format!("Deleted “{title}”{which}{note}"), data).undone_by(undo::left(&deleted)))
+    let summary = format!("Deleted “{title}”{which}{note}");
+    Ok(Output::outside_if(call.services.calendar.is_some(), summary, data).undone_by(undo::left(&deleted)))
 }
 
 /// Tells the people who are invited, then deletes. Returns a note about telling them.

@@ -75,7 +75,7 @@ impl Clashes {
         output.summary.push_str(&format!(". {overlaps}"));
         output.data["overlaps"] = json!(self.items);
         // Other people write into a calendar on a server: they send invitations.
-        output.untrusted |= call.services.calendar.is_some();
+        output.ours &= call.services.calendar.is_none();
         output
     }
 }

@@ -164,7 +164,7 @@ impl Agenda {
         let summary = listing(&lines, count, ("event", "events"), none);
         // Other people write into a calendar on a server, whatever the UIDs of their events say.
         let untrusted = call.services.calendar.is_some() && !items.is_empty();
-        Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": count})) })
+        Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": count})))
     }
 }
 
@@ -225,7 +225,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut output = match call.text("duration") {
         Some(said) => slots(call, &busy, period, event::duration(said)?)?,
         None if conflicts(&busy, period).is_empty() => {
-            Output::new(format!("You are free then ({})", spoken(period, call)), json!({"free": true}))
+            Output::ours(format!("You are free then ({})", spoken(period, call)), json!({"free": true}))
         }
         None => {
             let mut output = agenda.output(call, String::new())?;
@@ -292,7 +292,7 @@ fn slots(
         json!({"start": iso(slot.from), "end": iso(slot.to)})
     };
     let items: Vec<Value> = free.iter().map(item).collect();
-    Ok(Output::new(summary, json!({"free": !free.is_empty(), "slots": items})))
+    Ok(Output::ours(summary, json!({"free": !free.is_empty(), "slots": items})))
 }
 
 /// Whether an event, or one of its instances, contains all words.

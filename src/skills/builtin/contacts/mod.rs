@@ -162,7 +162,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     };
     let items: Vec<Value> = shown.iter().map(|contact| item(contact)).collect();
     let untrusted = is_untrusted(call, &items);
-    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": found.len()})) })
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": found.len()})))
 }
 
 async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -179,7 +179,7 @@ async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
             }
         }
     };
-    Ok(Output::new(summary, json!({"email": said, "valid": is_valid})))
+    Ok(Output::ours(summary, json!({"email": said, "valid": is_valid})))
 }
 
 /// The contact with the id in the arguments.
@@ -198,7 +198,7 @@ async fn get(call: &CallContext<'_>) -> Result<Output, Failure> {
     if !contact.notes.is_empty() {
         summary.push_str(&format!("\n{}", contact.notes));
     }
-    Ok(Output { untrusted: call.services.contacts.is_some(), ..Output::new(summary, item(&contact)) })
+    Ok(Output::outside_if(call.services.contacts.is_some(), summary, item(&contact)))
 }
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -229,7 +229,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     }
     let made = [Step::Contact { uid: contact.id.clone(), before: None, after: Some(card.text()) }];
     let summary = format!("Added the contact {}", spoken(&contact));
-    Ok(Output::new(summary, item(&contact)).undone_by(undo::left(&made)))
+    Ok(Output::ours(summary, item(&contact)).undone_by(undo::left(&made)))
 }
 
 async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -255,7 +255,8 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     }
     let changed = [Step::Contact { uid: contact.id.clone(), before: Some(before), after: Some(card.text()) }];
     let summary = format!("Changed the contact {}", spoken(&contact));
-    Ok(Output::new(summary, item(&contact)).undone_by(undo::left(&changed)))
+    let is_outside = call.services.contacts.is_some();
+    Ok(Output::outside_if(is_outside, summary, item(&contact)).undone_by(undo::left(&changed)))
 }
 
 async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -275,7 +276,7 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
     let item = |(name, count): (&String, &usize)| json!({"name": name, "contacts": count});
     let items: Vec<Value> = counts.iter().map(item).collect();
     let untrusted = is_untrusted(call, &items);
-    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
 /// The addresses and names of an argument, each name as the one contact it means.

@@ -221,7 +221,7 @@ async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
             format!("There is no mailbox for drafts, so I saved “{}” as {}", draft.subject, path.display())
         }
     };
-    Ok(Output::new(summary, data))
+    Ok(Output::ours(summary, data))
 }
 
 fn message_id<'a>(call: &CallContext<'a>) -> &'a str {
@@ -239,11 +239,11 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
         };
         let lines: Vec<String> = bounce.failed.iter().map(line).collect();
         let summary = format!("It bounced: {}", lines.join("; "));
-        return Ok(Output { untrusted: true, ..Output::new(summary, json!({"status": "bounced"})) });
+        return Ok(Output::new(summary, json!({"status": "bounced"})));
     }
     let (status, summary) = match imap.find(id, &[FolderKind::Sent]).await? {
         Some(_) => ("sent", "It was sent, and hasn't bounced so far"),
         None => ("not found", "There is no such mail in Sent, and none bounced"),
     };
-    Ok(Output::new(summary, json!({"status": status})))
+    Ok(Output::ours(summary, json!({"status": status})))
 }

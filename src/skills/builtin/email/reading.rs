@@ -52,7 +52,7 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         item["snippet"] = json!(one.snippet());
     }
     let untrusted = !items.is_empty();
-    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
 /// One mail in a line: when, from whom, about what.
@@ -123,7 +123,7 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut data = item(call, &letter);
     data["text"] = json!(letter.text);
     data["attachments"] = json!(files);
-    Ok(Output { untrusted: true, ..Output::new(summary, data) })
+    Ok(Output::new(summary, data))
 }
 
 /// Whether an error concerns one mail alone.
@@ -154,7 +154,7 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
         summary.push_str(&format!("\nNot found: {}", missing.join(", ")));
     }
     let data = json!({"items": items, "count": items.len(), "not_found": missing});
-    Ok(Output { untrusted: true, ..Output::new(summary, data) })
+    Ok(Output::new(summary, data))
 }
 
 fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {

@@ -104,7 +104,7 @@ pub(super) async fn send(
             )
         }
     };
-    Ok(Output::new(summary, json!({"message_id": message_id, "to": recipients, "subject": subject})))
+    Ok(Output::ours(summary, json!({"message_id": message_id, "to": recipients, "subject": subject})))
 }
 
 /// Keeps a mail that the server refuses for good as a draft, and adds that to the error.

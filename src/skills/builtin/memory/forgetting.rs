@@ -29,7 +29,7 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
         let what = query.unwrap_or_default();
         let noun = if mentioned == 1 { "message" } else { "messages" };
         let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
-        return Ok(Output::new(summary, json!({"items": [], "count": 0, "messages": mentioned})));
+        return Ok(Output::ours(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
     let step = |meant: &Meant| Step::Memory { before: Some(meant.memory.clone()), after: meant.rest() };
     let forgotten: Vec<Step> = meant.iter().map(step).collect();

@@ -138,7 +138,7 @@ impl NotesSkill {
             _ => "Changed",
         };
         let data = json!({"note": path.to_string(), "path": path.to_string(), "version": written.version});
-        let output = Output::new(format!("{verb} the note {path}"), data);
+        let output = Output::ours(format!("{verb} the note {path}"), data);
         let is_small = written.text.len() <= MOST_KEPT;
         let step = Step::Note {
             path: path.to_string(),
@@ -230,10 +230,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let lines: Vec<String> = shown.iter().map(|(path, line)| format!("- {path}: {line}")).collect();
     let summary = listing(&lines, hits.len(), ("note", "notes"), format!("No note has “{query}”"));
     let items: Vec<_> = shown.iter().map(|(path, line)| json!({"note": path, "excerpt": line})).collect();
-    Ok(Output {
-        untrusted: !hits.is_empty(),
-        ..Output::new(summary, json!({"items": items, "count": hits.len()}))
-    })
+    Ok(Output::outside_if(!hits.is_empty(), summary, json!({"items": items, "count": hits.len()})))
 }
 
 /// The first line with one of the words.
@@ -250,7 +247,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let lines: Vec<String> = names.iter().map(|path| format!("- {path}")).collect();
     let summary = listing(&lines, paths.len(), ("note", "notes"), "There are no notes there");
     let items: Vec<_> = names.iter().map(|path| json!({"note": path})).collect();
-    Ok(Output::new(summary, json!({"items": items, "count": paths.len()})))
+    Ok(Output::outside_if(!items.is_empty(), summary, json!({"items": items, "count": paths.len()})))
 }
 
 async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -260,7 +257,7 @@ async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     shorten(&mut text);
     let data = json!({"note": path.to_string(), "version": note.version, "text": text});
     let summary = format!("{path} (version {})\n\n{}", note.version, text.trim_end());
-    Ok(Output { untrusted: true, ..Output::new(summary, data) })
+    Ok(Output::new(summary, data))
 }
 
 /// Puts a note back as it was, if it still is as the call left it.

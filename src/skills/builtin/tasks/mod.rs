@@ -250,7 +250,7 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
         summary.push_str(&rule::repeating(repeats, call.zone()));
     }
     let made = [Step::Task { before: None, after: Some(task.clone()) }];
-    Ok(Output::new(summary, item(&task)).undone_by(undo::left(&made)))
+    Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&made)))
 }
 
 /// Whether a task contains every word of the query.
@@ -274,7 +274,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     tasks::update(writes, &task);
     let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
     let summary = format!("Changed {}", quoted(&task, call));
-    Ok(Output::new(summary, item(&task)).undone_by(undo::left(&changed)))
+    Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
 async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -284,7 +284,7 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
             done.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let items: Vec<Value> = all.iter().map(item).collect();
         let data = json!({"items": items, "count": items.len()});
-        return Ok(Output::new(lines.join("\n"), data).undone_by(undo::left(&steps.concat())));
+        return Ok(Output::ours(lines.join("\n"), data).undone_by(undo::left(&steps.concat())));
     }
     let task = match (call.text("id"), call.text("title")) {
         (Some(_), _) => by_id(call).await?,
@@ -292,11 +292,11 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         (None, None) => return Err(SkillError::params("give the task's id or its title").into()),
     };
     if task.state == TaskState::Done {
-        return Ok(Output::new(format!("“{}” is already done", task.title), item(&task)));
+        return Ok(Output::ours(format!("“{}” is already done", task.title), item(&task)));
     }
     let (summary, steps) = complete_one(&task, call, writes)?;
     let done = TaskRow { state: TaskState::Done, ..task };
-    Ok(Output::new(summary, item(&done)).undone_by(undo::left(&steps)))
+    Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
 }
 
 /// Completes a task, and makes the next one if it recurs. Returns what to say, and how to take it back.
@@ -348,13 +348,13 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         let deleted: Vec<Step> =
             all.into_iter().map(|task| Step::Task { before: Some(task), after: None }).collect();
         let data = json!({"items": items, "count": items.len()});
-        return Ok(Output::new(summary, data).undone_by(undo::left(&deleted)));
+        return Ok(Output::ours(summary, data).undone_by(undo::left(&deleted)));
     }
     let task = by_id(call).await?;
     tasks::delete(writes, &task.id);
     let deleted = [Step::Task { before: Some(task.clone()), after: None }];
     let summary = format!("Deleted {}", quoted(&task, call));
-    Ok(Output::new(summary, item(&task)).undone_by(undo::left(&deleted)))
+    Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&deleted)))
 }
 
 /// When a recurring task is due after now and after its own due date.

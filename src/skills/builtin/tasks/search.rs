@@ -100,7 +100,7 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let then = if span.is_some() { " due then" } else { "" };
     let none = format!("No {word}tasks{}{then}", about.unwrap_or_default());
     let summary = listing(&lines, found.len(), nouns, none);
-    Ok(Output::new(summary, json!({"items": items, "count": found.len()})))
+    Ok(Output::ours(summary, json!({"items": items, "count": found.len()})))
 }
 
 /// All tasks of a kind, the most that a list can have.

@@ -15,7 +15,7 @@ use serde_json::json;
 pub(super) use steps::{Outcome, Step, left};
 
 use super::{CallContext, Effect, Services};
-use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED, TurnId};
+use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId};
 use crate::ours;
 use crate::skills::{Failure, Handler, Output, Registry, SkillError};
 use crate::store::executions::{self, UndoRow};
@@ -62,7 +62,7 @@ pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> O
 pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let effects = last_effects(call).await?;
     if effects.is_empty() {
-        return Ok(Output::new(
+        return Ok(Output::ours(
             format!("There is nothing to take back in your last {TURNS} messages"),
             json!({"undone": 0}),
         ));
@@ -86,7 +86,13 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
             Outcome::Impossible => format!("This can't be taken back: {what}"),
         });
     }
-    Ok(Output::new(lines.join("\n"), json!({"undone": undone, "of": effects.len()})))
+    let mut data = json!({"undone": undone, "of": effects.len()});
+    // What was made from a text of others repeats it.
+    let taint: Taint = effects.iter().map(|row| &row.taint).collect();
+    if !taint.is_clean() {
+        data["sources"] = json!(taint.label());
+    }
+    Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
 }
 
 /// The changes of these calls and who made each, oldest first. What changed twice is put back as one.

@@ -121,7 +121,7 @@ fn hits(kind: SearchKind, answer: &Value, limit: usize) -> Vec<Hit> {
 fn output(query: &str, hits: &[Hit]) -> Output {
     if hits.is_empty() {
         let nothing = format!("The web search for “{query}” found nothing");
-        return Output::new(nothing, json!({"items": [], "count": 0}));
+        return Output::ours(nothing, json!({"items": [], "count": 0}));
     }
     let lines: Vec<String> = hits
         .iter()
@@ -134,7 +134,7 @@ fn output(query: &str, hits: &[Hit]) -> Output {
         .map(|hit| json!({"url": hit.url, "heading": hit.title, "excerpt": hit.excerpt}))
         .collect();
     let data = json!({"items": items, "count": hits.len()});
-    Output { untrusted: true, ..Output::new(lines.join("\n"), data) }
+    Output::new(lines.join("\n"), data)
 }
 
 #[cfg(test)]
@@ -194,7 +194,7 @@ mod tests {
             output.summary,
             "1. A\n   https://a.example/1\n   About a\n2. B\n   https://b.example/\n   b"
         );
-        assert!(output.untrusted);
+        assert!(!output.ours);
         assert_eq!(output.data["items"][0]["url"], "https://a.example/1");
 
         let brave = r#"{"web": {"results": [{"title": "A", "url": "https://a.example/", "description": "the <strong>rust</strong> book"}]}}"#;

@@ -32,7 +32,7 @@ pub(super) fn read(server: &str, done: CallToolResult) -> Result<Output, SkillEr
             data => data.to_string(),
         };
     }
-    Ok(Output { untrusted: true, ..Output::new(text, data) })
+    Ok(Output::new(text, data))
 }
 
 /// The same without our secrets, in case the server repeats them.

@@ -108,7 +108,7 @@ async fn an_honest_server_is_started_once_and_only_when_needed() {
     let server = StandIn::new("");
     assert_eq!(server.log(), [""; 0], "nothing runs yet");
     let done = server.add(&tool, "milk").await.unwrap();
-    assert_eq!((done.summary.as_str(), done.untrusted), ("added: milk", true));
+    assert_eq!((done.summary.as_str(), !done.ours), ("added: milk", true));
     let found = call(&server.servers, &search, &json!({"query": "milk"})).await.unwrap();
     assert_eq!((found.summary.as_str(), &found.data["count"]), ("2 notes about milk", &json!(2)));
     let wrong = server.add(&tool, "bad").await.unwrap_err();
@@ -180,7 +180,7 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         assert_eq!(right.inspect("notes").await.unwrap().about.protocol, protocol);
         let tool = StandIn::tool("addNote").await;
         let done = call(&right, &tool, &json!({"text": "x"})).await.unwrap();
-        assert_eq!((done.summary.as_str(), done.untrusted), ("added: x", true), "{behaviour}");
+        assert_eq!((done.summary.as_str(), !done.ours), ("added: x", true), "{behaviour}");
         right.stop().await;
         process.kill().unwrap();
         process.wait().unwrap();
