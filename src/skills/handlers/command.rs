@@ -195,8 +195,7 @@ impl Run<'_> {
         tokio::join!(out.fill(child.stdout.take()), err.fill(child.stderr.take()));
         let status = child.wait().await;
         drop(processes);
-        let status =
-            status.map_err(|error| tool(ours!("lost contact with '{}': {}", name, Own(error))))?;
+        let status = status.map_err(|error| tool(ours!("lost contact with '{}': {}", name, Own(error))))?;
         if status.success() {
             Ok(output(program, &out))
         } else {
