@@ -110,10 +110,10 @@ pub async fn of_turn(
         let summary = marked(scope, summary_taint, summary);
         messages.extend([Message::new(Role::User, format!("{}{summary}", EARLIER.trim_start()))]);
     }
+    let names = add_names(&mut messages, scope, &mentions);
     add_history(&mut messages, scope, past.turns, &questions);
     let sent = files::of_turn(scope, &outside, takes_pictures).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
-    let names = add_names(&mut messages, scope, &mentions);
     let is_own = turn.text_taint.is_clean();
     let message = if is_own { message.to_owned() } else { marked(scope, &turn.text_taint, message) };
     messages.extend([Message::new(Role::User, message)]);

@@ -207,7 +207,7 @@ const BODIES: Texts = Texts {
     ),
     errors: false,
     empty: &[
-        "UPDATE inbox SET text = '' WHERE turn_id = $1",
+        "UPDATE inbox SET text = '', mentions = '' WHERE turn_id = $1",
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
         "UPDATE questions SET subject = '', body = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
@@ -252,7 +252,7 @@ async fn empty_single_messages(store: &Store, before: i64) -> Result<usize, Stor
     const SAID: &str = "UPDATE outbox SET text = '', choices = '[]' WHERE seq IN (SELECT seq FROM outbox \
         WHERE turn_id IS NULL AND text <> '' AND state IN ('sent', 'dead') AND created_at < $1 LIMIT $2 + 0) \
         RETURNING seq";
-    const ARRIVED: &str = "UPDATE inbox SET text = '' WHERE id IN (SELECT id FROM inbox \
+    const ARRIVED: &str = "UPDATE inbox SET text = '', mentions = '' WHERE id IN (SELECT id FROM inbox \
         WHERE turn_id IS NULL AND state = 'done' AND text <> '' AND received_at < $1 LIMIT $2 + 0) RETURNING id";
     Ok(repeat(store, SAID, before).await? + repeat(store, ARRIVED, before).await?)
 }

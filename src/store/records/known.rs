@@ -246,7 +246,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
     spending::release_person(&mut batch, person);
     // A room's summary may mention this person.
     batch.run(
-        "UPDATE conversations SET summary = '', summary_taint = '' WHERE id IN (SELECT conversation_id FROM turns WHERE person_id = $1)",
+        "UPDATE conversations SET summary = '', summary_taint = '', summary_by = '' WHERE id IN (SELECT conversation_id FROM turns WHERE person_id = $1)",
         [person.into()],
     );
     // This person may have answered other people's questions.
