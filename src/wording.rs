@@ -10,6 +10,7 @@ pub mod plans;
 pub mod questions;
 pub mod receipts;
 pub mod roles;
+pub mod rules;
 pub mod runs;
 pub mod voice;
 pub mod wishes;
@@ -313,6 +314,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/answer 34 yes`: answer an open question; `/status` shows the numbers\n\
     - `/undo`: take back what I did last\n\
     - `/mine`: see what I made from other people's text, and make it yours\n\
+    - `/rules`: see what you've allowed me to do without asking\n\
     - `/memories`: see what I remember of you, and forget any of it\n\
     - `/trace`: see what I did for your last message\n\
     - `/link`: link your accounts on different platforms\n\

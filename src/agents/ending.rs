@@ -196,7 +196,7 @@ impl Agents {
         row: &ExecutionRow,
         why: &'static str,
     ) -> Result<AgentEnd, StoreError> {
-        let refused = CallError { recoverable: false, ..error(ErrorKind::Permission, why.into()) };
+        let refused = CallError { recoverable: false, ..error(ErrorKind::Permission, why) };
         self.end(scope, registry, row, ExecutionStatus::Failed, Some(refused), None).await
     }
 

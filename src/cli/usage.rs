@@ -16,7 +16,7 @@ use super::{CliError, UsageArgs, UsageBy};
 use crate::clock::{SystemClock, local_to_utc, rfc3339};
 use crate::config::Config;
 use crate::service::open_store;
-use crate::store::usage::questions::QuestionUse;
+use crate::store::usage::questions::{QuestionUse, RuleUse};
 use crate::store::usage::{self, ModelUse, RoleUse, SkillUse};
 use crate::store::{Store, StoreError};
 use crate::trace::{cost, count, duration, one_line};
@@ -38,7 +38,7 @@ async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, St
     let used = match args.by {
         _ if args.questions => {
             let (total, rows) = usage::questions::asked(store, from, to).await?;
-            Used::Questions(total, rows)
+            Used::Questions(total, rows, usage::questions::by_rule(store, from, to).await?)
         }
         UsageBy::Model => Used::Models("model", usage::by_model(store, from, to).await?),
         UsageBy::Person => Used::Models("person", usage::by_person(store, from, to).await?),
@@ -70,7 +70,7 @@ enum Used {
     Models(&'static str, Vec<ModelUse>),
     Skills(Vec<SkillUse>),
     Roles(Vec<RoleUse>),
-    Questions(QuestionUse, Vec<QuestionUse>),
+    Questions(QuestionUse, Vec<QuestionUse>, Vec<RuleUse>),
 }
 
 /// The total.
@@ -118,7 +118,7 @@ impl Used {
                 let total = json!({"calls": all.calls, "failed": all.failed, "duration_ms": all.duration_ms});
                 json!({"by": "skill", "rows": rows.iter().map(row).collect::<Vec<_>>(), "total": total})
             }
-            Self::Questions(total, rows) => questions::json(total, rows),
+            Self::Questions(total, rows, rules) => questions::json(total, rows, rules),
             Self::Roles(rows) => {
                 json!({"by": "role", "rows": rows.iter().map(roles::json).collect::<Vec<_>>()})
             }
@@ -127,7 +127,7 @@ impl Used {
 
     fn text(&self, when: &str) -> String {
         match self {
-            Self::Questions(total, rows) => questions::text(total, rows, when),
+            Self::Questions(total, rows, rules) => questions::text(total, rows, rules, when),
             Self::Models(_, rows) if rows.is_empty() => format!("no model calls {when}\n"),
             Self::Skills(rows) if rows.is_empty() => format!("no skill calls {when}\n"),
             Self::Roles(rows) if rows.is_empty() => format!("no agents with a role {when}\n"),

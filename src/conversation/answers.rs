@@ -49,6 +49,7 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         }
         (QuestionKind::Approval { .. }, "1") => Some(Answer::Approve),
         (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
+        (QuestionKind::Approval { rule: Some(_), .. }, word) if says_always(word) => Some(Answer::Approve),
         (QuestionKind::Approval { .. }, word) => {
             Some(if verdict(word)? { Answer::Approve } else { Answer::Reject })
         }
@@ -140,7 +141,27 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
 pub(super) fn is_bare(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> bool {
     let is_number = matches!(question.kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
         && is_number(&plain(text));
-    is_number || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
+    is_number
+        || says_always(text)
+        || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
+}
+
+/// Whether a typed answer or a button approves for the future, too.
+pub(super) fn says_always(text: &str) -> bool {
+    let word = plain(text).replace(',', " ");
+    let words: Vec<&str> = word.split_whitespace().collect();
+    let (words, is_command) = match words.as_slice() {
+        ["/answer", _, rest @ ..] => (rest, true),
+        all => (all, false),
+    };
+    // "always to 34" names the question.
+    let words = match words {
+        [rest @ .., "to", number] | [rest @ .., number] if !rest.is_empty() && is_number(number) => rest,
+        all => all,
+    };
+    let is_button = !is_command || words.len() == 1;
+    matches!(words, ["always" | "immer" | "いつも"] | ["yes", "always"] | ["always", "yes"] | ["ja", "immer"])
+        || (is_button && words == ["3"])
 }
 
 /// Whether a text is nothing but a yes.
@@ -167,6 +188,9 @@ fn is_number(word: &str) -> bool {
 /// A button that shows approvals whole, and answers nothing.
 pub(super) const SHOW: &str = "show";
 
+/// A button that approves, and makes the rule that its question offers.
+pub(super) const ALWAYS: &str = "always";
+
 /// A button for all approvals of a message.
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
@@ -175,7 +199,7 @@ pub(super) const ALL: [(&str, Answer); 2] =
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
     let is_known =
-        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | SHOW)
+        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | SHOW | ALWAYS)
             || ALL.iter().any(|(name, _)| *name == which)
             || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
     (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
@@ -191,6 +215,7 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
         };
     }
     match kind {
+        QuestionKind::Approval { rule: Some(_), .. } if which == ALWAYS => Some(Answer::Approve),
         QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
         QuestionKind::Choice { options, .. } => {
             options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
@@ -206,6 +231,11 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Allowance;
+
+    fn approval() -> QuestionKind {
+        QuestionKind::Approval { preview: String::new(), arguments: String::new(), rule: None }
+    }
 
     fn go_on() -> QuestionKind {
         QuestionKind::Continue { text: String::new(), needs_owner: false }
@@ -218,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_words_of_the_contract_are_answers_and_nothing_else() {
-        let approval = QuestionKind::Approval { preview: String::new(), arguments: String::new() };
+        let approval = approval();
         let answers = |text| (typed(text, &go_on()), typed(text, &approval));
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
             assert_ne!(answers(text), (None, None), "{text}");
@@ -327,9 +357,24 @@ mod tests {
             pressed("words: Acme: a=b ", &QuestionKind::Input { name: "company".into() }),
             Some(Answer::Text("Acme: a=b".into()))
         );
-        let approval = QuestionKind::Approval { preview: String::new(), arguments: String::new() };
+        let approval = approval();
         for kind in [&go_on(), &approval, &choice(&["approve"])] {
             assert_eq!(pressed("words:approve", kind), None, "only what asks for words takes them");
+        }
+        let offers = QuestionKind::Approval {
+            preview: String::new(),
+            arguments: String::new(),
+            rule: Allowance::mail("bob@acme.example", "ada@home.example"),
+        };
+        assert_eq!((pressed(ALWAYS, &offers), pressed(ALWAYS, &approval)), (Some(Answer::Approve), None));
+        assert_eq!((typed("Always.", &offers), typed("always", &approval)), (Some(Answer::Approve), None));
+        for text in
+            ["always", "yes, always", "Immer!", "3", "/answer 34 always", "always to 34", "/answer 34 3"]
+        {
+            assert!(says_always(text), "{text}");
+        }
+        for text in ["yes", "always Bob", "not always", "yes to 3", "/answer 3 yes", ""] {
+            assert!(!says_always(text), "{text}");
         }
         assert_eq!(button("p:0"), Some(("p".into(), "0")));
         for id in ["p", "p:", "p:dance", "p:-1", "p:words: "] {

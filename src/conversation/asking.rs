@@ -5,7 +5,7 @@ use adjutant_chat::Choice;
 use super::Conversations;
 use super::turn::LeasedTurn;
 use crate::clock;
-use crate::domain::{ConversationId, OutboxId, TurnStatus};
+use crate::domain::{ConversationId, OutboxId, QuestionKind, TurnStatus};
 use crate::journal::Scope;
 use crate::skills::builtin;
 use crate::store::executions::{self, ExecutionRow};
@@ -94,7 +94,11 @@ impl Conversations {
             new.iter().filter_map(|question| call(question)).any(|row| !row.taint.is_clean() || leaves(row));
         let bodies: Vec<&str> = new.iter().map(|question| question.body.as_str()).collect();
         let own_text = Some(turn.text.as_str()).filter(|_| turn.text_taint.is_clean());
-        let text = wording::questions::approval(own_text, &bodies);
+        let mut text = wording::questions::approval(own_text, &bodies);
+        if let [QuestionRow { kind: QuestionKind::Approval { rule: Some(rule), .. }, .. }] = new[..] {
+            let days = self.settings.now().approval.rule_days;
+            text.push_str(&wording::rules::on_offer(rule, days));
+        }
         let message = say(batch, text, wording::questions::approve_choices(&new, is_delicate));
         for (place, question) in (1..).zip(&new) {
             questions::asked(batch, &question.id, &message, place, self.store.now());

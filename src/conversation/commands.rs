@@ -53,6 +53,7 @@ impl Conversations {
             "/pause" => self.pause(row).await?,
             "/answer" => return self.answer(row).await,
             "/memories" | "/memory" => return self.show_memories(row).await,
+            "/rules" => return self.rules(row).await,
             "/forget" => return self.forget_memory(row).await,
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,

@@ -153,8 +153,10 @@ impl Conversations {
         let ledger = self.ledger(self.settings.now(), &scope.person.id, &TurnId::default());
         let conversation = scope.conversation.id.clone();
         let compacting = async move {
-            if let Err(error) = compact(&ledger, &model, &conversation).await {
-                tracing::warn!(%error, "the history wasn't compacted");
+            match compact(&ledger, &model, &conversation).await {
+                // The next start compacts it.
+                Ok(_) | Err(StoreError::Closed) => {}
+                Err(error) => tracing::warn!(%error, "the history wasn't compacted"),
             }
         };
         tokio::spawn(compacting.in_current_span());

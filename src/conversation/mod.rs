@@ -14,6 +14,7 @@ mod mine;
 mod parking;
 pub mod questions;
 pub mod remembered;
+pub mod rules;
 pub mod spoken;
 mod start;
 mod touched;

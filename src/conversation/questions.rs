@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Conversations;
-use super::answers::{SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read};
+use super::answers::{
+    ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
+};
 pub use super::answers::{button, with_words};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -24,12 +26,15 @@ use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
 use crate::store::questions::{self, QuestionRow};
+use crate::store::rules::RuleRow;
 use crate::store::turns::TurnRow;
-use crate::store::{Batch, StoreError, control, people, turns};
+use crate::store::{Batch, StoreError, control, people, rules, turns};
 use crate::wording;
 
 /// How long an answer waits for a turn that may be going to sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_millis(500);
+/// A day, in milliseconds.
+const DAY_MS: i64 = 86_400_000;
 /// How often to check a turn that another process runs.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -293,9 +298,11 @@ impl Conversations {
             questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
             control::go_on(&mut batch, question, Some(answer), &instance, now);
         }
+        let rule = self.new_rule(row, chosen);
+        rule.iter().for_each(|rule| rules::add(&mut batch, rule));
         // An owner who was asked in another conversation doesn't see the turn's next message.
         let is_here = is_asked_here && turn.conversation_id == question.conversation_id;
-        if asleep && is_here && (others.next().is_none() || question.asks_to_continue()) {
+        if rule.is_none() && asleep && is_here && (others.next().is_none() || question.asks_to_continue()) {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             turns::set_answers(&mut batch, &question.turn_id, &answers);
@@ -303,7 +310,11 @@ impl Conversations {
             self.store.write(batch).await?;
         } else {
             let noted = chosen.iter().map(|(question, answer)| wording::questions::noted(question, answer));
-            let text = noted.collect::<Vec<_>>().join("\n");
+            let mut text = noted.collect::<Vec<_>>().join("\n");
+            if let Some(rule) = &rule {
+                let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);
+                text.push_str(&format!("\n{}", wording::rules::made(rule, zone)));
+            }
             self.reply(row, Some(question), text, batch).await?;
         }
         fail_point("question-answered");
@@ -314,6 +325,31 @@ impl Conversations {
             running.answered.send_replace(());
         }
         Ok(())
+    }
+
+    /// The rule that an answer makes. Only who was asked can make one: it is about what is done for them.
+    fn new_rule(&self, row: &InboxRow, chosen: &[(QuestionRow, Answer)]) -> Option<RuleRow> {
+        let [(question, Answer::Approve)] = chosen else { return None };
+        let QuestionKind::Approval { rule: Some(rule), .. } = &question.kind else { return None };
+        let is_always = match row.kind {
+            InboxKind::Press => button(&row.text).is_some_and(|(_, which)| which == ALWAYS),
+            _ => says_always(&row.text),
+        };
+        let approval = &self.settings.now().approval;
+        if !is_always || row.person_id != question.person_id || approval.rule_days == 0 {
+            return None;
+        }
+        let now = self.store.now();
+        Some(RuleRow {
+            id: self.store.new_id(),
+            person_id: row.person_id.clone(),
+            allows: rule.to_json()?,
+            question_id: question.id.clone(),
+            used: 0,
+            most_uses: approval.rule_uses.into(),
+            created_at: now,
+            expires_at: now + i64::try_from(approval.rule_days).unwrap_or(1) * DAY_MS,
+        })
     }
 
     /// Marks a row as done and replies to it, in one commit with the rest of the batch.

@@ -278,7 +278,7 @@ fn places(
     let find = |number: &usize| if *number == LAST { count.checked_sub(1) } else { place(*number) };
     let find_all = |numbers: &BTreeSet<usize>| numbers.iter().map(find).collect::<Option<BTreeSet<_>>>();
     let mut found = BTreeMap::new();
-    let mut rest = None;
+    let (mut rest, mut spared) = (None, BTreeSet::new());
     for clause in clauses {
         if clauses.len() > 1 && !clause.has_selection() {
             return None;
@@ -288,6 +288,7 @@ fn places(
         let mut add = |place: usize, yes: bool| found.insert(place, yes).is_none_or(|before| before == yes);
         let except = find_all(&clause.except.clone().unwrap_or_default())?;
         let all = open.iter().copied().filter(|place| !except.contains(place));
+        spared.extend(except.iter().copied());
         let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to;
         let chosen: Vec<usize> = match () {
             () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
@@ -306,7 +307,8 @@ fn places(
         }
     }
     if let Some(yes) = rest {
-        open.iter().for_each(|place| _ = found.entry(*place).or_insert(yes));
+        let others = open.iter().filter(|place| !spared.contains(place));
+        others.for_each(|place| _ = found.entry(*place).or_insert(yes));
     }
     (!found.is_empty()).then_some(found)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::UnknownWord;
+use super::{RuleId, UnknownWord};
 
 /// What allowed a call. Stored with it, so that the journal alone says why everything was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Basis {
     /// Basic mode: exact forms of the person's own message.
     Forms,
     /// A standing approval.
-    Rule(String),
+    Rule(RuleId),
     /// A person's yes to exactly this call.
     Approval,
 }
@@ -54,7 +54,7 @@ impl FromStr for Basis {
             None if text == "approval" => Self::Approval,
             Some(("own", "words")) => Self::OwnWords,
             Some(("wish", number)) => Self::Wish(number.parse().map_err(|_| unknown())?),
-            Some(("rule", id)) => Self::Rule(id.to_owned()),
+            Some(("rule", id)) => Self::Rule(id.into()),
             _ => return Err(unknown()),
         })
     }

@@ -84,6 +84,8 @@ ids! {
     ExecutionId,
     /// A question to a person.
     QuestionId,
+    /// A standing approval.
+    RuleId,
     /// A running process, as other processes on the same store see it.
     InstanceId,
     /// A message to deliver. 22 characters, the same for every attempt, so that platforms can deduplicate by it.

@@ -1,5 +1,6 @@
 //! The types that every module shares: ids and states. No I/O.
 
+mod allowance;
 mod basis;
 mod choosing;
 mod error_text;
@@ -13,6 +14,7 @@ mod states;
 mod taint;
 mod tasks;
 
+pub use allowance::Allowance;
 pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
 #[doc(hidden)]
@@ -20,8 +22,8 @@ pub use error_text::holes;
 pub use error_text::{ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
-    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId,
-    TaskId, TurnId,
+    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId,
+    ScheduleId, TaskId, TurnId,
 };
 pub use pins::PinKind;
 pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};

@@ -1,6 +1,6 @@
 //! Questions to a person, and their answers.
 
-use super::QuestionId;
+use super::{Allowance, QuestionId};
 
 /// How a press begins that brings words along, behind its question: those of the button, or from the field beside a
 /// question's buttons, where a channel shows one.
@@ -27,6 +27,8 @@ pub enum QuestionKind {
         preview: String,
         /// The arguments as JSON; a yes covers exactly these.
         arguments: String,
+        /// The rule that the person may make of their yes.
+        rule: Option<Allowance>,
     },
     /// Which of these options?
     Choice {

@@ -1,11 +1,11 @@
 //! What a turn has really done, in lines that no model writes.
 
 use super::Run;
-use crate::domain::{ExecutionKind, ExecutionStatus};
+use crate::domain::{Basis, ExecutionKind, ExecutionStatus};
 use crate::model::is_builtin;
 use crate::skills::{ErrorKind, call};
 use crate::store::executions::{self, ExecutionRow};
-use crate::store::{StoreError, outbox};
+use crate::store::{StoreError, outbox, rules};
 use crate::wording;
 use crate::workflows::command;
 
@@ -49,7 +49,9 @@ impl Run<'_> {
                         false => report.summary.clone(),
                     };
                     let text = error.map_or(done, |error| error.message.whole());
-                    lines.extend(wording::receipts::line(&title, report.status, &text));
+                    let line = wording::receipts::line(&title, report.status, &text);
+                    let rule = self.rule_of(row).await?.unwrap_or_default();
+                    lines.extend(line.map(|line| line + &rule));
                 }
             }
         }
@@ -59,5 +61,12 @@ impl Run<'_> {
         }
         answer.text = wording::receipts::under(&answer.text, &lines);
         Ok(answer)
+    }
+
+    /// Names the person's rule that allowed a call.
+    async fn rule_of(&self, row: &ExecutionRow) -> Result<Option<String>, StoreError> {
+        let Some(Basis::Rule(rule)) = &row.basis else { return Ok(None) };
+        let rule = rules::by_id(&self.scope.store, rule).await?;
+        Ok(rule.map(|rule| wording::rules::receipt(&rule, self.scope.zone)))
     }
 }

@@ -44,7 +44,7 @@ use crate::model::SharedModel;
 use crate::ours;
 use crate::sandbox::Launcher;
 use crate::store::executions::{self, ExecutionRow};
-use crate::store::{Batch, Stale, StoreError};
+use crate::store::{Batch, Stale, StoreError, rules};
 use crate::trust::Target;
 use crate::wording;
 
@@ -150,7 +150,14 @@ impl ActiveCall<'_> {
         match judgement {
             Judgement::Run(basis) => {
                 self.row.basis = Some(basis);
-                self.run_unless_open(skill, &Approved::by_policy()).await
+                match self.run_unless_open(skill, &Approved::by_policy()).await {
+                    // The rule ended in this moment, before anything was done.
+                    Err(Failure::Store(StoreError::Stale(Stale::RuleEnded))) => {
+                        self.row.basis = None;
+                        self.ask(skill, preview, None).await
+                    }
+                    end => end,
+                }
             }
             Judgement::Ask(reason) => self.ask(skill, preview, reason).await,
             Judgement::Deny => {
@@ -247,6 +254,7 @@ impl ActiveCall<'_> {
     async fn journal_start(&mut self) -> Result<(), StoreError> {
         let (scope, now) = (self.scope, self.scope.store.now());
         let mut batch = scope.batch();
+        self.spend_rule(&mut batch);
         if self.is_journalled {
             executions::start(&mut batch, &self.row.id, now);
             self.record_approval(&mut batch);
@@ -269,6 +277,13 @@ impl ActiveCall<'_> {
         }
     }
 
+    /// Counts the call under the rule that allows it, in the commit that begins it.
+    fn spend_rule(&self, batch: &mut Batch) {
+        if let Some(Basis::Rule(rule)) = &self.row.basis {
+            rules::spend(batch, rule, self.scope.store.now());
+        }
+    }
+
     /// Effect and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
     async fn run_on_own_store(
         &mut self,
@@ -278,6 +293,7 @@ impl ActiveCall<'_> {
     ) -> Result<CallEnd, Failure> {
         for _ in 0..CONFLICTS {
             let mut writes = Batch::new();
+            self.spend_rule(&mut writes);
             let mut output =
                 builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
             self.row.taint = self.read_sources(skill, &mut output).await?;

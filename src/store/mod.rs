@@ -22,7 +22,7 @@ pub use journal::{asked, calls, changes, context, executions, first_messages, ru
 pub use messages::{dead, inbox, outbox, questions, queues};
 pub use processes::{control, instances, leases, sharing};
 pub use records::{
-    access, attempts, files, known, links, memories, objects, origins, people, pins, rooms, schedules,
+    access, attempts, files, known, links, memories, objects, origins, people, pins, rooms, rules, schedules,
     search, taints, tasks, vectors, web,
 };
 

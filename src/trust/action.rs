@@ -74,24 +74,16 @@ pub enum Reach {
 }
 
 impl ActionKind {
-    /// Whether a wish for this kind is a wish for `effect`, too. What the person can undo is judged by its family,
-    /// because "move the second one" doesn't say whether that is a task or an event.
+    /// Whether a wish for this kind is a wish for `effect`, too. "Remind me" may be a task, an event or a schedule, and
+    /// "move the second one" doesn't say whether that is a task or an event: where `/undo` takes it back, each will do.
     fn asks_for(self, effect: Self) -> bool {
         use ActionKind::*;
         match effect {
-            TaskCreate | EventCreate | NoteWrite | MailDraft | ContactCreate => matches!(
-                self,
-                TaskCreate
-                    | EventCreate
-                    | NoteWrite
-                    | MailDraft
-                    | ContactCreate
-                    | ScheduleCreate
-                    | MemorySave
-                    | MailSend
-                    | MailReply
-            ),
-            TaskChange | EventChange | MailSort => matches!(self, TaskChange | EventChange | MailSort),
+            TaskCreate => matches!(self, TaskCreate | EventCreate | ScheduleCreate | NoteWrite | MemorySave),
+            EventCreate => matches!(self, EventCreate | TaskCreate | ScheduleCreate),
+            NoteWrite => matches!(self, NoteWrite | TaskCreate | MemorySave),
+            MailDraft => matches!(self, MailDraft | MailSend | MailReply),
+            TaskChange | EventChange => matches!(self, TaskChange | EventChange),
             TaskDelete | EventDelete | ScheduleChange | ScheduleDelete => {
                 matches!(self, TaskDelete | EventDelete | ScheduleChange | ScheduleDelete)
             }

@@ -49,6 +49,10 @@ impl OwnWords {
                 let words = |text: &str| text.split(|one: char| !belongs(one)).any(is_it);
                 self.written.iter().any(|text| words(text))
             }
+            false if lower.contains(|one: char| one.is_ascii_digit()) => {
+                let typed = plain(typed);
+                self.plain.iter().any(|message| has_whole(message, &typed))
+            }
             false => self.hold(typed),
         }
     }
@@ -143,6 +147,19 @@ fn plain(text: &str) -> String {
         plain.push(' ');
     }
     plain
+}
+
+/// Whether a plain text holds another one, and no number goes on at its ends: "0171 4711" isn't in "0171 4711 99".
+fn has_whole(message: &str, fragment: &str) -> bool {
+    let is_number = |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|one| one.is_ascii_digit()));
+    let begins = is_number(fragment.split_whitespace().next());
+    let ends = is_number(fragment.split_whitespace().next_back());
+    let is_whole = |at: usize| {
+        let (before, after) = (&message[..at], &message[at + fragment.len()..]);
+        !(begins && is_number(before.split_whitespace().next_back()))
+            && !(ends && is_number(after.split_whitespace().next()))
+    };
+    !fragment.trim().is_empty() && message.match_indices(fragment).any(|(at, _)| is_whole(at))
 }
 
 /// Whether a plain text holds another one. Scripts without spaces have no edges of words.

@@ -292,3 +292,12 @@ proptest! {
         let _ = names(&message, &answer) | links(&message, &answer) | say_the_same(&message, &answer, &message);
     }
 }
+
+#[test]
+fn a_part_of_a_number_is_another_number() {
+    let words = OwnWords::new(["add Eve Long, 0171 4711 99, and a flat at 12 High Street"]);
+    assert!(words.hold_exactly("0171 4711 99") && words.hold_exactly("12 High Street"));
+    for part in ["0171 4711", "4711 99", "171 4711 99", ""] {
+        assert!(!words.hold_exactly(part), "{part}");
+    }
+}

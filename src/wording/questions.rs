@@ -14,14 +14,14 @@ const BUTTONS: usize = 6;
 const QUOTED: usize = 120;
 /// How much of an effect is shown at once: lines and characters. A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
-/// How the sentence begins that says where the wish for an effect came from.
-const IDEA: &str = "This idea comes from ";
+/// How the sentence ends that says where an effect came from.
+const NOT_YOURS: &str = ", not from you.";
 
 /// Asks for approval of calls that a turn has prepared: each effect, then why it is asked.
 pub fn approval(text: Option<&str>, bodies: &[&str]) -> String {
     // What all have in common is said once.
     let idea = |body: &&str| body.rsplit_once("\n\n").map(|(_, last)| last.to_owned());
-    let common = bodies.first().and_then(idea).filter(|last| last.starts_with(IDEA));
+    let common = bodies.first().and_then(idea).filter(|last| last.ends_with(NOT_YOURS));
     let common = common.filter(|common| bodies.iter().all(|body| idea(body).as_ref() == Some(common)));
     let mut why = String::new();
     if let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) {
@@ -51,7 +51,14 @@ pub fn approval(text: Option<&str>, bodies: &[&str]) -> String {
 pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool) -> Vec<Choice> {
     let [first, rest @ ..] = questions else { return Vec::new() };
     let mut buttons = match rest {
-        [] => choices(&first.id, APPROVE),
+        [] => {
+            let mut buttons = choices(&first.id, APPROVE);
+            if let QuestionKind::Approval { rule: Some(rule), .. } = &first.kind {
+                let label = super::rules::always(rule);
+                buttons.push(Choice { id: format!("{}:always", first.id), label });
+            }
+            buttons
+        }
         _ => Vec::new(),
     };
     if !rest.is_empty() {
@@ -171,33 +178,26 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         let all: Vec<String> = about.recipients.iter().map(Recipient::marked).collect();
         add(format!("Goes to: {}", all.join(", ")));
     }
-    match about.reason {
-        Some(ApprovalReason::TooManyRecipients(most)) => {
-            add(format!("This would go to more than {most} people."))
-        }
-        Some(ApprovalReason::TooManyDeletions) => add("This would delete more than two things.".to_owned()),
-        Some(ApprovalReason::Because(why)) => add(format!("Note: {why}.")),
-        Some(
-            ApprovalReason::NotAskedFor
-            | ApprovalReason::NotNamed
-            | ApprovalReason::UnknownRecipient
-            | ApprovalReason::Unread(_),
-        )
-        | None => {}
-    }
-    let is_foreign = matches!(
-        about.reason,
-        Some(
-            ApprovalReason::NotAskedFor
-                | ApprovalReason::NotNamed
-                | ApprovalReason::UnknownRecipient
-                | ApprovalReason::Unread(_)
-        )
-    );
-    if let Some(read) = about.taint.and_then(sources).filter(|_| is_foreign) {
-        add(format!("{IDEA}{}, not from you.", shown(&read)));
+    let read = about.taint.and_then(sources).map(|read| shown(&read));
+    if let Some(why) = about.reason.and_then(|reason| why(reason, read.as_deref())) {
+        add(why);
     }
     text
+}
+
+/// Why it is asked; `read` is what was read from outside before.
+fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
+    Some(match reason {
+        ApprovalReason::TooManyRecipients(most) => format!("This would go to more than {most} people."),
+        ApprovalReason::TooManyDeletions => "This would delete more than two things.".to_owned(),
+        ApprovalReason::Because(why) => format!("Note: {why}."),
+        ApprovalReason::NotAskedFor => format!("This idea comes from {}{NOT_YOURS}", read?),
+        ApprovalReason::UnknownRecipient => format!("The address comes from {}{NOT_YOURS}", read?),
+        ApprovalReason::NotNamed => format!("The details come from {}{NOT_YOURS}", read?),
+        ApprovalReason::Unread(_) => {
+            format!("I couldn't check whether you asked for this. It may come from {}.", read?)
+        }
+    })
 }
 
 /// What was read from outside, as far as a sentence can hold it.

@@ -327,6 +327,10 @@ fn a_question_and_a_voice_note_of_a_turn_elsewhere_are_answered() {
         // The buttons of the first one are taken away some time after its answer.
         telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty() && seen.id != question.id)
     });
+    // A yes counts once the question's receipt is stored.
+    wait_until("its receipt", || {
+        cluster.texts("SELECT id FROM outbox WHERE state IN ('pending', 'sending')").is_empty()
+    });
     telegram.say(ada, ada, "yes");
     sees(telegram, ada, "Did 2.");
     let words = "hello from the car";

@@ -876,7 +876,7 @@ async fn a_question_whose_buttons_are_refused_is_asked_in_words() {
     *town.phone.refuses_buttons.lock().unwrap() = true;
     town.writes("ada", "pay it");
     let asked = town.sees("Reply with one of these: Approve, Reject.").await;
-    assert!(asked.text.contains("I need your approval") && asked.choices.is_empty(), "{asked:?}");
+    assert!(asked.text.contains("Shall I do this?") && asked.choices.is_empty(), "{asked:?}");
     // A yes counts once the question's receipt is stored.
     tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();
     town.writes("ada", "Approve");

@@ -87,6 +87,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     0812492a9ce3 migrations/postgres/0039_questions.sql
     be6a7651f7ad migrations/postgres/0040_forms.sql
     73771b4dee12 migrations/postgres/0042_rooms.sql
+    5fa6f29ef507 migrations/postgres/0043_rules.sql
     ");
 }
 
@@ -129,6 +130,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     0812492a9ce3 migrations/sqlite/0039_questions.sql
     be6a7651f7ad migrations/sqlite/0040_forms.sql
     73771b4dee12 migrations/sqlite/0042_rooms.sql
+    5fa6f29ef507 migrations/sqlite/0043_rules.sql
     ");
 }
 

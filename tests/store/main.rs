@@ -40,6 +40,7 @@ mod recall;
 #[path = "../../benches/remembered/mod.rs"]
 mod remembered;
 mod retention;
+mod rules;
 mod scopes;
 mod sharing;
 mod space;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{Answer, OutboxId, QuestionKind, QuestionState};
+use adjutant::domain::{Allowance, Answer, OutboxId, QuestionKind, QuestionState};
 use adjutant::store::Stale;
 use adjutant::store::outbox;
 use adjutant::store::questions::{self, QuestionRow};
@@ -28,7 +28,11 @@ fn go_on() -> QuestionKind {
 }
 
 fn approval() -> QuestionKind {
-    QuestionKind::Approval { preview: "to bob@example.test: hello".into(), arguments: "{}".into() }
+    QuestionKind::Approval {
+        preview: "to bob@example.test: hello".into(),
+        arguments: "{}".into(),
+        rule: Allowance::mail("bob@example.test", "ada@home.test"),
+    }
 }
 
 fn colours() -> QuestionKind {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use adjutant::domain::{
-    Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionKind, QuestionState, Taint,
-    TurnStatus,
+    Allowance, Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionKind, QuestionState,
+    Taint, TurnStatus,
 };
 use adjutant::store::Stale;
 use adjutant::store::executions::{self, ExecutionRow};
@@ -50,6 +50,7 @@ fn question(conversation: &Conversation, turn: &str, outbox_id: OutboxId) -> Que
         kind: QuestionKind::Approval {
             preview: "xyzzy preview".into(),
             arguments: "xyzzy parameters".into(),
+            rule: Allowance::mail("xyzzy@acme.test", "ada@home.test"),
         },
         state: QuestionState::Pending,
         answer: None,

@@ -1,13 +1,14 @@
 //! The slash commands that the engine understands. An adapter offers those that make sense where it runs.
 
 /// Their names, those that come to mind first in front.
-pub const COMMANDS: [&str; 18] = [
+pub const COMMANDS: [&str; 19] = [
     "/help",
     "/new",
     "/stop",
     "/pause",
     "/answer",
     "/memories",
+    "/rules",
     "/forget",
     "/status",
     "/trace",

@@ -246,11 +246,13 @@ pub enum Act {
     Retry,
     /// Let somebody in.
     Approve,
+    /// End a standing approval.
+    EndRule,
 }
 
 impl Act {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::DeleteTask,
         Self::DeleteSchedule,
         Self::DeleteMemory,
@@ -258,6 +260,7 @@ impl Act {
         Self::CancelPlan,
         Self::Retry,
         Self::Approve,
+        Self::EndRule,
     ];
 
     /// Its name in a form.
@@ -270,6 +273,7 @@ impl Act {
             Self::CancelPlan => "cancel-plan",
             Self::Retry => "retry",
             Self::Approve => "approve",
+            Self::EndRule => "rule",
         }
     }
 
@@ -280,6 +284,7 @@ impl Act {
             Self::CancelPlan => "Cancel",
             Self::Retry => "Send again",
             Self::Approve => "Let in",
+            Self::EndRule => "End",
         }
     }
 

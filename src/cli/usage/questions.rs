@@ -3,14 +3,30 @@
 use serde_json::{Value, json};
 
 use super::table;
-use crate::store::usage::questions::QuestionUse;
+use crate::store::usage::questions::{QuestionUse, RuleUse};
 use crate::trace::{count, duration, one_line};
 
 const HEAD: [&str; 7] = ["asked by", "asked", "yes", "no", "expired", "withdrawn", "median time"];
+const RULES: [&str; 3] = ["a rule for", "asked", "spared by it"];
+/// How many rules are listed.
+const MOST_RULES: usize = 10;
 
 /// The questions as a table.
-pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], when: &str) -> String {
-    let Some(most) = rows.first() else { return format!("no questions {when}\n") };
+pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse], when: &str) -> String {
+    let asked = match rows.first() {
+        Some(most) => by_skill(total, rows, &most.name, when),
+        None => format!("no questions {when}\n"),
+    };
+    if rules.is_empty() { asked } else { format!("{asked}\n{}\n", by_rule(rules)) }
+}
+
+/// Which rules spared questions, and which would.
+fn by_rule(rules: &[RuleUse]) -> String {
+    let cells = |rule: &RuleUse| [one_line(&rule.allows), count(rule.asked), count(rule.spared)];
+    table(&RULES, &rules.iter().take(MOST_RULES).map(cells).collect::<Vec<_>>())
+}
+
+fn by_skill(total: &QuestionUse, rows: &[QuestionUse], most: &str, when: &str) -> String {
     let cells = |row: &QuestionUse| {
         let [asked, yes, no, expired, withdrawn] =
             [row.asked, row.yes, row.no, row.expired, row.withdrawn].map(count);
@@ -18,16 +34,22 @@ pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], when: &str) -> Str
         [one_line(&row.name), asked, yes, no, expired, withdrawn, median]
     };
     let cells: Vec<_> = rows.iter().chain([total]).map(cells).collect();
-    format!("{when}\n\n{}\n{} asks most.\n", table(&HEAD, &cells), one_line(&most.name))
+    format!("{when}\n\n{}\n{} asks most.\n", table(&HEAD, &cells), one_line(most))
 }
 
 /// The questions as JSON.
-pub(super) fn json(total: &QuestionUse, rows: &[QuestionUse]) -> Value {
+pub(super) fn json(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse]) -> Value {
     let row = |row: &QuestionUse| {
         json!({
             "name": row.name, "asked": row.asked, "yes": row.yes, "no": row.no, "expired": row.expired,
             "withdrawn": row.withdrawn, "median_ms": row.median_ms,
         })
     };
-    json!({"by": "question", "rows": rows.iter().map(row).collect::<Vec<_>>(), "total": row(total)})
+    let rule = |rule: &RuleUse| json!({"allows": rule.allows, "asked": rule.asked, "spared": rule.spared});
+    json!({
+        "by": "question",
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+        "total": row(total),
+        "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+    })
 }

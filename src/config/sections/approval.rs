@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{NaiveDateTime, NaiveTime};
 
 use crate::config::error::suggestion;
-use crate::config::read::{Reading, Section};
+use crate::config::read::{Reading, Section, count, whole};
 use crate::document::Node;
 
 /// What happens when a skill is to run.
@@ -32,6 +32,10 @@ pub struct Approval {
     pub skills: BTreeMap<String, Policy>,
     /// When nobody is asked for what nobody waits for.
     pub quiet_hours: Option<QuietHours>,
+    /// For how many days people may allow something in advance; 0: not at all.
+    pub rule_days: u64,
+    /// How many calls one such rule may allow.
+    pub rule_uses: u32,
 }
 
 /// A time of each day, in a person's zone.
@@ -68,6 +72,8 @@ impl Default for Approval {
             high: Policy::Ask,
             skills: BTreeMap::new(),
             quiet_hours: None,
+            rule_days: 30,
+            rule_uses: 100,
         }
     }
 }
@@ -80,6 +86,8 @@ impl Approval {
         section.set("high", &mut it.high, policy);
         it.skills = section.entries("skills", policy);
         it.quiet_hours = section.get("quiet_hours", quiet_hours);
+        section.set("rule_days", &mut it.rule_days, days);
+        section.set("rule_uses", &mut it.rule_uses, count);
         it
     }
 }
@@ -87,6 +95,11 @@ impl Approval {
 fn quiet_hours(value: &Node, _: &Reading<'_>) -> Result<QuietHours, String> {
     let hours = value.as_str().and_then(QuietHours::read);
     hours.ok_or_else(|| "must be two times, such as \"22:00-07:00\"".to_owned())
+}
+
+fn days(value: &Node, reading: &Reading<'_>) -> Result<u64, String> {
+    let days = whole(value, reading)?;
+    if days <= 366 { Ok(days) } else { Err("must be at most 366".to_owned()) }
 }
 
 fn policy(value: &Node, _: &Reading<'_>) -> Result<Policy, String> {

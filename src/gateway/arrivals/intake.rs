@@ -18,7 +18,7 @@ use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit}
 use super::attached;
 use crate::conversation::access::Access;
 use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, commands, questions, remembered};
+use crate::conversation::{Conversations, commands, questions, remembered, rules};
 use crate::domain::{ConversationId, InboxKind, QuestionId, QuestionState, Taint};
 use crate::gateway::lanes::Lanes;
 use crate::journal::TurnEvent;
@@ -262,7 +262,8 @@ impl Intake {
             .await?;
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
-        if let Some(command) = remembered::command_of(&pressed.button) {
+        let command = remembered::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
+        if let Some(command) = command {
             let content = (command.as_str(), Taint::default());
             return self
                 .insert(

@@ -5,7 +5,7 @@ use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 use super::Pages;
 use crate::domain::{PersonId, TaskState};
 use crate::memory::{self, Forgetting, Meant};
-use crate::store::{Batch, StoreError, access, check, dead, memories, people, runs, schedules, tasks};
+use crate::store::{Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks};
 use crate::trace::one_line;
 
 /// How many rows a table has.
@@ -34,6 +34,12 @@ impl Pages {
             let cells = vec![one.text.into(), one.rule.into(), next.into(), one.state.to_string().into()];
             row(cells, Some((Act::DeleteSchedule, one.id.to_string())))
         };
+        let rule = |one: rules::RuleRow| {
+            let used = format!("{} of {}", one.used, one.most_uses);
+            let (since, until) = (sight.moment(one.created_at), sight.moment(one.expires_at));
+            let cells = vec![one.in_words().into(), since.into(), until.into(), used.into()];
+            row(cells, Some((Act::EndRule, one.id.to_string())))
+        };
         Ok(vec![
             Table {
                 title: "Tasks",
@@ -48,6 +54,12 @@ impl Pages {
                 rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
             },
             self.memories(&sight, &person).await?,
+            Table {
+                title: "Allowed in advance",
+                empty: "I ask you about everything that needs your yes.",
+                columns: vec!["What", "Since", "Until", "Used"],
+                rows: rules::of_person(store, &person).await?.into_iter().map(rule).collect(),
+            },
         ])
     }
 
@@ -142,6 +154,7 @@ impl Pages {
                 let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };
                 runs::delete_plan(&mut batch, &row.id);
             }
+            Act::EndRule => rules::end(&mut batch, &person, &key.into(), store.now()),
             Act::CancelPlan => return Ok(false),
             Act::Retry | Act::Approve if !viewer.is_owner => return Ok(false),
             Act::Retry => return dead::retry(store, &key.into()).await,

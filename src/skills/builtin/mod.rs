@@ -57,7 +57,7 @@ pub use services::Services;
 use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 use crate::clock::utc;
 use crate::config::Config;
-use crate::domain::{ErrorText, ExecutionId, FromCall};
+use crate::domain::{Allowance, ErrorText, ExecutionId, FromCall};
 use crate::journal::Scope;
 use crate::ours;
 use crate::store::objects::ObjectRow;
@@ -79,6 +79,11 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     /// What a call acts on, for the check of [`crate::trust`]. An effect that names nothing asks.
     async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(Vec::new())
+    }
+
+    /// The narrowest rule that allows this call in advance; none if nothing does.
+    async fn allowance(&self, _call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        Ok(None)
     }
 
     /// What a call would do, where that is more than the arguments say.

@@ -1,7 +1,8 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use super::ActiveCall;
-use crate::domain::{Answer, Basis, ExecutionStatus, QuestionKind, QuestionState};
+use super::approval_policy::may_be_allowed;
+use crate::domain::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{Limit, LimitReached, fail_point};
 use crate::skills::builtin::{self, Preview};
 use crate::skills::call::CallEnd;
@@ -42,7 +43,7 @@ impl Approved {
         row: &ExecutionRow,
         arguments: &str,
     ) -> Option<(Self, &'q str)> {
-        let QuestionKind::Approval { preview, arguments: asked } = &question.kind else { return None };
+        let QuestionKind::Approval { preview, arguments: asked, .. } = &question.kind else { return None };
         let is_bound = asked == arguments && row.parameters.as_ref() == Some(asked);
         let is_yes = question.state != QuestionState::Pending && question.answer == Some(Answer::Approve);
         (is_bound && is_yes).then_some((Self(()), preview))
@@ -123,11 +124,24 @@ impl ActiveCall<'_> {
         executions::insert(&mut batch, &self.row, &scope.conversation.id);
         executions::wait(&mut batch, self.call.agent);
         let arguments = self.row.parameters.clone().unwrap_or_default();
-        let kind = QuestionKind::Approval { preview, arguments };
+        let rule = self.rule_on_offer(skill, reason.as_ref()).await?;
+        let kind = QuestionKind::Approval { preview, arguments, rule };
         scope.ask_approval(&mut batch, &self.row.id, kind, body);
         scope.store.write(batch).await?;
         fail_point("asked");
         Ok(CallEnd::Waiting)
+    }
+
+    /// The rule that the person may make of their yes.
+    async fn rule_on_offer(
+        &self,
+        skill: &Skill,
+        reason: Option<&ApprovalReason>,
+    ) -> Result<Option<Allowance>, Failure> {
+        let approval = &self.scope.settings.approval;
+        // A skill that an owner wants to be asked about by its name asks each time.
+        let is_open = approval.rule_days > 0 && !approval.skills.contains_key(&skill.name);
+        if is_open && may_be_allowed(reason) { self.allowance(skill).await } else { Ok(None) }
     }
 
     /// The call as the person is shown it.

@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::config::Policy;
-use crate::domain::{Basis, ExecutionStatus, Taint};
+use crate::domain::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
 use crate::journal::{Scope, WishBook};
 use crate::skills::builtin::{self, BuiltinSkill};
 use crate::skills::{Failure, Handler, Registry, Risk, Skill, risk};
-use crate::store::{StoreError, executions};
+use crate::store::{StoreError, executions, rules};
 use crate::trust::{
     Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Shown, Target,
     Verdict, Wish, Wishes, decide,
@@ -44,13 +44,47 @@ impl ActiveCall<'_> {
                 Policy::Auto => Judgement::Run(Basis::Policy),
             });
         }
-        Ok(match self.judge_effect(registry, skill).await? {
+        let judged = match self.judge_effect(registry, skill).await? {
             Judgement::Run(basis) if policy == Policy::Ask => {
                 self.give_back(&basis);
                 Judgement::Ask(None)
             }
             judged => judged,
-        })
+        };
+        match judged {
+            Judgement::Ask(reason) if may_be_allowed(reason.as_ref()) => {
+                let rule = self.standing_approval(skill).await?;
+                Ok(rule.map_or(Judgement::Ask(reason), |rule| Judgement::Run(Basis::Rule(rule))))
+            }
+            judged => Ok(judged),
+        }
+    }
+
+    /// The person's rule that names exactly this call.
+    async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>, Failure> {
+        let scope = self.scope;
+        if scope.settings.approval.rule_days == 0 {
+            return Ok(None);
+        }
+        let Some(allows) = self.allowance(skill).await?.and_then(|rule| rule.to_json()) else {
+            return Ok(None);
+        };
+        Ok(rules::allowing(&scope.store, &scope.person.id, &allows).await?.map(|rule| rule.id))
+    }
+
+    /// The narrowest rule that would allow this call in advance.
+    pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<Allowance>, Failure> {
+        let allowed = match implementation(skill) {
+            Some(builtin) => {
+                let context = self.context(builtin.effect(&self.executor.services), false);
+                builtin.allowance(&context).await?
+            }
+            None => kind(skill).map(|_| Allowance::Call {
+                skill: skill.name.clone(),
+                arguments: self.call.arguments.to_string(),
+            }),
+        };
+        Ok(allowed.filter(|rule| rule.to_json().is_some()))
     }
 
     /// What becomes of the call, whatever the policy says to its risk.
@@ -201,6 +235,16 @@ impl Facts<'_> {
             Verdict::InOwnWords => Ok(Basis::OwnWords),
             Verdict::Ask(reason) => Err(reason),
         }
+    }
+}
+
+/// Whether a rule may answer what is asked for this reason. None spares the question about too many, or about what
+/// always asks.
+pub(super) fn may_be_allowed(reason: Option<&ApprovalReason>) -> bool {
+    use ApprovalReason::*;
+    match reason {
+        None | Some(NotAskedFor | Unread(_) | UnknownRecipient | NotNamed) => true,
+        Some(TooManyRecipients(_) | TooManyDeletions | Because(_)) => false,
     }
 }
 

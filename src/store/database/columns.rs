@@ -7,8 +7,8 @@ use sqlx::{Any, Decode, Type};
 use crate::domain::{
     Bailout, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
     FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RunStatus, ScheduleId, ScheduleState, Taint, TaskId, TaskState,
-    TurnId, TurnStatus,
+    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, Taint, TaskId,
+    TaskState, TurnId, TurnStatus,
 };
 use crate::store::Value;
 
@@ -58,7 +58,7 @@ macro_rules! text_column {
 }
 
 text_column! { |id| Ok(id.into());
-    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId, TurnId
+    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId
 }
 
 text_column! { |text| Ok(text.parse()?);

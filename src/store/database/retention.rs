@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::domain::TurnId;
-use crate::store::{Batch, Store, StoreError, attempts, files};
+use crate::store::{Batch, Store, StoreError, attempts, files, rules};
 
 /// How many ids are read at once.
 const READ: i64 = 1000;
@@ -85,6 +85,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
         clear_old_history(store, before(age)).await?;
         emptied.bodies += empty_turns(store, &BODIES, before(age)).await?
             + empty_single_messages(store, before(age)).await?;
+        rules::prune(store, before(age)).await?;
     }
     if let Some(age) = ages.memories {
         emptied.memories = delete_memories(store, before(age)).await?;
@@ -209,7 +210,7 @@ const BODIES: Texts = Texts {
     empty: &[
         "UPDATE inbox SET text = '', mentions = '' WHERE turn_id = $1",
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
-        "UPDATE questions SET subject = '', body = '' WHERE turn_id = $1 AND state <> 'pending'",
+        "UPDATE questions SET subject = '', body = '', rule = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
     record: "UPDATE turns SET text = '', wishes = NULL, answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
            bodies_emptied_at = $1 WHERE id = $2",

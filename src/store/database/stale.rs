@@ -81,6 +81,9 @@ pub enum Stale {
     /// The schedule was edited, ran or was deleted.
     #[error("the schedule changed meanwhile")]
     ScheduleChanged,
+    /// The standing approval was taken back, expired or is used up.
+    #[error("the standing approval has ended")]
+    RuleEnded,
     /// The event or contact was edited.
     #[error("the object was changed meanwhile")]
     ObjectChanged,

@@ -6,7 +6,8 @@ use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
 use crate::domain::{
-    Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
+    Allowance, Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind,
+    QuestionState, TurnId,
 };
 use crate::store::{Batch, Stale, Store, StoreError};
 
@@ -67,7 +68,14 @@ impl FromRow<'_, AnyRow> for QuestionRow {
         let (kind, subject, detail): (String, String, String) =
             (row.try_get("kind")?, row.try_get("subject")?, row.try_get("detail")?);
         let kind = match kind.as_str() {
-            "approve" => QuestionKind::Approval { preview: subject, arguments: detail },
+            "approve" => {
+                let rule: String = row.try_get("rule")?;
+                QuestionKind::Approval {
+                    preview: subject,
+                    arguments: detail,
+                    rule: Allowance::from_json(&rule),
+                }
+            }
             "choose" if detail == PLAN => QuestionKind::Plan { goal: subject },
             "choose" => {
                 QuestionKind::Choice { subject, options: serde_json::from_str(&detail).unwrap_or_default() }
@@ -98,7 +106,7 @@ fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
     match kind {
         QuestionKind::Continue { text, needs_owner: true } => (text, OWNER.into()),
         QuestionKind::Continue { text, needs_owner: false } => (text, "".into()),
-        QuestionKind::Approval { preview, arguments } => (preview, arguments.into()),
+        QuestionKind::Approval { preview, arguments, .. } => (preview, arguments.into()),
         QuestionKind::Choice { subject, options } => {
             (subject, serde_json::to_string(options).unwrap_or_default().into())
         }
@@ -107,11 +115,19 @@ fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
     }
 }
 
+/// The stored form of the rule that a yes may become; empty without one.
+fn rule(kind: &QuestionKind) -> String {
+    match kind {
+        QuestionKind::Approval { rule: Some(rule), .. } => rule.to_json().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT p.seq, p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
-             p.detail, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
+             p.detail, p.rule, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
             $rest
         )
     };
@@ -122,7 +138,8 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     let (subject, detail) = columns(&row.kind);
     batch.run(
         "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
-         outbox_id, created_at, expires_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+         outbox_id, created_at, expires_at, body, rule) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         [
             (&row.id).into(),
             (&row.conversation_id).into(),
@@ -136,6 +153,7 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
             now.into(),
             row.expires_at.into(),
             (&row.body).into(),
+            rule(&row.kind).into(),
         ],
     );
 }

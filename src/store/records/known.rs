@@ -67,7 +67,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 32] = [
+const TABLES: [PersonTable; 33] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -112,6 +112,7 @@ const TABLES: [PersonTable; 32] = [
     ),
     table!("objects", "person_id = $1"),
     table!("schedules", "person_id = $1"),
+    table!("rules", "person_id = $1"),
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
     table!("web_codes", "expires_at", "person_id = $1", "person_id = $1"),
@@ -234,6 +235,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
             batch.run(sql, [person.into(), (&linked).into()]);
         }
         batch.run("DELETE FROM objects WHERE person_id = $1", [(&linked).into()]);
+        batch.run("DELETE FROM rules WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM taints WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM links WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM web_codes WHERE person_id = $1", [(&linked).into()]);

@@ -51,6 +51,7 @@ pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, Stor
         "UPDATE memory_origins SET person_id = $1 WHERE person_id = $2",
         "UPDATE memory_turns SET person_id = $1 WHERE person_id = $2",
         "UPDATE memory_formers SET person_id = $1 WHERE person_id = $2",
+        "UPDATE rules SET person_id = $1 WHERE person_id = $2",
         "UPDATE taints SET person_id = $1 WHERE person_id = $2",
         "UPDATE attachments SET person_id = $1 WHERE person_id = $2",
         "UPDATE questions SET person_id = $1 WHERE person_id = $2",

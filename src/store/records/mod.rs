@@ -11,6 +11,7 @@ pub mod origins;
 pub mod people;
 pub mod pins;
 pub mod rooms;
+pub mod rules;
 pub mod schedules;
 pub mod search;
 pub mod taints;

@@ -28,7 +28,7 @@ use super::{Event, PROMPT, Source, WAITING};
 use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "/answer",
     "/attach",
     "/draft",
@@ -39,6 +39,7 @@ const COMMANDS: [&str; 17] = [
     "/pause",
     "/plan",
     "/quit",
+    "/rules",
     "/run",
     "/spawn",
     "/status",

@@ -22,6 +22,7 @@ pub(super) use restore::put_back;
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
 use crate::clock::span::Span;
 use crate::clock::when::When;
+use crate::domain::Allowance;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::trust::{ActionKind, Target};
@@ -80,6 +81,12 @@ impl BuiltinSkill for CalendarSkill {
         // Guests of before are told of what becomes of their event; whoever is new must be named.
         invited.retain(|party| !guests.iter().any(|guest| guest.eq_ignore_ascii_case(&party.address)));
         Ok(thing.into_iter().chain(contacts::recipients(call, &invited).await?).collect())
+    }
+
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        let is_own = matches!(self, Self::Create) && contacts::parties(call, "attendees").await?.is_empty();
+        let calendar = call.text("calendar").map(str::to_owned);
+        Ok(is_own.then_some(Allowance::Events { calendar }))
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {

@@ -17,6 +17,7 @@ pub(super) use sending::send_once;
 pub(super) use sorting::{mark_back, move_back};
 
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
+use crate::domain::Allowance;
 use crate::skills::executor::mail_id;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::{Batch, attempts};
@@ -84,6 +85,20 @@ impl BuiltinSkill for EmailSkill {
         };
         targets.extend(attachment::targets(call).await?);
         Ok(targets)
+    }
+
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        let draft = match self {
+            Self::Send => compose::letter(call).await?,
+            Self::Reply => compose::reply(call).await?.1,
+            _ => return Ok(None),
+        };
+        let has_files = !draft.attachments.is_empty() || !attachment::targets(call).await?.is_empty();
+        let recipients = draft.recipients();
+        Ok(match recipients.as_slice() {
+            [only] if !has_files => Allowance::mail(&only.address, &draft.from.address),
+            _ => None,
+        })
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {

@@ -67,7 +67,7 @@ impl NotePath {
         Ok(Self(parts))
     }
 
-    fn folders(&self) -> &[String] {
+    pub(super) fn folders(&self) -> &[String] {
         self.0.split_last().map_or(&[], |(_, folders)| folders)
     }
 

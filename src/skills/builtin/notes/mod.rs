@@ -16,7 +16,7 @@ use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words, listing};
 use crate::domain::invisible_chars::line;
-use crate::domain::{FromOutside, Own};
+use crate::domain::{Allowance, FromOutside, Own};
 use crate::files::MOST_TEXT;
 use crate::ours;
 use crate::skills::handlers::http::shorten;
@@ -61,6 +61,17 @@ impl BuiltinSkill for NotesSkill {
             Self::Search | Self::List | Self::Read => None,
             Self::Create | Self::Append | Self::ReplaceSection => Some(ActionKind::NoteWrite),
         }
+    }
+
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        let adds = match self {
+            Self::Create => !call.flag("overwrite"),
+            Self::Append => true,
+            Self::Search | Self::List | Self::Read | Self::ReplaceSection => false,
+        };
+        let path = NotePath::read(call.text("path").unwrap_or_default())?;
+        let folder = path.folders().join("/");
+        Ok((adds && !folder.is_empty()).then_some(Allowance::Notes { folder }))
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::FromRow;
 
+use crate::domain::Allowance;
 use crate::store::{Store, StoreError};
 
 /// The questions of one skill in a period.
@@ -68,4 +69,40 @@ fn counted(name: &str, rows: &[&Row]) -> QuestionUse {
     times.sort_unstable();
     all.median_ms = times.get(times.len() / 2).copied();
     all
+}
+
+/// What rules spared, and what one would spare.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleUse {
+    /// What the rule allows, in words.
+    pub allows: String,
+    /// How many calls rules allowed.
+    pub spared: u64,
+    /// How many questions offered such a rule.
+    pub asked: u64,
+}
+
+/// The rules of a period: what each spared, and how often one was offered, the most questions first. Rules with the same
+/// words count together, whosever they are.
+pub async fn by_rule(store: &Store, from: i64, to: i64) -> Result<Vec<RuleUse>, StoreError> {
+    const SPARED: &str = "SELECT r.allows, count(*) FROM executions e JOIN rules r ON e.basis = 'rule ' || r.id \
+        WHERE e.started_at >= $1 AND e.started_at < $2 GROUP BY r.allows";
+    const ASKED: &str = "SELECT rule, count(*) FROM questions WHERE rule <> '' AND created_at >= $1 \
+        AND created_at < $2 AND outbox_id <> '' GROUP BY rule";
+    let mut all: BTreeMap<String, RuleUse> = BTreeMap::new();
+    let period = [from.into(), to.into()];
+    let spared: Vec<(String, i64)> = store.all(SPARED, &period).await?;
+    let asked: Vec<(String, i64)> = store.all(ASKED, &period).await?;
+    let spared = spared.into_iter().map(|(allows, count)| (allows, count, 0));
+    let asked = asked.into_iter().map(|(allows, count)| (allows, 0, count));
+    for (allows, spared, asked) in spared.chain(asked) {
+        let Some(allows) = Allowance::from_json(&allows).map(|rule| rule.to_string()) else { continue };
+        let row = all.entry(allows.clone()).or_default();
+        row.allows = allows;
+        row.spared += spared.unsigned_abs();
+        row.asked += asked.unsigned_abs();
+    }
+    let mut all: Vec<RuleUse> = all.into_values().collect();
+    all.sort_by_key(|row| std::cmp::Reverse((row.asked, row.spared)));
+    Ok(all)
 }

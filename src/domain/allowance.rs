@@ -1,0 +1,101 @@
+//! What a standing approval allows.
+//!
+//! Property: a rule allows exactly the calls whose own narrowest rule it is. It has no pattern, so no wording and no
+//! look-alike stretches it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest stored form, in bytes; what is longer can't be allowed in advance.
+const LONGEST: usize = 2000;
+
+/// The narrowest rule that a call fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "allows", rename_all = "lowercase")]
+pub enum Allowance {
+    /// Emails from this account to this address and nobody else, without files.
+    Mail {
+        /// The address, in small letters.
+        to: String,
+        /// The person's own address.
+        from: String,
+    },
+    /// New events without guests.
+    Events {
+        /// The calendar's name; none for the one that new events go to.
+        calendar: Option<String>,
+    },
+    /// New notes directly in this folder, and additions to its notes.
+    Notes {
+        /// Its path below the folder of all notes.
+        folder: String,
+    },
+    /// One call of a service or a program.
+    Call {
+        /// The skill.
+        skill: String,
+        /// Its arguments, as JSON.
+        arguments: String,
+    },
+}
+
+impl Allowance {
+    /// Emails to one address; none if it isn't plain ASCII, because letters can look alike.
+    pub fn mail(to: &str, from: &str) -> Option<Self> {
+        let is_plain = |address: &str| address.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_one = |address: &str| address.matches('@').count() == 1 && is_plain(address);
+        let all = is_one(to) && is_one(from);
+        all.then(|| Self::Mail { to: to.to_ascii_lowercase(), from: from.to_ascii_lowercase() })
+    }
+
+    /// The form that is stored and compared; none if it is too long to be allowed in advance.
+    pub fn to_json(&self) -> Option<String> {
+        serde_json::to_string(self).ok().filter(|json| json.len() <= LONGEST)
+    }
+
+    /// What a stored form allows.
+    pub fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+}
+
+/// The rule in words, such as `emails to bob@acme.example`.
+impl fmt::Display for Allowance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mail { to, .. } => write!(f, "emails to {to}"),
+            Self::Events { calendar: Some(calendar) } => write!(f, "new events in “{calendar}”"),
+            Self::Events { calendar: None } => f.write_str("new events in your calendar"),
+            Self::Notes { folder } => write!(f, "notes under {folder}"),
+            Self::Call { skill, arguments } => write!(f, "{skill} with exactly these arguments: {arguments}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_one_and_plain() {
+        let to = |address: &str| Allowance::mail(address, "ada@home.example");
+        assert_eq!(to("Bob@Acme.example"), to("bob@acme.example"));
+        assert_eq!(to("bob@acme.example").unwrap().to_string(), "emails to bob@acme.example");
+        for address in
+            ["b\u{43e}b@acme.example", "bob@acme.example, eve@evil.example", "bob", "", "b ob@a.example"]
+        {
+            assert_eq!(to(address), None, "{address}");
+        }
+        assert_eq!(to("bob@acme.example@evil.example"), None);
+    }
+
+    #[test]
+    fn it_reads_back_and_what_is_too_long_is_none() {
+        let call = |arguments: String| Allowance::Call { skill: "crm.update".into(), arguments };
+        let rule = call("{\"id\":7}".into());
+        assert_eq!(Allowance::from_json(&rule.to_json().unwrap()), Some(rule));
+        assert_eq!(call("x".repeat(LONGEST)).to_json(), None);
+        assert_eq!(Allowance::from_json("{\"allows\":\"everything\"}"), None);
+    }
+}
