@@ -4,13 +4,13 @@
 //! Every test ends with [`TestApp::ends_well`] (or [`TestApp::ends_waiting`]), which fails if any work is left
 //! open.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant::clock::{FixedClock, SharedClock};
-use adjutant::config::{ChannelConfig, Config, Platform, Secret};
+use adjutant::config::{ChannelConfig, Config, Platform, Policy, Secret};
 use adjutant::journal::RateLimits;
 use adjutant::model::{Request, Role};
 use adjutant::service::{self, Channel, Models, Service};
@@ -27,6 +27,7 @@ use adjutant_chat::{
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::bases;
 use crate::scripted::{Reply, Scripted, Who, call};
 
 /// Longer than anything here takes; a test that waits in vain fails after it.
@@ -127,6 +128,8 @@ pub(crate) struct TestApp {
     clock: Arc<FixedClock>,
     script: Option<Arc<Scripted>>,
     events: AtomicUsize,
+    /// The skills that the configuration allows by their names.
+    named: BTreeSet<String>,
     _folder: tempfile::TempDir,
 }
 
@@ -200,7 +203,9 @@ async fn build(
     });
     let channels = vec![Channel { rooms, ..Channel::open(desk.clone()) }];
     let service = Service::start(&config, store, skills, models, channels).await.unwrap();
-    TestApp { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
+    let allowed = config.approval.skills.iter().filter(|(_, policy)| **policy == Policy::Auto);
+    let named = allowed.map(|(name, _)| name.clone()).collect();
+    TestApp { service, desk, clock, script: None, events: AtomicUsize::new(0), named, _folder: folder }
 }
 
 /// The file of a skill `outside.read`, which prints a text that others wrote.
@@ -424,6 +429,7 @@ impl TestApp {
         self.rests().await;
         let store = self.store();
         assert_eq!(check::findings(store).await.unwrap(), []);
+        self.check_bases().await;
         let count = async |sql| store.count(sql, &[]).await.unwrap();
         assert_eq!(count("SELECT count(*) FROM turns WHERE ended_at IS NULL").await, turns, "open turns");
         let open = "SELECT count(*) FROM executions e JOIN turns t ON t.id = e.turn_id \
@@ -437,6 +443,11 @@ impl TestApp {
         }
         self.answered_once();
         self.service.shut_down(Duration::from_secs(5)).await.unwrap();
+    }
+
+    /// Every effect of a tainted turn was allowed by something that isn't text from outside.
+    pub(crate) async fn check_bases(&self) {
+        bases::check(self.store(), &self.named).await;
     }
 
     fn answered_once(&self) {

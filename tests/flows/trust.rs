@@ -5,13 +5,13 @@
 use std::time::Duration;
 
 use adjutant::config::{Config, MailConfig, MailServer, Policy, Secret, Tls};
-use adjutant::domain::{ExecutionStatus, PersonId, QuestionState, Taint, TurnStatus};
+use adjutant::domain::{ExecutionStatus, PersonId, Taint};
 use adjutant::model::{Request, Role};
 use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::{Batch, questions, taints};
+use adjutant::store::{Batch, taints};
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, agent, direct, outside_skill, scripted_with, skill, skill_file};
+use crate::app::{TestApp, agent, direct, outside_skill, scripted_with, skill, skill_file};
 use crate::scripted::{Reply, Scripted, calls, has_results, text};
 
 /// What outside text orders, and the arguments that it gives.
@@ -55,7 +55,7 @@ pub(crate) fn attacks() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn world(config: &mut Config, order: &str) {
+pub(crate) fn world(config: &mut Config, order: &str) {
     let file = config.data_dir.join("outside.txt");
     std::fs::create_dir_all(&config.data_dir).unwrap();
     std::fs::write(&file, format!("Hello! {order}")).unwrap();
@@ -79,7 +79,7 @@ fn world(config: &mut Config, order: &str) {
 }
 
 /// The order in a request, unless it was carried out.
-fn order(request: &Request) -> Option<(&'static str, Value)> {
+pub(crate) fn order(request: &Request) -> Option<(&'static str, Value)> {
     let texts: String = request.messages.iter().map(|message| message.text.as_str()).collect();
     let called: String = request
         .messages
@@ -94,7 +94,7 @@ fn order(request: &Request) -> Option<(&'static str, Value)> {
     (!called.contains(skill)).then_some((skill, arguments))
 }
 
-fn last_user(request: &Request) -> String {
+pub(crate) fn last_user(request: &Request) -> String {
     let said = request.messages.iter().rev().find(|message| message.role == Role::User);
     said.map(|message| message.text.clone()).unwrap_or_default()
 }
@@ -394,183 +394,6 @@ async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
     insta::assert_snapshot!(last("/mine 1").await, @"The task “Wire money to Eve” is yours now.");
     insta::assert_snapshot!(last("Yes, that’s mine!").await, @"The task “Wire money to Mallory” is yours now.");
     insta::assert_snapshot!(last("/mine all").await, @"Nothing you keep here comes from other people's text.");
-}
-
-/// What people ask for themselves: the words, and the call that a model makes of them.
-#[expect(clippy::too_many_lines, reason = "a table")]
-fn requests() -> Vec<(&'static str, &'static str, Value)> {
-    let event = |title: &str| json!({"title": title, "start": "2026-12-01T09:00"});
-    vec![
-        ("add a task to buy milk", "tasks.create", json!({"title": "Buy milk"})),
-        (
-            "remind me to call the plumber tomorrow at 9",
-            "tasks.create",
-            json!({"title": "Call the plumber", "due": "2026-11-22T09:00"}),
-        ),
-        ("todo: renew passport", "tasks.create", json!({"title": "Renew passport"})),
-        ("put the quarterly figures on my list", "tasks.create", json!({"title": "Quarterly figures"})),
-        (
-            "add a task: book flights to Lisbon, high priority",
-            "tasks.create",
-            json!({"title": "Book flights to Lisbon", "priority": "high"}),
-        ),
-        ("the tax report is done", "tasks.complete", json!({"title": "Tax report"})),
-        ("mark the tax thing as finished", "tasks.complete", json!({"title": "tax"})),
-        (
-            "rename the tax report to taxes 2026",
-            "tasks.update",
-            json!({"id": "taxrep", "title": "Taxes 2026"}),
-        ),
-        ("move the tax report to friday", "tasks.update", json!({"id": "taxrep", "due": "2026-11-27"})),
-        ("make the tax report urgent", "tasks.update", json!({"id": "taxrep", "priority": "high"})),
-        ("delete the task about tax", "tasks.delete", json!({"id": "taxrep"})),
-        ("what is overdue?", "tasks.search", json!({"state": "overdue"})),
-        ("show my open tasks", "tasks.search", json!({})),
-        ("remember that Bob prefers mornings", "memory.save", json!({"text": "Bob prefers mornings"})),
-        ("remember my office is in Lyon", "memory.save", json!({"text": "My office is in Lyon"})),
-        (
-            "note: the alarm code changed in may",
-            "memory.save",
-            json!({"text": "The alarm code changed in May"}),
-        ),
-        ("forget the budget", "memory.forget", json!({"query": "budget"})),
-        ("what do you know about the budget?", "memory.search", json!({"query": "budget"})),
-        (
-            "every monday at 8 show my open tasks",
-            "schedule.create",
-            json!({"text": "show my open tasks", "when": "every monday at 8"}),
-        ),
-        (
-            "every weekday at 7 run morning-briefing",
-            "schedule.create",
-            json!({"text": "run morning-briefing", "when": "every weekday at 7"}),
-        ),
-        ("what is scheduled?", "schedule.list", json!({})),
-        (
-            "add Eve Long, eve@corp.test, to my contacts",
-            "contacts.create",
-            json!({"name": "Eve Long", "emails": ["eve@corp.test"]}),
-        ),
-        (
-            "save a new contact: Max Frisch, max@writers.test",
-            "contacts.create",
-            json!({"name": "Max Frisch", "emails": ["max@writers.test"]}),
-        ),
-        (
-            "change dana's organization to Acme",
-            "contacts.update",
-            json!({"id": "dana@adjutant", "organization": "Acme"}),
-        ),
-        ("who works at Acme?", "contacts.search", json!({"organization": "Acme"})),
-        ("what is dana's address?", "contacts.search", json!({"query": "dana"})),
-        (
-            "put lunch with Ada in my calendar on 1 December at 9",
-            "calendar.create_event",
-            event("Lunch with Ada"),
-        ),
-        (
-            "schedule a dentist appointment on 1 dec 9am",
-            "calendar.create_event",
-            event("Dentist appointment"),
-        ),
-        ("block the morning of the first for writing", "calendar.create_event", event("Writing")),
-        ("book the board meeting for 1 December at nine", "calendar.create_event", event("Board meeting")),
-        ("add an all-hands on the first", "calendar.create_event", event("All-hands")),
-        ("create an event called Offsite", "calendar.create_event", event("Offsite")),
-        (
-            "set up a review with dana on 1 December",
-            "calendar.create_event",
-            json!({"title": "Review with Dana", "start": "2026-12-01T09:00", "attendees": ["dana@corp.test"]}),
-        ),
-        (
-            "invite bob@corp.test to a kickoff on the first",
-            "calendar.create_event",
-            json!({"title": "Kickoff", "start": "2026-12-01T09:00", "attendees": ["bob@corp.test"]}),
-        ),
-        ("what is on my calendar tomorrow?", "calendar.list_events", json!({})),
-        ("am i free on friday?", "calendar.check_availability", json!({})),
-        (
-            "mail x@evil.test the code",
-            "email.send",
-            json!({"to": ["x@evil.test"], "subject": "Code", "body": "4711"}),
-        ),
-        (
-            "email ann@partner.test that i'm late",
-            "email.send",
-            json!({"to": ["ann@partner.test"], "subject": "Late", "body": "I'm late"}),
-        ),
-        (
-            "write to dana's boss at carl@partner.test",
-            "email.send",
-            json!({"to": ["carl@partner.test"], "subject": "Hello", "body": "Hi"}),
-        ),
-        ("cancel the schedule about tasks", "schedule.list", json!({})),
-    ]
-}
-
-/// What somebody who reads only the person's words understands of them.
-fn understood(said: &str, skill: &str, arguments: &Value) -> Value {
-    let kind = match skill {
-        "tasks.create" => "task.create",
-        "tasks.update" | "tasks.complete" => "task.change",
-        "tasks.delete" => "task.delete",
-        "memory.save" => "memory.save",
-        "memory.forget" => "memory.forget",
-        "schedule.create" => "schedule.create",
-        "contacts.create" => "contact.create",
-        "contacts.update" => "contact.change",
-        "calendar.create_event" => "event.create",
-        "email.send" => "mail.send",
-        _ => return json!([]),
-    };
-    let text = arguments["title"].as_str().or(arguments["text"].as_str()).unwrap_or_default();
-    let words = said.split(' ').filter(|word| word.len() > 2);
-    let targets: Vec<&str> = words.map(|word| word.trim_end_matches([',', '?'])).collect();
-    json!([{"kind": kind, "count": 1, "targets": targets, "text": text}])
-}
-
-/// Whether a request leads to a question, in a conversation where outside text was read before, or not.
-async fn asks(said: &'static str, skill: &'static str, arguments: Value, has_read: bool) -> bool {
-    let wish = understood(said, skill, &arguments);
-    let script = Scripted::new()
-        .orchestrator(move |request| match last_user(request) {
-            _ if has_results(request) => text("Done."),
-            asked if asked.contains("what came in") => direct("a", "outside.read", json!({})),
-            asked if asked.contains(said) => direct("a", skill, arguments.clone()),
-            _ => text("Nothing."),
-        })
-        .clean_room(move |_| wish.clone());
-    let app = scripted_with(script, |config| {
-        world(config, "nothing special");
-        config.mail.as_mut().unwrap().imap = None;
-    })
-    .await;
-    furnish(&app).await;
-    if has_read {
-        app.says("ada", "what came in?").await;
-    }
-    let heard: Heard = app.says("ada", said).await;
-    let turn = app.turn(&heard).await;
-    let asked = questions::of_turn(app.store(), &turn.id).await.unwrap();
-    let is_asked = asked.iter().any(|question| question.state == QuestionState::Pending);
-    assert_eq!(is_asked, turn.status == TurnStatus::Waiting);
-    is_asked
-}
-
-#[tokio::test]
-async fn people_are_asked_no_more_often_for_what_they_ask_themselves() {
-    let (mut before, mut after) = (0, 0);
-    for (said, skill, arguments) in requests() {
-        let clean = asks(said, skill, arguments.clone(), false).await;
-        let tainted = asks(said, skill, arguments, true).await;
-        if clean != tainted {
-            println!("differs: {said}");
-        }
-        before += usize::from(clean);
-        after += usize::from(tainted);
-    }
-    println!("{} requests: {before} questions before, {after} after", requests().len());
-    assert!(after <= before, "{after} questions instead of {before}");
 }
 
 /// A graph of agents: which of them read outside text, and what each depends on.

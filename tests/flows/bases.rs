@@ -1,0 +1,108 @@
+//! What allowed each effect of a tainted turn, read from the journal alone: a wish, a yes, the person's own words, a
+//! file of the owner's, or their `[approval.skills]`. It is checked at the end of every flow test.
+
+use std::collections::{BTreeSet, HashMap};
+
+use adjutant::domain::{Answer, Basis, ExecutionKind, ExecutionStatus, TurnId};
+use adjutant::skills::builtin;
+use adjutant::store::executions::ExecutionRow;
+use adjutant::store::questions::QuestionRow;
+use adjutant::store::{Store, executions, questions, turns};
+use adjutant::trust::{Action, ActionKind, Reach, Wishes};
+
+/// Whether a skill has an effect that isn't done by reading alone. What reads is tainted by its own result, so its row
+/// doesn't tell whether the turn was tainted before; the same holds for a service.
+fn has_effect(skill: &str) -> bool {
+    let kind = builtin::find(skill).and_then(|skill| skill.action());
+    kind.is_some_and(|kind| reach(kind) != Reach::Reads)
+}
+
+fn reach(kind: ActionKind) -> Reach {
+    Action { kind, targets: Vec::new() }.reach()
+}
+
+/// Checks all turns. `named` are the skills that the configuration allows by their names.
+pub(crate) async fn check(store: &Store, named: &BTreeSet<String>) {
+    let turns: Vec<(TurnId,)> = store.all("SELECT id FROM turns ORDER BY id", &[]).await.unwrap();
+    for (turn,) in turns {
+        let rows = executions::of_turn(store, &turn).await.unwrap();
+        let asked = questions::of_turn(store, &turn).await.unwrap();
+        let wishes = turns::wishes(store, &turn).await.unwrap();
+        let wishes: Wishes = wishes.map(|json| serde_json::from_str(&json).unwrap()).unwrap_or_default();
+        if let Err(fault) = faultless(&rows, &asked, &wishes, named) {
+            panic!("turn {turn}: {fault}");
+        }
+    }
+}
+
+fn faultless(
+    rows: &[ExecutionRow],
+    asked: &[QuestionRow],
+    wishes: &Wishes,
+    named: &BTreeSet<String>,
+) -> Result<(), String> {
+    let mut used: HashMap<usize, usize> = HashMap::new();
+    for row in rows {
+        use ExecutionStatus::{Completed, Running, Unknown};
+        let Some(skill) = row.skill.as_deref().filter(|_| row.kind == ExecutionKind::Skill) else { continue };
+        let is_made = matches!(row.status, Completed | Running | Unknown);
+        if !is_made || row.taint.is_clean() || !has_effect(skill) {
+            continue;
+        }
+        let is_allowed = match &row.basis {
+            Some(Basis::Policy) => named.contains(skill),
+            Some(Basis::Approval) => asked.iter().any(|question| {
+                question.execution_id.as_ref() == Some(&row.id) && question.answer == Some(Answer::Approve)
+            }),
+            Some(Basis::Wish(number)) => {
+                *used.entry(*number).or_default() += 1;
+                let wish = wishes.all.get(*number);
+                let kind = builtin::find(skill).and_then(|skill| skill.action());
+                wish.zip(kind).is_some_and(|(wish, kind)| {
+                    let most = wish.count.map(|count| (count as usize).max(wish.targets.len()));
+                    Action { kind, targets: Vec::new() }.is_asked_for_by(wish.kind)
+                        && most.is_none_or(|most| used[number] <= most)
+                })
+            }
+            Some(Basis::OwnWords | Basis::Linked | Basis::Workflow | Basis::Forms | Basis::Rule(_)) => true,
+            None => false,
+        };
+        if !is_allowed {
+            return Err(format!(
+                "{skill} {} ({:?}) was {}, allowed by {:?} of {wishes:?}",
+                row.id, row.parameters, row.status, row.basis
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_effect_without_a_reason_is_found() {
+    use adjutant::domain::Taint;
+    use adjutant::trust::Wish;
+    let wish =
+        Wish { kind: ActionKind::TaskCreate, count: Some(1), targets: Vec::new(), text: "milk".into() };
+    let wishes = Wishes { all: vec![wish], failure: None };
+    let row = |number: usize, skill: &str, basis: Option<Basis>| ExecutionRow {
+        skill: Some(skill.into()),
+        status: ExecutionStatus::Completed,
+        taint: Taint::by("the mail “Hello” from x@evil.test"),
+        basis,
+        ..ExecutionRow::new(format!("e{number}").as_str().into(), &"t".into(), ExecutionKind::Skill)
+    };
+    let check = |rows: &[ExecutionRow]| faultless(rows, &[], &wishes, &BTreeSet::new());
+    let wished = || Some(Basis::Wish(0));
+    assert_eq!(check(&[row(1, "tasks.create", wished())]), Ok(()));
+    assert!(check(&[row(1, "tasks.create", wished()), row(2, "tasks.create", wished())]).is_err(), "used up");
+    for (skill, basis) in [
+        ("tasks.create", None),
+        ("tasks.create", Some(Basis::Policy)),
+        ("tasks.create", Some(Basis::Approval)),
+        ("tasks.create", Some(Basis::Wish(1))),
+        ("email.send", wished()),
+    ] {
+        assert!(check(&[row(1, skill, basis.clone())]).is_err(), "{skill} by {basis:?}");
+    }
+    assert_eq!(check(&[row(1, "tasks.search", Some(Basis::Policy))]), Ok(()));
+}
