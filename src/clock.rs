@@ -47,6 +47,11 @@ pub fn utc(ms: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_millis(ms).unwrap_or_default()
 }
 
+/// A day for people, without its year: `3 May`.
+pub fn day(ms: i64, zone: Tz) -> String {
+    utc(ms).with_timezone(&zone).format("%-d %B").to_string()
+}
+
 /// RFC 3339 in UTC with whole seconds, the format of JSON output.
 pub fn rfc3339(ms: i64) -> String {
     utc(ms).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)

@@ -1,10 +1,8 @@
 //! What an agent of a role is told of the conversation, by the role's context mode.
 
-use std::fmt::Write;
-
 use super::{Job, Report};
-use crate::domain::{ContextMode, Taint};
-use crate::journal::{Scope, untrusted};
+use crate::domain::{ContextMode, PromptText, Taint};
+use crate::journal::Scope;
 use crate::model::{Message, Role as Speaker};
 use crate::roles::Role;
 use crate::store::{StoreError, executions, memories, taints};
@@ -21,10 +19,15 @@ const MEMORIES: i64 = 10_000;
 
 /// What is told; empty if there is nothing. Text from outside stays in its block: it is told whole or not at all. `taint`
 /// is what the agent is marked with already; whatever would add to it is left out.
-pub(super) async fn of(scope: &Scope, role: &Role, job: &Job, taint: &Taint) -> Result<String, StoreError> {
+pub(super) async fn of(
+    scope: &Scope,
+    role: &Role,
+    job: &Job,
+    taint: &Taint,
+) -> Result<PromptText, StoreError> {
     let most = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
     Ok(match role.context {
-        ContextMode::None => String::new(),
+        ContextMode::None => PromptText::default(),
         ContextMode::Summary => summary(scope, taint, most.min(SUMMARY)),
         ContextMode::Selective => within(named(scope, job, taint).await?, most),
         ContextMode::Full => window(&job.conversation, most),
@@ -32,21 +35,17 @@ pub(super) async fn of(scope: &Scope, role: &Role, job: &Job, taint: &Taint) -> 
 }
 
 /// The running summary of the conversation.
-fn summary(scope: &Scope, marked: &Taint, most: usize) -> String {
+fn summary(scope: &Scope, marked: &Taint, most: usize) -> PromptText {
     let (summary, taint) = (&scope.conversation.summary, &scope.conversation.summary_taint);
     let summary = &summary[..summary.floor_char_boundary(most)];
     if summary.is_empty() || marked.clone().and(taint) != *marked {
-        return String::new();
+        return PromptText::default();
     }
-    let text = match taint.is_clean() {
-        true => summary.to_owned(),
-        false => untrusted::block_of(&scope.turn, taint, summary),
-    };
-    format!("Earlier in the conversation: {text}")
+    PromptText::from("Earlier in the conversation: ").with(PromptText::by_origin(&scope.turn, taint, summary))
 }
 
 /// The newest messages that fit, in their order, after what is told about the person.
-fn window(messages: &[Message], most: usize) -> String {
+fn window(messages: &[Message], most: usize) -> PromptText {
     let (about, spoken): (Vec<&Message>, Vec<&Message>) =
         messages.iter().partition(|message| message.role == Speaker::System);
     let mut left = most;
@@ -59,23 +58,24 @@ fn window(messages: &[Message], most: usize) -> String {
     let mut newest: Vec<&Message> = spoken.iter().rev().take_while(&mut fits).copied().collect();
     newest.reverse();
     let left_out = spoken.len() - newest.len();
-    let mut text = String::new();
+    let mut text = PromptText::default();
     for message in about.into_iter().chain(newest) {
         let who = match message.role {
-            Speaker::System => "",
-            Speaker::User => "Person: ",
-            _ => "Assistant: ",
+            Speaker::System => "\n",
+            Speaker::User => "\nPerson: ",
+            _ => "\nAssistant: ",
         };
-        let _ = write!(text, "\n{who}{}", message.text);
+        text.push(who);
+        text.push(message.text.clone());
     }
     if left_out > 0 {
-        let _ = write!(text, "\n({left_out} earlier messages are left out)");
+        text.push(PromptText::system(format_args!("\n({left_out} earlier messages are left out)")));
     }
-    if text.is_empty() { text } else { format!("The conversation:{text}") }
+    if text.is_empty() { text } else { PromptText::from("The conversation:").with(text) }
 }
 
 /// The results and memories whose ids the dispatch's context names.
-async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<String>, StoreError> {
+async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<PromptText>, StoreError> {
     let context = job.task.context.as_deref().unwrap_or_default();
     let is_part = |letter: char| letter.is_alphanumeric() || "-_/.".contains(letter);
     let words = context.split(|letter: char| !is_part(letter)).filter(|word| !word.is_empty());
@@ -96,8 +96,13 @@ async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<String>, S
     let memories = memories::list(&scope.store, &scope.person.id, &scope.conversation, "", MEMORIES).await?;
     for memory in memories.iter().filter(|memory| is_named(&memory.id)) {
         texts.push(match outside.contains_key(memory.id.as_str()) {
-            true => format!("Memory {}: it holds text from outside; memory.search shows it", memory.id),
-            false => format!("Memory {}: {}", memory.id, memory.text),
+            true => PromptText::system(format_args!(
+                "Memory {}: it holds text from outside; memory.search shows it",
+                memory.id
+            )),
+            false => {
+                PromptText::system(format_args!("Memory {}: ", memory.id)).with(PromptText::own(&memory.text))
+            }
         });
     }
     texts.truncate(MOST_NAMED);
@@ -105,21 +110,24 @@ async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<String>, S
 }
 
 /// As many of these texts as fit.
-fn within(texts: Vec<String>, most: usize) -> String {
+fn within(texts: Vec<PromptText>, most: usize) -> PromptText {
     let all = texts.len();
     let mut left = most;
-    let fitting: Vec<String> = texts
-        .into_iter()
-        .take_while(|text| {
-            let fits = text.len() <= left;
-            left = left.saturating_sub(text.len());
-            fits
-        })
-        .collect();
-    let left_out = all - fitting.len();
-    let mut text = fitting.join("\n");
-    if left_out > 0 {
-        let _ = write!(text, "\n({left_out} more are left out)");
+    let fits = |text: &PromptText| {
+        let fits = text.len() <= left;
+        left = left.saturating_sub(text.len());
+        fits
+    };
+    let (mut together, mut told) = (PromptText::default(), 0);
+    for text in texts.into_iter().take_while(fits) {
+        if told > 0 {
+            together.push("\n");
+        }
+        together.push(text);
+        told += 1;
     }
-    text
+    if told < all {
+        together.push(PromptText::system(format_args!("\n({} more are left out)", all - told)));
+    }
+    together
 }

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::delegation::DELEGATE;
 use super::outside::{List, Outside};
 use super::{AgentRun, AgentTask, Agents, Work, results};
-use crate::domain::{ExecutionStatus, FromCall, Taint};
+use crate::domain::ours;
+use crate::domain::{ExecutionStatus, FromCall, PromptText, Taint};
 use crate::journal::Dialogue;
 use crate::journal::dialogue::Round;
-use crate::ours;
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
 use crate::store::executions::{self, ExecutionRow};
@@ -164,7 +164,7 @@ pub(super) fn read_before(agent: &ExecutionRow, calls: &[ExecutionRow], round: i
 /// The outcome of a tool call.
 enum CallOutcome {
     /// The result for the model.
-    Result(String),
+    Result(PromptText),
     /// The agent can't go on.
     Ends(Work),
 }
@@ -211,15 +211,15 @@ fn add_outcome(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): 
 }
 
 /// The answer to a call that names no skill, in the shape of a failed skill call.
-fn misread(mut error: SkillError, is_clean: bool, left: Option<usize>) -> String {
+fn misread(mut error: SkillError, is_clean: bool, left: Option<usize>) -> PromptText {
     error.message.settle(is_clean, |_, _| None);
     let (error, _) = CallError { skill: None, ..CallError::new("", &error) }.for_model();
     let status = ExecutionStatus::Failed.as_str();
-    json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)}).to_string()
+    PromptText::of_model(json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)}))
 }
 
 /// The result of a skill call as the agent's model sees it.
-fn for_model(report: &CallReport, left: usize) -> String {
+fn for_model(report: &CallReport, left: usize) -> PromptText {
     let mut value = json!({"status": report.status.as_str(), "calls_left": left});
     let CallReport { execution, taint, summary, data, .. } = report;
     if let Some((error, outside)) = report.error.as_ref().map(CallError::for_model) {
@@ -229,7 +229,7 @@ fn for_model(report: &CallReport, left: usize) -> String {
         }
     }
     if report.status != ExecutionStatus::Completed {
-        return value.to_string();
+        return PromptText::of_model(value);
     }
     if !report.untrusted {
         let (summary, data) = results::without_repeats(summary, data);
@@ -237,7 +237,7 @@ fn for_model(report: &CallReport, left: usize) -> String {
         if !data.is_null() {
             value["data"] = data;
         }
-        return value.to_string();
+        return PromptText::of_model(value);
     }
     let outside = Outside { ours: value, execution, taint };
     if let Some(list) = List::of_data(summary, data) {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::calls::read_before;
 use super::task::Assignment;
 use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report, Work};
-use crate::domain::{Bailout, Effects, ExecutionKind, ExecutionStatus};
+use crate::domain::{Bailout, Effects, ExecutionKind, ExecutionStatus, PromptText};
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Limit, Scope, fail_point};
 use crate::metrics;
@@ -137,11 +137,12 @@ impl Agents {
                     children.push((call.idx, row));
                 }
                 Err(Refusal::Wrong(reason)) => {
-                    dialogue.set_result(call.idx, json!({"error": reason}).to_string())
+                    dialogue.set_result(call.idx, PromptText::of_model(json!({"error": reason})))
                 }
                 Err(Refusal::Spent(reason)) => {
                     let limit = Bailout::Agents.as_str();
-                    dialogue.set_result(call.idx, json!({"error": reason, "limit": limit}).to_string());
+                    dialogue
+                        .set_result(call.idx, PromptText::of_model(json!({"error": reason, "limit": limit})));
                 }
                 Err(Refusal::LimitReached(limit)) => reached = reached.or(Some(limit)),
             }

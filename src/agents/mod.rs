@@ -23,7 +23,7 @@ pub use report::Report;
 pub use structured_output::StructuredOutput;
 pub use task::{AgentTask, Assigned, Assignment, Job};
 
-use crate::domain::{Bailout, ErrorText, ExecutionId, ExecutionStatus};
+use crate::domain::{Bailout, ErrorText, ExecutionId, ExecutionStatus, PromptText};
 use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
 use crate::model::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
 use crate::roles::Roles;
@@ -258,9 +258,9 @@ impl Agents {
         }
         let background = match role {
             Some(role) => background::of(scope, role, job, &row.taint).await?,
-            None => String::new(),
+            None => PromptText::default(),
         };
-        let messages = prompt::first_messages(task, &scope.now_line(), most, &job.inputs, &background);
+        let messages = prompt::first_messages(task, &scope.now_line(), most, &job.inputs, background);
         Dialogue::begin(&scope.store, row.id.clone(), prefix, messages).await
     }
 

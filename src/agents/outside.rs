@@ -4,8 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Report, results};
-use crate::domain::{ExecutionId, Taint};
-use crate::journal::untrusted;
+use crate::domain::{ExecutionId, PromptText, Taint};
 use crate::skills::sources;
 
 /// Stands for the data of a result, which is the last line of the block below.
@@ -27,35 +26,42 @@ pub(super) struct Outside<'a> {
 
 impl Outside<'_> {
     /// With a text and its data in one block, as far as they fit into `most` bytes.
-    pub(super) fn whole(mut self, mut text: String, data: &Value, most: usize) -> String {
+    pub(super) fn whole(mut self, mut text: String, data: &Value, most: usize) -> PromptText {
         if !data.is_null() {
             self.ours["data"] = json!(DATA_IN_BLOCK);
             text.push_str(&format!("\n{data}"));
         }
         results::cut(&mut text, most);
-        format!("{}\n{}", self.ours, untrusted::block_of(self.execution, self.taint, &text))
+        PromptText::system(format_args!("{}\n", self.ours)).with(PromptText::outside(
+            self.execution,
+            self.taint,
+            &text,
+        ))
     }
 
     /// With a block for each item, as far as they fit into `most` bytes.
-    pub(super) fn list(mut self, list: &List, most: usize) -> String {
+    pub(super) fn list(mut self, list: &List, most: usize) -> PromptText {
         if list.are_data {
             self.ours["data"] = json!(ITEMS_IN_BLOCKS);
         }
-        let mut out = format!("{}\n{}", self.ours, self.block(THE_LIST, &list.head));
+        let mut out =
+            PromptText::system(format_args!("{}\n", self.ours)).with(self.block(THE_LIST, &list.head));
         for (at, (author, text)) in list.items.iter().enumerate() {
             if out.len() + text.len() > most {
                 let left = list.items.len() - at;
-                out.push_str(&format!("\n[cut: {left} more; agents that depend on this one get all of it]"));
+                out.push(PromptText::system(format_args!(
+                    "\n[cut: {left} more; agents that depend on this one get all of it]"
+                )));
                 break;
             }
-            out.push('\n');
-            out.push_str(&self.block(author, text));
+            out.push("\n");
+            out.push(self.block(author, text));
         }
         out
     }
 
-    fn block(&self, source: &str, text: &str) -> String {
-        untrusted::block(self.execution, source, text)
+    fn block(&self, source: &str, text: &str) -> PromptText {
+        PromptText::outside_from(self.execution, source, text)
     }
 }
 
@@ -111,43 +117,48 @@ fn by_author(data: &Value) -> Option<impl Iterator<Item = (String, &Value)>> {
 
 /// A result from outside for the agents that depend on it: all of it, with a block for each author where there are
 /// several, and else in blocks that name all sources. The planner that is built in knows this form: see `model::builtin`.
-pub(super) fn for_dependant(report: &Report, text: &str, data: &Value) -> String {
+pub(super) fn for_dependant(report: &Report, text: &str, data: &Value) -> PromptText {
     let (name, status) = (&report.agent_id, report.status.as_str());
     let listed = || List::of_both(text, &report.data).filter(|_| report.is_direct);
     if let Some(list) = listed() {
-        return format!("Result of {name} ({status}), {ITEMS_IN_BLOCKS}: {}", in_blocks(report, &list));
+        let head = PromptText::of_model(format_args!("Result of {name} ({status}), {ITEMS_IN_BLOCKS}: "));
+        return head.with(in_blocks(report, &list));
     }
-    let block = |text: &str| untrusted::block_of(&report.execution, &report.taint, text);
-    let mut lines = format!("Result of {name} ({status}): {}", block(text));
+    let mut lines = PromptText::of_model(format_args!("Result of {name} ({status}): "))
+        .with(PromptText::outside(&report.execution, &report.taint, text));
     let calls = report.data.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_call = |one: &Value| one.get("skill").is_some_and(Value::is_string) && one.get("data").is_some();
     if !calls.is_empty() && calls.iter().all(is_call) {
         for call in calls {
             let skill = call["skill"].as_str().unwrap_or_default();
             let whole = results::compact(&call["data"], text);
-            lines.push_str(&data_lines(report, &format!("{name} ({skill})"), &call["data"], &whole));
+            lines.push(data_lines(report, &format!("{name} ({skill})"), &call["data"], &whole));
         }
     } else if !report.data.is_null() {
-        lines.push_str(&data_lines(report, name, &report.data, data));
+        lines.push(data_lines(report, name, &report.data, data));
     }
     lines
 }
 
-fn data_lines(report: &Report, name: &str, data: &Value, whole: &Value) -> String {
+fn data_lines(report: &Report, name: &str, data: &Value, whole: &Value) -> PromptText {
     match List::of_data("", data) {
-        Some(list) => format!("\nData of {name}, {ITEMS_IN_BLOCKS}: {}", in_blocks(report, &list)),
-        None => {
-            let block = untrusted::block_of(&report.execution, &report.taint, &whole.to_string());
-            format!("\nData of {name}: {block}")
-        }
+        Some(list) => PromptText::of_model(format_args!("\nData of {name}, {ITEMS_IN_BLOCKS}: "))
+            .with(in_blocks(report, &list)),
+        None => PromptText::of_model(format_args!("\nData of {name}: ")).with(PromptText::outside(
+            &report.execution,
+            &report.taint,
+            &whole.to_string(),
+        )),
     }
 }
 
-fn in_blocks(report: &Report, list: &List) -> String {
-    let head = std::iter::once((THE_LIST, list.head.trim()));
-    let items = list.items.iter().map(|(author, text)| (author.as_str(), text.as_str()));
-    let blocks = head.chain(items).map(|(source, text)| untrusted::block(&report.execution, source, text));
-    blocks.collect::<Vec<_>>().join("\n")
+fn in_blocks(report: &Report, list: &List) -> PromptText {
+    let mut text = PromptText::outside_from(&report.execution, THE_LIST, list.head.trim());
+    for (author, item) in &list.items {
+        text.push("\n");
+        text.push(PromptText::outside_from(&report.execution, author, item));
+    }
+    text
 }
 
 #[cfg(test)]

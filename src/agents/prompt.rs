@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::delegation::DELEGATE;
 use super::report::Report;
 use super::{AgentTask, Assigned};
+use crate::domain::PromptText;
 use crate::journal::Prefix;
 use crate::model::{Message, Role as Speaker, Tool};
 use crate::roles::{Role, RoleSet};
@@ -73,7 +74,7 @@ pub(super) fn prefix(
     // Providers refuse a tool with an empty enum.
     let use_skill = (!granted.is_empty()).then(|| use_skill(granted));
     let delegate = (!delegates.is_empty()).then(|| delegate_tool(roles, delegates));
-    Prefix::new(system, use_skill.into_iter().chain(delegate).collect())
+    Prefix::new(PromptText::config(system), use_skill.into_iter().chain(delegate).collect())
 }
 
 fn use_skill(granted: &[String]) -> Tool {
@@ -133,34 +134,37 @@ pub(super) fn first_messages(
     now_line: &str,
     most_calls: u32,
     inputs: &[Report],
-    background: &str,
+    background: PromptText,
 ) -> Vec<Message> {
-    let mut text = format!("Mission: {}\n{now_line}", task.mission);
+    let mut text = PromptText::of_model(format_args!("Mission: {}\n", task.mission));
+    text.push(PromptText::system(now_line));
     match &task.assigned {
-        Some(assigned) => text.push_str(&position(task, assigned)),
+        Some(assigned) => text.push(position(task, assigned)),
         None => {
             if let Some(role) = task.role.as_deref().filter(|role| !role.is_empty()) {
-                let _ = write!(text, "\nYour role: {role}");
+                text.push(PromptText::of_model(format_args!("\nYour role: {role}")));
             }
         }
     }
     if !task.skills.is_empty() {
-        let _ = write!(text, "\nSkill calls: at most {most_calls}");
+        text.push(PromptText::system(format_args!("\nSkill calls: at most {most_calls}")));
     }
     if let Some(context) = task.context.as_deref().filter(|context| !context.is_empty()) {
-        let _ = write!(text, "\nContext: {context}");
+        text.push(PromptText::of_model(format_args!("\nContext: {context}")));
     }
     if !background.is_empty() {
-        let _ = write!(text, "\n{background}");
+        text.push("\n");
+        text.push(background);
     }
     for input in inputs {
-        let _ = write!(text, "\n{}", input.for_dependant());
+        text.push("\n");
+        text.push(input.for_dependant());
     }
     vec![Message::new(Speaker::User, text)]
 }
 
 /// An agent's role, where it is in its tree, how it will be judged, and its limits.
-fn position(task: &AgentTask, assigned: &Assigned) -> String {
+fn position(task: &AgentTask, assigned: &Assigned) -> PromptText {
     let depth = assigned.path.len();
     let role = task.role.as_deref().unwrap_or_default();
     let mut text = format!("\nYour role: {role} (level {depth} of at most {})", assigned.max_depth);
@@ -179,5 +183,5 @@ fn position(task: &AgentTask, assigned: &Assigned) -> String {
     if !assigned.delegates_to.is_empty() {
         let _ = write!(text, "\nYou may delegate to: {}", assigned.delegates_to.join(", "));
     }
-    text
+    PromptText::of_model(text)
 }

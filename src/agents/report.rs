@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::outside::{self, List, Outside};
 use super::{StructuredOutput, results};
-use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
-use crate::journal::untrusted;
+use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PromptText, Taint};
 use crate::skills::call::CallError;
 use crate::store::executions::ExecutionRow;
 use crate::wording;
@@ -69,7 +68,7 @@ impl Report {
 
     /// The report for the orchestrator's model: its text with identifiers, not its data. A text from outside stands in
     /// a block below.
-    pub fn for_orchestrator(&self) -> String {
+    pub fn for_orchestrator(&self) -> PromptText {
         let mut value = json!({"agent_id": self.agent_id, "status": self.status.as_str()});
         let error = self.put_error(&mut value);
         if let Some(bailout) = &self.bailout {
@@ -77,7 +76,7 @@ impl Report {
             value["tool_calls_used"] = json!(self.tool_calls_used);
         }
         if !self.status.has_ended() {
-            return value.to_string();
+            return PromptText::of_model(value);
         }
         let outside = |ours| Outside { ours, execution: &self.execution, taint: &self.taint };
         let list = || List::of_lines(&self.result, &self.data).filter(|_| self.is_direct && error.is_none());
@@ -99,7 +98,12 @@ impl Report {
         }
         results::cut(&mut text, SHOWN);
         value["result"] = Value::String(text);
-        value.to_string()
+        self.clean(&value.to_string())
+    }
+
+    /// A text without anything from outside; in a block all the same if it was made of such.
+    fn clean(&self, text: &str) -> PromptText {
+        PromptText::by_origin(&self.execution, &self.taint, text)
     }
 
     /// Adds why it failed, as far as that is in our words. Returns all of it if some isn't.
@@ -123,7 +127,7 @@ impl Report {
     }
 
     /// The report for an agent that depends on this one: not shortened.
-    pub fn for_dependant(&self) -> String {
+    pub fn for_dependant(&self) -> PromptText {
         let mut text = self.whole();
         if let Some(bailout) = &self.bailout {
             text.push_str(&format!(" (ended early: {bailout} limit reached)"));
@@ -139,7 +143,7 @@ impl Report {
         if !self.data.is_null() {
             lines.push_str(&format!("\nData of {}: {data}", self.agent_id));
         }
-        lines
+        self.clean(&lines)
     }
 
     /// Whether some of it comes from outside.
@@ -154,7 +158,7 @@ impl Report {
     }
 
     /// The report for the agent that delegated to it.
-    pub fn for_parent(&self) -> String {
+    pub fn for_parent(&self) -> PromptText {
         let mut value = json!({"agent": self.agent_id, "role": self.role, "status": self.status.as_str()});
         let mut body = json!({"summary": self.result});
         if let (Some(body), Some(Ok(Value::Object(more)))) =
@@ -176,12 +180,16 @@ impl Report {
             let error = error.map(|error| error + "\n").unwrap_or_default();
             let mut body = format!("{error}{body}");
             results::cut(&mut body, SHOWN);
-            return format!("{value}\n{}", untrusted::block_of(&self.execution, &self.taint, &body));
+            return PromptText::of_model(format_args!("{value}\n")).with(PromptText::outside(
+                &self.execution,
+                &self.taint,
+                &body,
+            ));
         }
         if let (Some(value), Value::Object(body)) = (value.as_object_mut(), body) {
             value.extend(body);
         }
-        value.to_string()
+        self.clean(&value.to_string())
     }
 
     /// For a person: the result with what else it returned, or why there is none.

@@ -11,8 +11,8 @@ use chrono_tz::Tz;
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
 use crate::domain::invisible_chars::display_name;
-use crate::domain::{Taint, WAITING};
-use crate::journal::{FirstMessages, Scope, untrusted};
+use crate::domain::{PromptText, Taint, WAITING};
+use crate::journal::{FirstMessages, Scope};
 use crate::memory::vectors::Vectors;
 use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
@@ -46,13 +46,17 @@ pub struct TurnContext {
 }
 
 /// What is remembered, each with its day.
-fn remembered(memories: &[MemoryRow], zone: Tz) -> String {
+fn remembered(memories: &[MemoryRow], zone: Tz) -> PromptText {
     let line = |memory: &MemoryRow| {
         let day = utc(memory.created_at).with_timezone(&zone).format("%-d %b %Y");
         format!("\n- {} [{}] ({day})", line(&memory.text), memory.id)
     };
     let lines: String = memories.iter().map(line).collect();
-    if lines.is_empty() { lines } else { format!("\nYou remember:{lines}") }
+    if lines.is_empty() {
+        PromptText::default()
+    } else {
+        PromptText::own(format_args!("\nYou remember:{lines}"))
+    }
 }
 
 /// The first messages of a turn.
@@ -84,39 +88,42 @@ pub async fn of_turn(
     let left_out = (known.0 - tasks.len(), known.1 - memories.len());
     // A to-do list is private: it isn't shown where others read along.
     if scope.conversation.shared == 0 {
-        text.push_str(&to_do(&tasks));
-        text.push_str(&scheduled(&schedules));
+        text.push(to_do(&tasks));
+        text.push(scheduled(&schedules));
     }
-    text.push_str(&remembered(&memories, scope.zone));
+    text.push(remembered(&memories, scope.zone));
     if scope.conversation.shared == 0 && left_out.0 > 0 {
-        let _ =
-            write!(text, "\n{} more open tasks hold text from outside; tasks.search shows them", left_out.0);
+        text.push(PromptText::system(format_args!(
+            "\n{} more open tasks hold text from outside; tasks.search shows them",
+            left_out.0
+        )));
     }
     if left_out.1 > 0 {
-        let _ =
-            write!(text, "\n{} more memories hold text from outside; memory.search shows them", left_out.1);
+        text.push(PromptText::system(format_args!(
+            "\n{} more memories hold text from outside; memory.search shows them",
+            left_out.1
+        )));
     }
     let summary = &scope.conversation.summary;
     let summary_taint = &scope.conversation.summary_taint;
     let is_clean = !summary.is_empty() && summary_taint.is_clean();
     if is_clean {
-        let _ = write!(text, "{EARLIER}{summary}");
+        text.push(EARLIER);
+        text.push(shown(scope, summary_taint, summary));
     }
     let mut messages = FirstMessages::from(vec![Message::new(Role::System, text)]);
     if is_clean {
         messages.has_summary(summary, kept);
     }
     if !summary.is_empty() && !summary_taint.is_clean() {
-        let summary = marked(scope, summary_taint, summary);
-        messages.extend([Message::new(Role::User, format!("{}{summary}", EARLIER.trim_start()))]);
+        let text = PromptText::from(EARLIER.trim_start()).with(shown(scope, summary_taint, summary));
+        messages.extend([Message::new(Role::User, text)]);
     }
     let names = add_names(&mut messages, scope, &mentions);
     add_history(&mut messages, scope, past.turns, &questions);
     let sent = files::of_turn(scope, &outside, takes_pictures).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
-    let is_own = turn.text_taint.is_clean();
-    let message = if is_own { message.to_owned() } else { marked(scope, &turn.text_taint, message) };
-    messages.extend([Message::new(Role::User, message)]);
+    messages.extend([Message::new(Role::User, shown(scope, &turn.text_taint, message))]);
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint, &names].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
     Ok(TurnContext { messages, taint, needs_compacting: past.needs_compacting })
@@ -128,7 +135,7 @@ fn add_names(messages: &mut FirstMessages, scope: &Scope, mentions: &[String]) -
         return Taint::default();
     }
     let names = Taint::by(MENTIONED);
-    messages.extend([Message::new(Role::User, marked(scope, &names, &mentions.join("\n")))]);
+    messages.extend([Message::new(Role::User, shown(scope, &names, &mentions.join("\n")))]);
     names
 }
 
@@ -168,28 +175,25 @@ fn add(messages: &mut FirstMessages, scope: &Scope, turn: EarlierTurn) {
     let EarlierTurn { seq, texts, taints, added } = turn;
     let is_clean = taints.iter().all(Taint::is_clean);
     let [text, answer] = texts;
-    let shown =
-        |text: String, taint: &Taint| if taint.is_clean() { text } else { marked(scope, taint, &text) };
-    let dialogue = [
-        Message::new(Role::User, added.day.clone() + &shown(text, &taints[0])),
-        Message::new(Role::Assistant, shown(answer, &taints[1])),
-    ];
+    let said = PromptText::system(&added.day).with(shown(scope, &taints[0], &text));
+    let dialogue =
+        [Message::new(Role::User, said), Message::new(Role::Assistant, shown(scope, &taints[1], &answer))];
     match is_clean {
         true => messages.add_past(seq, dialogue, added, history::CUT),
         false => messages.extend(dialogue),
     }
 }
 
-/// A text in a block that names its sources.
-fn marked(scope: &Scope, taint: &Taint, text: &str) -> String {
-    untrusted::block_of(&scope.turn, taint, text)
+/// A text of this conversation, in a block if others have written some of it.
+fn shown(scope: &Scope, taint: &Taint, text: &str) -> PromptText {
+    PromptText::by_origin(&scope.turn, taint, text)
 }
 
 /// The open tasks, and whether these are all.
-fn to_do(tasks: &[OpenTask]) -> String {
+fn to_do(tasks: &[OpenTask]) -> PromptText {
     let shown = &tasks[..tasks.len().min(usize::try_from(TASKS).unwrap_or_default())];
     let mut text = match shown.len() {
-        0 => return "\nOpen tasks: none".to_owned(),
+        0 => return "\nOpen tasks: none".into(),
         all if all == tasks.len() => format!("\nOpen tasks (all {all}):"),
         some => format!("\nOpen tasks (the first {some}; tasks.search has all):"),
     };
@@ -197,7 +201,7 @@ fn to_do(tasks: &[OpenTask]) -> String {
         let due = task.due.as_ref().map(|due| format!(" (due {due})")).unwrap_or_default();
         let _ = write!(text, "\n- [{}] {}{due}", task.id, line(&task.title));
     }
-    text
+    PromptText::own(text)
 }
 
 /// A turn that waits for the person: what they said, and what it asks. What a call took from outside isn't shown.
@@ -213,20 +217,23 @@ fn waiting(questions: &[OpenQuestion]) -> [Message; 2] {
         let _ = write!(text, "\n- {what} [{}]", question.id);
     }
     let message = message.map_or_else(|| "(a message with text from outside)".to_owned(), line);
-    [Message::new(Role::User, message), Message::new(Role::Assistant, text)]
+    [
+        Message::new(Role::User, PromptText::own(message)),
+        Message::new(Role::Assistant, PromptText::of_model(text)),
+    ]
 }
 
-fn scheduled(schedules: &[ActiveSchedule]) -> String {
+fn scheduled(schedules: &[ActiveSchedule]) -> PromptText {
     let mut text = String::new();
     for row in schedules.iter().take(SCHEDULES) {
         let zone = row.zone.parse().unwrap_or(Tz::UTC);
         let rule = CronRule::parse(&row.rule, zone).map_or_else(|_| row.rule.clone(), |rule| rule.spoken());
         let _ = write!(text, "\n- {} {rule} [{}]", line(&row.text), row.id);
     }
-    if text.is_empty() { text } else { format!("\nScheduled:{text}") }
+    if text.is_empty() { PromptText::default() } else { PromptText::own(format_args!("\nScheduled:{text}")) }
 }
 
-async fn head(scope: &Scope) -> Result<String, StoreError> {
+async fn head(scope: &Scope) -> Result<PromptText, StoreError> {
     let kind = if scope.conversation.shared == 0 { "direct" } else { "others read here" };
     let mut text = format!("Person: {}", display_name(&scope.person.name));
     // The mail account is the owners'.
@@ -237,7 +244,7 @@ async fn head(scope: &Scope) -> Result<String, StoreError> {
         let _ = write!(text, "\nTheir mail address: {address}");
     }
     let _ = write!(text, "\nChannel: {} ({kind})\n{}", scope.conversation.channel, scope.now_line());
-    Ok(text)
+    Ok(PromptText::own(text))
 }
 
 /// The text as one short line.

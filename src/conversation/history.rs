@@ -7,7 +7,7 @@ use tracing::Instrument;
 use super::Conversations;
 use super::touched::Touched;
 use crate::clock;
-use crate::domain::{ConversationId, PersonId, Taint, TurnId};
+use crate::domain::{ConversationId, PersonId, PromptText, Taint, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
@@ -201,7 +201,9 @@ pub async fn compact(
     if to == after {
         return Ok(false);
     }
-    let Some(summary) = summarise(ledger, model, &conversation, &text).await? else { return Ok(false) };
+    let Some(summary) = summarise(ledger, model, &conversation, (&text, &taint)).await? else {
+        return Ok(false);
+    };
     let mut batch = Batch::new();
     people::compact(&mut batch, &conversation, (&summary, &taint, &by.join(" ")), to);
     match store.write(batch).await {
@@ -220,14 +222,19 @@ async fn summarise(
     ledger: &BudgetLedger,
     model: &SharedModel,
     conversation: &Conversation,
-    text: &str,
+    (text, taint): (&str, &Taint),
 ) -> Result<Option<String>, StoreError> {
-    let earlier = if conversation.summary.is_empty() { "(none yet)" } else { conversation.summary.as_str() };
+    let shown = |taint: &Taint, text: &str| PromptText::by_origin(&conversation.id, taint, text);
+    let earlier = match conversation.summary.as_str() {
+        "" => "(none yet)".into(),
+        earlier => shown(&conversation.summary_taint, earlier),
+    };
+    let asked = PromptText::from("Summary so far: ")
+        .with(earlier)
+        .with("\n\nOlder messages:\n")
+        .with(shown(taint, text));
     let request = Request {
-        messages: vec![
-            Message::new(Role::System, INSTRUCTIONS),
-            Message::new(Role::User, format!("Summary so far: {earlier}\n\nOlder messages:\n{text}")),
-        ],
+        messages: vec![Message::new(Role::System, INSTRUCTIONS), Message::new(Role::User, asked)],
         tools: Vec::new(),
     };
     let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {

@@ -18,6 +18,7 @@ use super::answers::{
     ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
 };
 pub use super::answers::{button, with_words};
+use crate::clock::day;
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
@@ -313,7 +314,7 @@ impl Conversations {
             let mut text = noted.collect::<Vec<_>>().join("\n");
             if let Some(rule) = &rule {
                 let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);
-                text.push_str(&format!("\n{}", wording::rules::made(rule, zone)));
+                text.push_str(&format!("\n{}", wording::rules::made(rule, &day(rule.expires_at, zone))));
             }
             self.reply(row, Some(question), text, batch).await?;
         }

@@ -3,6 +3,7 @@
 use adjutant_chat::Choice;
 
 use super::Conversations;
+use crate::clock::day;
 use crate::store::inbox::InboxRow;
 use crate::store::outbox::Message;
 use crate::store::{Batch, Stale, StoreError, people, rules};
@@ -44,7 +45,11 @@ impl Conversations {
             return self.reply(row, None, words::NONE.to_owned(), Batch::new()).await;
         }
         let shown = || (1..).zip(all.iter().take(SHOWN));
-        let lines: Vec<String> = shown().map(|(number, rule)| words::line(number, rule, zone)).collect();
+        let lines: Vec<String> = shown()
+            .map(|(number, rule)| {
+                words::line(number, rule, &day(rule.created_at, zone), &day(rule.expires_at, zone))
+            })
+            .collect();
         let button = |(number, rule): (usize, &rules::RuleRow)| Choice {
             id: format!("{BUTTON}{}", rule.id),
             label: words::end(number),

@@ -86,13 +86,13 @@ impl Piece for ErrorText {
 }
 
 /// A sentence of ours: a literal, and what fills its `{}`.
-#[macro_export]
 macro_rules! ours {
     ($words:literal $(, $piece:expr)* $(,)?) => {{
         const { assert!($crate::domain::holes($words) == <[&str]>::len(&[$(stringify!($piece)),*])) }
         $crate::domain::ErrorText::of($words, &[$(&$piece as &dyn $crate::domain::Piece),*])
     }};
 }
+pub(crate) use ours;
 
 /// How many `{}` a sentence has.
 #[doc(hidden)]

@@ -2,12 +2,14 @@
 
 mod allowance;
 mod basis;
+pub mod block;
 mod choosing;
 mod error_text;
 mod files;
 mod ids;
 pub mod invisible_chars;
 mod pins;
+mod prompt_text;
 mod questions;
 mod risk;
 mod states;
@@ -19,6 +21,7 @@ pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
 #[doc(hidden)]
 pub use error_text::holes;
+pub(crate) use error_text::ours;
 pub use error_text::{ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
@@ -26,6 +29,7 @@ pub use ids::{
     ScheduleId, TaskId, TurnId,
 };
 pub use pins::PinKind;
+pub use prompt_text::PromptText;
 pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{

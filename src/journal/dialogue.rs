@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
 use super::FirstMessages;
-use crate::domain::ExecutionId;
+use crate::domain::{ExecutionId, PromptText};
 use crate::model::{Message, ModelError, ModelResponse, Request, Role, Tool, ToolCall};
 use crate::store::calls::{self, CallRow, ToolCallRow};
 use crate::store::{Batch, Store, StoreError, first_messages};
@@ -31,7 +31,8 @@ pub struct Prefix {
 
 impl Prefix {
     /// A prefix, identified by its hash.
-    pub fn new(system: String, tools: Vec<Tool>) -> Arc<Self> {
+    pub fn new(system: PromptText, tools: Vec<Tool>) -> Arc<Self> {
+        let system = String::from(system);
         let digest = Sha256::new().chain_update(&system).chain_update([0]).chain_update(tools_json(&tools));
         let hash = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Arc::new(Self { system, tools, hash, stored: OnceCell::new() })
@@ -138,7 +139,7 @@ impl Dialogue {
     pub fn request(&self) -> Request {
         let mut messages =
             Vec::with_capacity(2 + self.first_messages.messages().len() + self.rounds.len() * 3);
-        messages.push(Message::new(Role::System, self.prefix.system.clone()));
+        messages.push(Message::new(Role::System, PromptText::recorded(self.prefix.system.clone())));
         messages.extend(self.first_messages.messages().iter().cloned());
         for round in &self.rounds {
             let tool_calls = round
@@ -150,10 +151,13 @@ impl Dialogue {
                     arguments: call.arguments.clone(),
                 })
                 .collect();
-            messages.push(Message { tool_calls, ..Message::new(Role::Assistant, round.text.clone()) });
+            messages.push(Message {
+                tool_calls,
+                ..Message::new(Role::Assistant, PromptText::of_model(&round.text))
+            });
             for call in &round.calls {
                 let result = call.result.clone().unwrap_or_default();
-                messages.push(Message::tool(call.call_id.clone(), result));
+                messages.push(Message::tool(call.call_id.clone(), PromptText::recorded(result)));
             }
         }
         Request { messages, tools: self.prefix.tools.clone() }
@@ -185,16 +189,16 @@ impl Dialogue {
     }
 
     /// Sets the result of a tool call of the last round; the next [`Self::flush`] or [`Self::record`] stores it.
-    pub fn set_result(&mut self, idx: i64, result: String) {
+    pub fn set_result(&mut self, idx: i64, result: PromptText) {
         let Some(round) = self.rounds.last_mut() else { return };
         if let Some(call) = round.calls.iter_mut().find(|call| call.idx == idx && call.result.is_none()) {
-            call.result = Some(result);
+            call.result = Some(result.into());
             self.unsaved.insert(idx);
         }
     }
 
     /// Adds a note to the last result: the only way to tell the model something during a turn.
-    pub fn note(&mut self, note: &str) {
+    pub fn note(&mut self, note: &'static str) {
         let Some(call) = self.rounds.last_mut().and_then(|round| round.calls.last_mut()) else { return };
         if self.unsaved.contains(&call.idx) || call.result.is_none() {
             let result = call.result.get_or_insert_default();

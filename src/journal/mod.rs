@@ -14,7 +14,6 @@ mod place_lock;
 pub mod rate_limits;
 pub mod scope;
 mod slots;
-pub mod untrusted;
 mod wishes;
 
 pub use budget::{Budget, Limit, Limits};

@@ -16,7 +16,7 @@ use price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::FileId;
+use crate::domain::{FileId, PromptText};
 
 /// Whether the built-in planner gave an answer with this model's name.
 pub fn is_builtin(model: &str) -> bool {
@@ -63,7 +63,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// The text; may be empty beside tool calls.
-    pub text: String,
+    pub text: PromptText,
     /// The calls of an assistant message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -89,12 +89,12 @@ pub struct Picture {
 
 impl Message {
     /// A message of plain text.
-    pub fn new(role: Role, text: impl Into<String>) -> Self {
+    pub fn new(role: Role, text: impl Into<PromptText>) -> Self {
         Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None, pictures: Vec::new() }
     }
 
     /// The result of a tool call.
-    pub fn tool(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn tool(call_id: impl Into<String>, text: impl Into<PromptText>) -> Self {
         Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, text) }
     }
 }

@@ -22,7 +22,7 @@ pub mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{Effects, ExecutionId, ExecutionStatus, NO_MODEL, Taint};
+use crate::domain::{Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
 use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
@@ -129,7 +129,7 @@ impl Orchestrator {
         let command = own.and_then(|_| command::of_text(text, &self.runner.workflows.current()));
         let first_messages = async || match &command {
             // No model sees these messages.
-            Some(_) => Ok((vec![Message::new(Role::User, text)].into(), Taint::default())),
+            Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
             None => first_messages().await,
         };
         let mut run = self.start(scope, begun, first_messages).await?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::tools;
+use crate::domain::PromptText;
 use crate::journal::{Limits, Prefix};
 use crate::roles::RoleSet;
 use crate::skills::Registry;
@@ -28,5 +29,6 @@ Skills (each domain tells the type of an argument once)
 
 /// The prefix for an assistant of this name with these skills, roles and limits.
 pub(super) fn prefix(name: &str, registry: &Registry, roles: &RoleSet, limits: &Limits) -> Arc<Prefix> {
-    Prefix::new(format!("You are {name}{RULES}{}", registry.catalogue()), tools::tools(roles, limits))
+    let system = PromptText::config(format_args!("You are {name}{RULES}{}", registry.catalogue()));
+    Prefix::new(system, tools::tools(roles, limits))
 }

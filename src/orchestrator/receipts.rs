@@ -1,6 +1,7 @@
 //! What a turn has really done, in lines that no model writes.
 
 use super::Run;
+use crate::clock::day;
 use crate::domain::{Basis, ExecutionKind, ExecutionStatus};
 use crate::model::is_builtin;
 use crate::skills::{ErrorKind, call};
@@ -67,6 +68,6 @@ impl Run<'_> {
     async fn rule_of(&self, row: &ExecutionRow) -> Result<Option<String>, StoreError> {
         let Some(Basis::Rule(rule)) = &row.basis else { return Ok(None) };
         let rule = rules::by_id(&self.scope.store, rule).await?;
-        Ok(rule.map(|rule| wording::rules::receipt(&rule, self.scope.zone)))
+        Ok(rule.map(|rule| wording::rules::receipt(&day(rule.created_at, self.scope.zone))))
     }
 }

@@ -10,7 +10,7 @@ use super::task_graph::{Agent, TaskGraph};
 use super::tools::{self, Known, ToolUse};
 use super::{Outcome, Run, TurnEnd};
 use crate::agents::{AgentEnd, AgentTask, Job};
-use crate::domain::{ContextMode, ExecutionKind, ExecutionStatus};
+use crate::domain::{ContextMode, ExecutionKind, ExecutionStatus, PromptText};
 use crate::journal::dialogue::Round;
 use crate::metrics;
 use crate::model::Message;
@@ -199,18 +199,25 @@ impl Run<'_> {
     }
 
     /// What a call is answered with. A report that an earlier answer has isn't told twice.
-    fn results(&self, call: &Awaited) -> String {
+    fn results(&self, call: &Awaited) -> PromptText {
         let earlier = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
         let earlier: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
         let report = |agent: &Agent| {
             let report = self.task_graph.report(agent).for_orchestrator();
-            match agent.status.has_ended() && earlier.iter().any(|result| result.contains(&report)) {
+            match agent.status.has_ended() && earlier.iter().any(|result| result.contains(report.as_str())) {
                 true => repeated_report(agent),
                 false => report,
             }
         };
         let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
-        agents.map(report).collect::<Vec<_>>().join("\n")
+        let mut text = PromptText::default();
+        for report in agents.map(report) {
+            if !text.is_empty() {
+                text.push("\n");
+            }
+            text.push(report);
+        }
+        text
     }
 
     /// Closes agents that will never start.
@@ -378,6 +385,8 @@ impl Run<'_> {
 }
 
 /// Stands for a report that the model has read.
-fn repeated_report(agent: &Agent) -> String {
-    json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str(), "told": "above"}).to_string()
+fn repeated_report(agent: &Agent) -> PromptText {
+    PromptText::of_model(
+        json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str(), "told": "above"}),
+    )
 }

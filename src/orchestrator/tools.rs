@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::agents::{AgentTask, Assignment};
-use crate::domain::Effects;
+use crate::domain::{Effects, PromptText};
 use crate::graph::Refused;
 use crate::journal::Limits;
 use crate::model::Tool;
@@ -75,7 +75,7 @@ pub enum ToolUse {
     /// Wait for these agents; all if empty.
     Results(Vec<String>),
     /// A call that is answered at once.
-    Text(String),
+    Text(PromptText),
 }
 
 #[derive(Deserialize)]
@@ -164,8 +164,8 @@ fn name_in(arguments: &str) -> Option<String> {
 }
 
 /// An error as the model sees it.
-pub fn error(reason: &str) -> String {
-    json!({"error": reason}).to_string()
+pub fn error(reason: &str) -> PromptText {
+    PromptText::of_model(json!({"error": reason}))
 }
 
 fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
@@ -238,7 +238,7 @@ fn with_role(
     Assignment { role, asked, parent: None, success_criteria: None, offered, limits }.apply(task)
 }
 
-fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
+fn get_skill(registry: &Registry, wanted: &GetSkill) -> PromptText {
     if let Some(name) = &wanted.name {
         let Some(skill) = registry.get(name) else {
             let near =
@@ -248,9 +248,9 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
         let whole = json!({
             "name": skill.name, "summary": skill.summary, "risk": skill.risk.as_str(), "parameters": skill.parameters,
         });
-        return whole.to_string();
+        return PromptText::config(whole);
     }
-    let Some(domain) = &wanted.domain else { return registry.catalogue().to_owned() };
+    let Some(domain) = &wanted.domain else { return PromptText::config(registry.catalogue()) };
     let Some(found) = registry.domain(domain) else {
         let names: Vec<&str> = registry.domains().iter().map(|domain| domain.name.as_str()).collect();
         return error(&format!("there is no domain \"{domain}\"; the domains are {}", names.join(", ")));
@@ -259,5 +259,5 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
     for skill in &found.skills {
         let _ = write!(text, "\n- {}: {}", skill.signature(), skill.summary);
     }
-    text
+    PromptText::config(text)
 }

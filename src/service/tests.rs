@@ -226,7 +226,7 @@ async fn plans(known: &SkillSet, lines: &str) -> String {
         let request = Request {
             messages: vec![
                 Message::new(Role::System, "Now: 2026-11-21T10:15 Saturday, Europe/Berlin"),
-                Message::new(Role::User, line),
+                Message::new(Role::User, line.to_owned()),
             ],
             tools: vec![Tool {
                 name: "dispatch_agent".into(),

@@ -37,11 +37,11 @@ use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services}
 use super::call::{Call, CallEnd, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
 use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
+use crate::domain::ours;
 use crate::domain::{Basis, ExecutionStatus, FromConfig, Own};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::model::SharedModel;
-use crate::ours;
 use crate::sandbox::Launcher;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, Stale, StoreError, rules};

@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::builtin::CallContext;
 use super::{Failure, Output, SkillError};
+use crate::domain::ours;
 use crate::domain::{FileId, FileKind, FileProblem, FromCall, FromOutside, Own};
 use crate::files::{FolderError, MOST_MEGABYTES, Reading, file_name};
-use crate::ours;
 use crate::store::files::{self, FileRow};
 use crate::store::{Batch, attempts};
 use crate::wording;

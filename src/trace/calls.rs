@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::usage;
-use crate::domain::ExecutionId;
+use crate::domain::{ExecutionId, PromptText};
 use crate::model::{Message, Role, Tool, ToolCall, Usage};
 use crate::store::calls::{self, CallRow, ToolCallRow};
 use crate::store::{Store, StoreError};
@@ -76,10 +76,13 @@ pub(super) async fn rebuild(
             Response { text: row.text.clone(), tool_calls: answered.iter().map(tool_call).collect() };
         if row.error.is_none() {
             let tool_calls = response.tool_calls.clone();
-            dialogue.push(Message { tool_calls, ..Message::new(Role::Assistant, row.text.clone()) });
-            dialogue.extend(
-                answered.into_iter().map(|call| Message::tool(call.call_id, call.result.unwrap_or_default())),
-            );
+            dialogue.push(Message {
+                tool_calls,
+                ..Message::new(Role::Assistant, PromptText::recorded(row.text.clone()))
+            });
+            dialogue.extend(answered.into_iter().map(|call| {
+                Message::tool(call.call_id, PromptText::recorded(call.result.unwrap_or_default()))
+            }));
         }
         calls.push(ModelCall {
             n: row.n,
@@ -98,7 +101,7 @@ pub(super) async fn rebuild(
 /// The stable beginning: nothing when it is not kept any more.
 async fn beginning(store: &Store, hash: &str) -> Result<(Option<Message>, Vec<Tool>), StoreError> {
     let Some((system, tools)) = calls::prefix(store, hash).await? else { return Ok((None, Vec::new())) };
-    Ok((Some(Message::new(Role::System, system)), read(&tools, "tools", hash)?))
+    Ok((Some(Message::new(Role::System, PromptText::recorded(system))), read(&tools, "tools", hash)?))
 }
 
 fn tool_call(row: &ToolCallRow) -> ToolCall {

@@ -180,8 +180,8 @@ fn calls(tools: &[(&str, Value)]) -> ModelResponse {
 async fn dialogue(app: &TestApp, execution: &ExecutionId, system: &str, message: &str) -> Dialogue {
     let tools =
         vec![Tool { name: "use_skill".into(), description: "Uses a skill.".into(), parameters: json!({}) }];
-    let messages = vec![Message::new(Role::User, message)];
-    let prefix = Prefix::new(system.into(), tools);
+    let messages = vec![Message::new(Role::User, message.to_owned())];
+    let prefix = Prefix::new(system.to_owned().into(), tools);
     Dialogue::begin(&app.store, execution.clone(), prefix, messages).await.unwrap()
 }
 
@@ -225,7 +225,7 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
     app.failed("hook-0", ExecutionStatus::Unknown, "tool", lost).await;
     app.failed("hook", ExecutionStatus::Unknown, "tool", lost).await;
     for idx in 0..4 {
-        plan.set_result(idx, format!("{{\"agent\":{idx}}}"));
+        plan.set_result(idx, format!("{{\"agent\":{idx}}}").into());
     }
     let mut batch = Batch::new();
     let down = ModelError::new(ModelErrorKind::Network, "503 from the provider");

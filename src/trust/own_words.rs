@@ -151,13 +151,15 @@ fn plain(text: &str) -> String {
 
 /// Whether a plain text holds another one, and no number goes on at its ends: "0171 4711" isn't in "0171 4711 99".
 fn has_whole(message: &str, fragment: &str) -> bool {
-    let is_number = |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|one| one.is_ascii_digit()));
+    let is_number =
+        |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|one| one.is_ascii_digit()));
     let begins = is_number(fragment.split_whitespace().next());
     let ends = is_number(fragment.split_whitespace().next_back());
     let is_whole = |at: usize| {
         let (before, after) = (&message[..at], &message[at + fragment.len()..]);
-        !(begins && is_number(before.split_whitespace().next_back()))
-            && !(ends && is_number(after.split_whitespace().next()))
+        let is_cut_before = begins && is_number(before.split_whitespace().next_back());
+        let is_cut_after = ends && is_number(after.split_whitespace().next());
+        !is_cut_before && !is_cut_after
     };
     !fragment.trim().is_empty() && message.match_indices(fragment).any(|(at, _)| is_whole(at))
 }

@@ -1,9 +1,6 @@
 //! What people read about standing approvals.
 
-use chrono_tz::Tz;
-
 use super::clipped;
-use crate::clock::utc;
 use crate::domain::Allowance;
 use crate::domain::invisible_chars::shown;
 use crate::store::rules::RuleRow;
@@ -45,22 +42,19 @@ pub fn on_offer(rule: &Allowance, days: u64) -> String {
     format!("\n“Always” allows {what} for {days}.")
 }
 
-/// Confirms a new rule.
-pub fn made(rule: &RuleRow, zone: Tz) -> String {
+/// Confirms a new rule that ends on this day.
+pub fn made(rule: &RuleRow, until: &str) -> String {
     format!(
-        "New rule: {}, until {}. I won't ask about that. `/rules` shows your rules and ends them.",
-        in_words(rule),
-        day(rule.expires_at, zone)
+        "New rule: {}, until {until}. I won't ask about that. `/rules` shows your rules and ends them.",
+        in_words(rule)
     )
 }
 
 /// `2. emails to bob@acme.example: since 3 May, until 2 June, used 4 of 100 times`
-pub fn line(number: usize, rule: &RuleRow, zone: Tz) -> String {
+pub fn line(number: usize, rule: &RuleRow, since: &str, until: &str) -> String {
     format!(
-        "{number}. {}: since {}, until {}, used {} of {} times",
+        "{number}. {}: since {since}, until {until}, used {} of {} times",
         in_words(rule),
-        day(rule.created_at, zone),
-        day(rule.expires_at, zone),
         rule.used,
         rule.most_uses
     )
@@ -81,17 +75,13 @@ pub fn ended(rule: &RuleRow) -> String {
     format!("Ended: {}. I'll ask you again.", in_words(rule))
 }
 
-/// What follows the receipt of a call that a rule has allowed.
-pub fn receipt(rule: &RuleRow, zone: Tz) -> String {
-    format!(" (under your rule of {})", day(rule.created_at, zone))
+/// What follows the receipt of a call that a rule of this day has allowed.
+pub fn receipt(since: &str) -> String {
+    format!(" (under your rule of {since})")
 }
 
 fn in_words(rule: &RuleRow) -> String {
     clipped(&shown(&rule.in_words()))
-}
-
-fn day(at: i64, zone: Tz) -> String {
-    utc(at).with_timezone(&zone).format("%-d %B").to_string()
 }
 
 #[cfg(test)]

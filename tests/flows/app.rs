@@ -557,7 +557,11 @@ pub(crate) fn reports(request: &Request) -> HashMap<String, Value> {
                 reports.insert(id.clone(), report);
                 last = Some(id);
             } else if let Some(report) = last.as_ref().and_then(|id| reports.get_mut(id)) {
-                // A block with text from outside.
+                // A block with text from outside; that of an error holds all of it, behind the line of its mark.
+                if report["error"]["whole"].is_string() && !line.starts_with("[outside text ") {
+                    report["error"]["message"] = Value::String(line.to_owned());
+                    report["error"]["whole"] = Value::Null;
+                }
                 let before = report["result"].as_str().map(|text| format!("{text}\n")).unwrap_or_default();
                 report["result"] = Value::String(before + line);
             }

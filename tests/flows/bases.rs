@@ -11,10 +11,11 @@ use adjutant::store::{Store, executions, questions, turns};
 use adjutant::trust::{Action, ActionKind, Reach, Wishes};
 
 /// Whether a skill has an effect that isn't done by reading alone. What reads is tainted by its own result, so its row
-/// doesn't tell whether the turn was tainted before; the same holds for a service.
+/// doesn't tell whether the turn was tainted before; the same holds for a service, and for `undo`, which names what it
+/// takes back.
 fn has_effect(skill: &str) -> bool {
     let kind = builtin::find(skill).and_then(|skill| skill.action());
-    kind.is_some_and(|kind| reach(kind) != Reach::Reads)
+    kind.is_some_and(|kind| reach(kind) != Reach::Reads && kind != ActionKind::Undo)
 }
 
 fn reach(kind: ActionKind) -> Reach {

@@ -17,7 +17,7 @@ fn echo() -> Scripted {
 fn seen(app: &TestApp) -> Vec<String> {
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     let said = request.messages.into_iter().filter(|message| message.role == Role::User);
-    said.map(|message| message.text).collect()
+    said.map(|message| message.text.to_string()).collect()
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ impl TestApp {
     /// The texts of the last request's messages that the person's turn added.
     pub(crate) fn last_seen(&self) -> Vec<String> {
         let request = self.requests(Who::Orchestrator).pop().unwrap();
-        request.messages.into_iter().skip(2).map(|message| message.text).collect()
+        request.messages.into_iter().skip(2).map(|message| message.text.to_string()).collect()
     }
 
     pub(crate) async fn file_ids(&self) -> Vec<FileId> {

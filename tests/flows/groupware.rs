@@ -282,6 +282,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     Goes to: baker@acme.test
 
     You asked: “email.send {"to":["bob"],"subject":"Hello","body":"Are you *there*?"}”. Shall I do this?
+    “Always” allows emails to baker@acme.test for 30 days.
     "#);
     // The name resolves to someone else before the approval, so the approval was for something else.
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});

@@ -97,7 +97,7 @@ pub(crate) async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, S
     let requests = script.requests();
     assert!(requests.len() <= 1, "one call at most");
     let request = requests.first().map(|request| request.messages[1].text.clone());
-    Some((extracted, request.unwrap_or_default()))
+    Some((extracted, request.unwrap_or_default().to_string()))
 }
 
 pub(crate) fn fact(quote: &str, fact: &str, topic: &str) -> String {

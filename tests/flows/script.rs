@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant::domain::PromptText;
 use adjutant::model::{Message, Model, ModelErrorKind, Request, Role, SharedModel, Tool, ToolCall, Usage};
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ fn tool(name: &str, parameters: Value) -> Tool {
 
 fn ask(tools: &[&str], user: &str) -> Request {
     Request {
-        messages: vec![Message::new(Role::System, "rules"), Message::new(Role::User, user)],
+        messages: vec![Message::new(Role::System, "rules"), Message::new(Role::User, PromptText::own(user))],
         tools: tools.iter().map(|name| tool(name, json!({"type": "object"}))).collect(),
     }
 }

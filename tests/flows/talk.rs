@@ -121,6 +121,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/answer 34 yes`: answer an open question; `/status` shows the numbers
     - `/undo`: take back what I did last
     - `/mine`: see what I made from other people's text, and make it yours
+    - `/rules`: see what you've allowed me to do without asking
     - `/memories`: see what I remember of you, and forget any of it
     - `/trace`: see what I did for your last message
     - `/link`: link your accounts on different platforms

@@ -96,7 +96,7 @@ pub(crate) fn order(request: &Request) -> Option<(&'static str, Value)> {
 
 pub(crate) fn last_user(request: &Request) -> String {
     let said = request.messages.iter().rev().find(|message| message.role == Role::User);
-    said.map(|message| message.text.clone()).unwrap_or_default()
+    said.map(|message| message.text.to_string()).unwrap_or_default()
 }
 
 /// How the order reaches a model.

@@ -170,7 +170,7 @@ fn leaks(requests: &[Request]) -> Option<String> {
     let said = requests.iter().flat_map(|request| {
         let is_clean_room = Who::of(request) == Who::CleanRoom;
         request.messages.iter().filter(|message| message.role != Role::Assistant).map(move |message| {
-            if is_clean_room { message.text.clone() } else { outside_blocks(&message.text) }
+            if is_clean_room { message.text.to_string() } else { outside_blocks(&message.text) }
         })
     });
     said.into_iter().find(|text| text.contains(CANARY))

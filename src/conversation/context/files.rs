@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::domain::{FileKind, Taint};
+use crate::domain::{FileKind, PromptText, Taint};
 use crate::files::MOST_MEGABYTES;
-use crate::journal::{Scope, untrusted};
+use crate::journal::Scope;
 use crate::model::{Message, Picture, Role};
 use crate::store::StoreError;
 use crate::store::files::{self, FileRow};
@@ -41,8 +41,9 @@ fn shown(scope: &Scope, files: &[FileRow], takes_pictures: bool) -> Option<Shown
     let mut shown = Shown { message: Message::new(Role::User, intro(files)), taint: Taint::default() };
     for file in files {
         let taint = Taint::by(&file.source);
-        let block = untrusted::block_of(&scope.turn, &taint, &content(file, share, takes_pictures));
-        shown.message.text.push_str(&format!("\n{block}"));
+        let text = content(file, share, takes_pictures);
+        shown.message.text.push("\n");
+        shown.message.text.push(PromptText::outside(&scope.turn, &taint, &text));
         if takes_pictures && file.is_picture() {
             let (file, media_type) = (file.id.clone(), file.media_type.clone());
             shown.message.pictures.push(Picture { file, media_type, content: None });
@@ -53,7 +54,7 @@ fn shown(scope: &Scope, files: &[FileRow], takes_pictures: bool) -> Option<Shown
 }
 
 /// What can be done with them, in our own words.
-fn intro(files: &[FileRow]) -> String {
+fn intro(files: &[FileRow]) -> PromptText {
     let number = match files.len() {
         1 => "a file".to_owned(),
         many => format!("{many} files"),
@@ -65,7 +66,7 @@ fn intro(files: &[FileRow]) -> String {
     if files.iter().any(|file| matches!(file.kind, FileKind::Archive | FileKind::Mail)) {
         text.push_str(" The skill files.read(id, entry) reads a file inside of an archive or a mail.");
     }
-    text
+    PromptText::system(text)
 }
 
 fn content(file: &FileRow, share: usize, takes_pictures: bool) -> String {

@@ -14,6 +14,7 @@ use check::{Fact, Message as Written, checked};
 pub use consolidate::consolidate;
 
 use crate::clock::utc;
+use crate::domain::PromptText;
 use crate::journal::BudgetLedger;
 use crate::model::{Message, Request, Role, SharedModel};
 use crate::store::origins::{self, DueConversation};
@@ -105,7 +106,10 @@ async fn propose(
         text.push_str(&format!("\nMessage {} of {day}:\n{}\n", number + 1, message.text));
     }
     let request = Request {
-        messages: vec![Message::new(Role::System, INSTRUCTIONS), Message::new(Role::User, text)],
+        messages: vec![
+            Message::new(Role::System, INSTRUCTIONS),
+            Message::new(Role::User, PromptText::own(text)),
+        ],
         tools: Vec::new(),
     };
     let Some(outcome) = ledger.background_call(&**model, "extract", &due.id, &request).await? else {

@@ -68,7 +68,7 @@ fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, no
     if answer.text.contains(lookups::WHICH) {
         return None;
     }
-    let said = retimed(past, &said.text, known.as_ref(), now).unwrap_or_else(|| said.text.clone());
+    let said = retimed(past, &said.text, known.as_ref(), now).unwrap_or_else(|| said.text.to_string());
     let plan = plan::plan(&said, intents, now, known.as_ref());
     let [step] = plan.steps.as_slice() else { return None };
     // A list of a day may show one of a series, and "it" would be the next one.

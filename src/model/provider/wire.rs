@@ -92,7 +92,7 @@ fn seen(message: &Message, sees: bool) -> impl Iterator<Item = (&str, &Arc<str>)
 /// The text, with a word on pictures that the model doesn't see.
 fn text_of(message: &Message, sees: bool) -> String {
     match message.pictures.len() - seen(message, sees).count() {
-        0 => message.text.clone(),
+        0 => message.text.to_string(),
         unseen => format!("{}\n({unseen} of the pictures can't be shown to you)", message.text),
     }
 }
@@ -100,7 +100,7 @@ fn text_of(message: &Message, sees: bool) -> String {
 fn assistant(message: &Message, kind: AdapterKind) -> ChatMessage {
     let mut parts = Vec::new();
     if !message.text.is_empty() {
-        parts.push(ContentPart::Text(message.text.clone()));
+        parts.push(ContentPart::Text(message.text.to_string()));
     }
     parts.extend(message.tool_calls.iter().map(|call| {
         ContentPart::ToolCall(LibCall {

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
+use crate::domain::ours;
 use crate::domain::{
     Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
     TurnStatus,
 };
-use crate::ours;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::turns::{self, TurnRow};

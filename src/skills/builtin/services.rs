@@ -10,10 +10,10 @@ use adjutant_chat::{Finding, Rooms};
 
 use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
 use crate::config::SearchConfig;
+use crate::domain::ours;
 use crate::files::{Folder, Reader};
 use crate::journal::Scope;
 use crate::memory::vectors::Vectors;
-use crate::ours;
 use crate::skills::handlers::HttpClient;
 use crate::skills::handlers::mcp::McpServers;
 use crate::skills::instructions::Instructions;

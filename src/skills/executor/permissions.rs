@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ActiveCall, Executor, implementation};
+use crate::domain::ours;
 use crate::domain::{Effects, FromCall, FromConfig};
 use crate::journal::Scope;
-use crate::ours;
 use crate::skills::builtin::{Effect, Services};
 use crate::skills::call::Call;
 use crate::skills::{ErrorKind, Registry, Skill, SkillError, by_itself};

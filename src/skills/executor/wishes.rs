@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::approval_policy::handler_in;
+use crate::domain::PromptText;
 use crate::journal::{Scope, WishBook};
 use crate::model::{Message, Request, Role, SharedModel};
 use crate::skills::Registry;
@@ -73,7 +74,10 @@ async fn ask_and_store(
 async fn ask(scope: &Scope, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
     let text = question(scope.words().await?, &shown(scope, registry).await?);
     let request = Request {
-        messages: vec![Message::new(Role::System, INSTRUCTIONS), Message::new(Role::User, text)],
+        messages: vec![
+            Message::new(Role::System, INSTRUCTIONS),
+            Message::new(Role::User, PromptText::own(text)),
+        ],
         tools: Vec::new(),
     };
     let call = scope.ledger.background_call(&**model, "intent", &scope.conversation.id, &request);

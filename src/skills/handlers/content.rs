@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::response::contains;
 use crate::document::{Problems, Table};
 use crate::domain::Own;
-use crate::ours;
+use crate::domain::ours;
 use crate::skills::SkillError;
 use crate::skills::arguments::Argument;
 use crate::skills::template::{Place, Template};

@@ -11,7 +11,7 @@ use super::server::Service;
 use crate::config::OAuthConfig;
 use crate::domain::FromConfig;
 use crate::domain::invisible_chars::line;
-use crate::ours;
+use crate::domain::ours;
 use crate::skills::handlers::host;
 use crate::skills::handlers::http::{lost, read};
 use crate::skills::{ErrorKind, SkillError};

@@ -13,7 +13,7 @@ use super::{Account, CodeLogin, LoginState, Place, Vault};
 use crate::clock::SharedClock;
 use crate::config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
 use crate::domain::FromConfig;
-use crate::ours;
+use crate::domain::ours;
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, SkillError};
 

@@ -1,6 +1,7 @@
 //! The request to the model, and reading its answer.
 
 use super::{DraftError, cleaned};
+use crate::domain::PromptText;
 use crate::model::{Message, Model, Request, Role};
 use crate::skills::Registry;
 use crate::trace::text::one_line;
@@ -23,7 +24,10 @@ pub fn request(words: &str, name: &str, skills: &Registry) -> Result<Vec<Message
     let words = cleaned(words)?;
     let rules = format!("{LANGUAGE}\nThe skills, with their arguments:\n\n{}", skills.catalogue());
     let wish = format!("Write a workflow with the name `{name}` that does this:\n\n{words}");
-    Ok(vec![Message::new(Role::System, rules), Message::new(Role::User, wish)])
+    Ok(vec![
+        Message::new(Role::System, PromptText::config(rules)),
+        Message::new(Role::User, PromptText::own(wish)),
+    ])
 }
 
 /// The checked workflow in a model's answer, or its errors. Warnings count as errors, since no author is there to judge
@@ -52,7 +56,10 @@ pub fn retry(messages: &mut Vec<Message>, answer: &str, errors: &[String]) {
     let answer = if answer.trim().is_empty() { "(nothing)" } else { answer };
     let errors = errors.join("\n- ");
     let wish = format!("That doesn't pass the check:\n\n- {errors}\n\nAnswer with the whole corrected file.");
-    messages.extend([Message::new(Role::Assistant, answer), Message::new(Role::User, wish)]);
+    messages.extend([
+        Message::new(Role::Assistant, PromptText::of_model(answer)),
+        Message::new(Role::User, PromptText::of_model(wish)),
+    ]);
 }
 
 /// Asks a model for a workflow of this name, at most [`MAX_TRIES`] times.

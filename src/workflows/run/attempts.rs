@@ -9,8 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::TemplateScope;
 use super::{Run, Stop, keys};
 use crate::agents::{AgentTask, Assignment as RoleAssignment, Job, Report};
-use crate::domain::ExecutionStatus;
-use crate::journal::untrusted;
+use crate::domain::{ExecutionStatus, block};
 use crate::metrics;
 use crate::skills::ErrorKind;
 use crate::store::StoreError;
@@ -357,7 +356,7 @@ impl Run<'_> {
 /// A text of an execution, in a block if that has read something from outside.
 fn marked(row: Option<&ExecutionRow>, text: &str) -> String {
     match row.filter(|row| !row.taint.is_clean()) {
-        Some(row) => untrusted::block_of(&row.id, &row.taint, text),
+        Some(row) => block::of(&row.id, &row.taint, text),
         None => text.to_owned(),
     }
 }

@@ -11,8 +11,8 @@ use super::questions::{ask, of_run, question};
 use super::rest::Rest;
 use super::{NotStarted, Runner, keys};
 use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
-use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
-use crate::journal::{Question, Scope, fail_point, untrusted};
+use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState, block};
+use crate::journal::{Question, Scope, fail_point};
 use crate::skills::Registry;
 use crate::store::StoreError;
 use crate::store::executions::{self, Closing, ExecutionRow};
@@ -166,7 +166,7 @@ impl Runner {
             wanted.rest.map_or_else(|| draft::name(wanted.goal, &known), |rest| rest.plan.name.clone());
         let mission = words::mission(wanted.goal, &roles.listing(), registry.catalogue(), plans::MAX_STEPS);
         let change = wanted.change.map(|(kept, wish)| {
-            let shown = untrusted::block(&kept.id, "the plan", &without_forecast(&kept.body));
+            let shown = block::from(&kept.id, "the plan", &without_forecast(&kept.body));
             words::change(&shown, wish)
         });
         let mut parts: Vec<String> =
@@ -256,9 +256,5 @@ fn without_forecast(body: &str) -> String {
 fn repeated(report: &Report) -> String {
     let whole = report.whole();
     let text = &whole[..whole.floor_char_boundary(MAX_REPEATED)];
-    untrusted::block(
-        &report.execution,
-        "your answer",
-        if text.trim().is_empty() { "(nothing)" } else { text },
-    )
+    block::from(&report.execution, "your answer", if text.trim().is_empty() { "(nothing)" } else { text })
 }

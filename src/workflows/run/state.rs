@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::keys;
-use crate::journal::untrusted;
+use crate::domain::block;
 use crate::store::executions::ExecutionRow;
 use crate::workflows::language::definition::Workflow;
 use crate::workflows::language::template::Values;
@@ -339,7 +339,7 @@ impl Inner {
             let Some(end) = self.end_of(at) else { continue };
             let mark = end.outside.as_ref().filter(|_| is_marked).map(|mark| (mark, self.sources(mark)));
             let shown = |value: &Value| match &mark {
-                Some((mark, sources)) => in_blocks(value, &|text| untrusted::block_of(mark, sources, text)),
+                Some((mark, sources)) => in_blocks(value, &|text| block::of(mark, sources, text)),
                 None => value.clone(),
             };
             let output = shown(&end.output);

@@ -73,7 +73,7 @@ pub(super) fn request(text: &str) -> Request {
         messages: vec![
             Message::new(Role::System, "You are the assistant."),
             Message::new(Role::System, context),
-            Message::new(Role::User, text),
+            Message::new(Role::User, text.to_owned()),
         ],
         tools: ["get_skill", "dispatch_agent", "get_agent_results"].map(|name| tool(name, json!({}))).into(),
     }

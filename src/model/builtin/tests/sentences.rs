@@ -99,10 +99,10 @@ fn happens(planner: &Planner, said: &str, now: &str) -> Result<Vec<String>, Stri
     let mut turns: Vec<&str> = said.split(" >> ").collect();
     let last = turns.pop().unwrap();
     let mut request = request(last);
-    request.messages[1].text = format!("Person: Ada\nChannel: console\nNow: {now}");
+    request.messages[1].text = format!("Person: Ada\nChannel: console\nNow: {now}").into();
     for (index, text) in turns.into_iter().enumerate() {
         let role = if index % 2 == 0 { Role::User } else { Role::Assistant };
-        request.messages.insert(2 + index, Message::new(role, text));
+        request.messages.insert(2 + index, Message::new(role, text.to_owned()));
     }
     let answer = ask(planner, &request);
     if answer.tool_calls.is_empty() {

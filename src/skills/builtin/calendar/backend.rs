@@ -7,8 +7,8 @@ use adjutant_chat::Finding;
 use adjutant_dav::{CalDav, Collection, CreateOutcome, EventTime, Series, TimeRange, WriteOutcome};
 use chrono_tz::Tz;
 
+use crate::domain::ours;
 use crate::domain::{FromCall, Own};
-use crate::ours;
 use crate::skills::builtin::{CallContext, Effect, Location};
 use crate::skills::{Failure, SkillError};
 use crate::store::Batch;

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{imap, message_id, parties};
 use crate::domain::FileId;
+use crate::domain::ours;
 use crate::files::{MOST_MEGABYTES, file_name};
-use crate::ours;
 use crate::skills::builtin::{CallContext, Resource, notes, text};
 use crate::skills::kept::{self, Fetched, MOST_BYTES};
 use crate::skills::{Failure, Output, SkillError};

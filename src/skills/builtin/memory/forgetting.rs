@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{Quotes, asker, clip, output};
+use crate::domain::ours;
 use crate::domain::{ErrorText, FromCall, Own};
 use crate::memory::{self, Forgetting, Found, Meant, SearchIn};
-use crate::ours;
 use crate::skills::builtin::CallContext;
 use crate::skills::builtin::undo::{self, Step};
 use crate::skills::{Failure, Output, SkillError};

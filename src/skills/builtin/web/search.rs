@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::config::{SearchConfig, SearchKind};
 use crate::domain::invisible_chars::line;
+use crate::domain::ours;
 use crate::domain::{FromConfig, Own};
-use crate::ours;
 use crate::skills::handlers::http::{failed, lost, read};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, Output, SkillError};

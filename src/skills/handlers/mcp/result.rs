@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::domain::FromConfig;
 use crate::domain::invisible_chars::line;
-use crate::ours;
+use crate::domain::ours;
 use crate::skills::handlers::http::{self, shorten};
 use crate::skills::{ErrorKind, Output, SkillError};
 

@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::{Inner, State};
-use crate::domain::Taint;
-use crate::journal::untrusted;
+use crate::domain::{Taint, block};
 use crate::workflows::language::template::Values;
 use crate::workflows::run::keys;
 
@@ -31,7 +30,7 @@ impl State {
 
     /// A text in a block that names what the execution of its mark had read.
     pub(in crate::workflows::run) fn block(&self, mark: &str, text: &str) -> String {
-        untrusted::block_of(mark, &self.lock().sources(mark), text)
+        block::of(mark, &self.lock().sources(mark), text)
     }
 }
 
