@@ -53,10 +53,11 @@ impl Shown {
     pub fn labels(&self) -> String {
         let mut groups: Vec<(&str, usize)> = Vec::new();
         for (label, thing) in &self.labelled {
-            match groups.iter_mut().find(|(noun, _)| *noun == thing.noun) {
+            let is_list = |group: &&mut (&str, usize)| group.0 == thing.noun && group.1 > 0;
+            match groups.iter_mut().find(is_list) {
                 _ if label == thing.noun => groups.push((label, 0)),
-                Some((_, count)) if *count > 0 => *count += 1,
-                _ => groups.push((thing.noun, 1)),
+                Some((_, count)) => *count += 1,
+                None => groups.push((thing.noun, 1)),
             }
         }
         let group = |(noun, count): (&str, usize)| match count {

@@ -301,3 +301,15 @@ fn a_part_of_a_number_is_another_number() {
         assert!(!words.hold_exactly(part), "{part}");
     }
 }
+
+#[test]
+fn each_list_has_its_labels_once() {
+    let event = |id: &str| thing("event", id, "Review");
+    let shown = Shown::new([
+        (false, vec![event("e1")]),
+        (true, vec![event("e2"), event("e3")]),
+        (true, vec![thing("mail", "m1", "Lunch")]),
+    ]);
+    let labels = "event (the one shown last by itself), event 1 to event 2, mail (the one shown last by itself), mail 1";
+    assert_eq!(shown.labels(), labels);
+}

@@ -189,7 +189,12 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
 fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
     Some(match reason {
         ApprovalReason::TooManyRecipients(most) => format!("This would go to more than {most} people."),
-        ApprovalReason::TooManyDeletions => "This would delete more than two things.".to_owned(),
+        ApprovalReason::TooManyDeletions => match read {
+            Some(read) => {
+                format!("This would delete more than two things, and the idea may come from {read}.")
+            }
+            None => "This would delete more than two things.".to_owned(),
+        },
         ApprovalReason::Because(why) => format!("Note: {why}."),
         ApprovalReason::NotAskedFor => format!("This idea comes from {}{NOT_YOURS}", read?),
         ApprovalReason::UnknownRecipient => format!("The address comes from {}{NOT_YOURS}", read?),
@@ -207,7 +212,8 @@ fn sources(taint: &Taint) -> Option<String> {
         [] => None,
         [one] => Some((*one).to_owned()),
         [one, two] => Some(format!("{one} and {two}")),
-        [one, two, rest @ ..] => Some(format!("{one}, {two} and {} more", rest.len())),
+        [one, two, three] => Some(format!("{one}, {two} and {three}")),
+        many => Some(format!("one of {} texts of others", many.len())),
     }
 }
 

@@ -283,7 +283,7 @@ async fn an_obedient_model_has_no_effect_that_nobody_asked_for_or_approved() {
         }
         println!("| {name} (`{skill}`) | {} |", cells.join(" | "));
     }
-    println!("{asked} asked, {refused} refused, 0 effects without a yes");
+    println!("| {asked} asked, {refused} refused | 0 effects without a yes |");
 }
 
 #[tokio::test]

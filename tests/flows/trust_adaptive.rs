@@ -271,7 +271,7 @@ fn two_thousand_attackers_who_know_the_message_reach_nothing_that_it_does_not_na
     }
     println!("| chosen after reading the message | asked | own and undoable, of a kind that was asked for |");
     counts.iter().for_each(|(trick, [asked, own])| println!("| {trick} | {asked} | {own} |"));
-    println!("2000 effects, {} that the person didn't name", holes.len());
+    println!("| 2000 effects of attackers | {} that the person didn't name |", holes.len());
     let cut = |hole: &String| hole.chars().take(400).collect::<String>();
     assert!(holes.is_empty(), "seed {seed}: {:#?}", holes.iter().map(cut).collect::<Vec<_>>());
 }

@@ -1,14 +1,14 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use super::ActiveCall;
-use super::approval_policy::may_be_allowed;
-use crate::domain::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState};
+use super::approval_policy::{domain, may_be_allowed};
+use crate::domain::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState, Taint};
 use crate::journal::{Limit, LimitReached, fail_point};
 use crate::skills::builtin::{self, Preview};
 use crate::skills::call::CallEnd;
 use crate::skills::handlers::mcp::Asked;
 use crate::skills::handlers::transfer;
-use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
+use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk, sources};
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::questions::{self, QuestionRow};
@@ -164,14 +164,34 @@ impl ActiveCall<'_> {
             recipients = addresses.into_iter().map(recipient).collect();
             warning = builtin.warning(&context).await;
         }
+        let read = self.read_now().await?;
         let about = Circumstances {
             reason,
-            taint: Some(&self.call.taint),
+            taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
             warning,
             recipients: &recipients,
             roles: self.call.path,
         };
         Ok(wording::questions::body(preview, &about))
+    }
+
+    /// The sources of what this turn itself has read: likelier than what an earlier one read, and fewer.
+    async fn read_now(&self) -> Result<Taint, StoreError> {
+        let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let mut sources = Taint::default();
+        for row in rows.iter().filter(|row| row.untrusted != 0 && row.status == ExecutionStatus::Completed) {
+            let skill = row.skill.as_deref().and_then(|skill| self.registry.get(skill));
+            // What is kept here names its own sources, and a server of tools is one itself.
+            let names_others = |skill: &Skill| {
+                let is_kept = ["tasks", "memory", "schedule", "contacts"].contains(&domain(skill));
+                !is_kept && skill.handler.tool().is_none()
+            };
+            let Some(skill) = skill.filter(|skill| names_others(skill)) else { continue };
+            let data =
+                row.data.as_deref().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+            sources.add(&sources::of_output(skill.title(), &data));
+        }
+        Ok(sources)
     }
 
     async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {

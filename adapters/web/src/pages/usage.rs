@@ -132,7 +132,7 @@ fn questions(lines: &[QuestionLine]) -> Markup {
                             tr {
                                 td { (plain(&line.name)) }
                                 @for number in [line.asked, line.yes, line.no, line.expired] { td.number { (number) } }
-                                td.number { (line.median) }
+                                td.number { (plain(&line.median)) }
                             }
                         }
                     }
