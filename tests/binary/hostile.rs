@@ -9,7 +9,9 @@ use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::pdf;
 use serde_json::{Value, json};
 
+use crate::gateway::wait_until;
 use crate::process::Home;
+use crate::sharing::Cluster;
 
 const EVENT: &str = "BEGIN:VEVENT\r\nUID:u\r\nDTSTAMP:20260101T000000Z\r\nDTSTART:20260101T000000Z\r\n\
     DTEND:20260101T000001Z\r\nRRULE:FREQ=SECONDLY\r\nSUMMARY:Endless\r\nEND:VEVENT\r\n";
@@ -37,6 +39,15 @@ fn page(tag: &str) -> String {
 }
 
 /// Each hostile text of a mail; 1.6 MB and more.
+/// An invitation to endless series inside of each other.
+fn invitation() -> String {
+    let open = "BEGIN:VEVENT\r\nUID:u\r\nRRULE:FREQ=SECONDLY\r\n".repeat(20_000);
+    format!(
+        "From: eve@evil.test\r\nSubject: x\r\nMIME-Version: 1.0\r\n\
+         Content-Type: text/calendar; method=REQUEST\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n{open}"
+    )
+}
+
 fn mails() -> Vec<(&'static str, String)> {
     vec![
         ("messages.eml", message_in_message(55_000)),
@@ -49,6 +60,7 @@ fn mails() -> Vec<(&'static str, String)> {
         ("headers.eml", format!("From: eve@evil.test\nSubject: x\n{}\nx", "X: y\n".repeat(400_000))),
         ("addresses.eml", format!("From: {}\nSubject: x\n\nx", "eve@evil.test,".repeat(100_000))),
         ("comments.eml", format!("From: eve@evil.test {}\nSubject: x\n\nx", "(".repeat(1_000_000))),
+        ("invitation.eml", invitation()),
     ]
 }
 
@@ -95,6 +107,35 @@ fn no_file_ends_the_process_which_answers_the_next_message() {
     chat.finish_well();
     home.assert_tidy("files");
     assert_eq!(home.count("SELECT count(*) FROM attempts"), 0, "every attempt ended");
+}
+
+#[test]
+fn no_file_ends_any_of_three_instances() {
+    let Some(mut cluster) = Cluster::start(3, "[limits]\nturns_per_minute = 0\n") else { return };
+    let ada = cluster.telegram.person("Ada");
+    let mut said = 0;
+    for (name, content) in files() {
+        for is_file in [true, false] {
+            match is_file {
+                true => {
+                    cluster.telegram.attach(ada, ada, (name, "application/octet-stream"), &content, "look")
+                }
+                false => cluster.telegram.say(ada, ada, "still there?"),
+            };
+            said += 1;
+            wait_until(name, || {
+                let seen = cluster.telegram.seen(ada);
+                seen.iter().filter(|seen| seen.text == "Hello.").count() == said
+            });
+        }
+    }
+    for gateway in &mut cluster.gateways {
+        assert_eq!(gateway.get("/healthz").0, "200");
+    }
+    assert_eq!(cluster.texts("SELECT what FROM attempts"), [""; 0], "every attempt ended");
+    for gateway in cluster.gateways {
+        assert_eq!(gateway.stop().0, Some(0));
+    }
 }
 
 #[test]
