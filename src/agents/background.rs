@@ -118,16 +118,11 @@ fn within(texts: Vec<PromptText>, most: usize) -> PromptText {
         left = left.saturating_sub(text.len());
         fits
     };
-    let (mut together, mut told) = (PromptText::default(), 0);
-    for text in texts.into_iter().take_while(fits) {
-        if told > 0 {
-            together.push("\n");
-        }
-        together.push(text);
-        told += 1;
-    }
-    if told < all {
-        together.push(PromptText::system(format_args!("\n({} more are left out)", all - told)));
+    let fitting: Vec<PromptText> = texts.into_iter().take_while(fits).collect();
+    let left_out = all - fitting.len();
+    let mut together = PromptText::lines(fitting);
+    if left_out > 0 {
+        together.push(PromptText::system(format_args!("\n({left_out} more are left out)")));
     }
     together
 }

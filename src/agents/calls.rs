@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::delegation::DELEGATE;
 use super::outside::{List, Outside};
 use super::{AgentRun, AgentTask, Agents, Work, results};
-use crate::domain::ours;
-use crate::domain::{ExecutionStatus, FromCall, PromptText, Taint};
+use crate::domain::{ExecutionId, ExecutionStatus, FromCall, PromptText, Taint, ours};
 use crate::journal::Dialogue;
 use crate::journal::dialogue::Round;
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
@@ -96,8 +95,8 @@ impl Agents {
         let wanted = match read(call) {
             Ok(wanted) => wanted,
             Err(error) => {
-                let is_clean = read_before(run.row, existing, call.n).is_clean();
-                return Ok(CallOutcome::Result(misread(error, is_clean, left)));
+                let taint = read_before(run.row, existing, call.n);
+                return Ok(CallOutcome::Result(misread(error, (&run.row.id, &taint), left)));
             }
         };
         let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
@@ -211,11 +210,19 @@ fn add_outcome(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): 
 }
 
 /// The answer to a call that names no skill, in the shape of a failed skill call.
-fn misread(mut error: SkillError, is_clean: bool, left: Option<usize>) -> PromptText {
-    error.message.settle(is_clean, |_, _| None);
-    let (error, _) = CallError { skill: None, ..CallError::new("", &error) }.for_model();
+fn misread(
+    mut error: SkillError,
+    (execution, taint): (&ExecutionId, &Taint),
+    left: Option<usize>,
+) -> PromptText {
+    error.message.settle(taint.is_clean(), |_, _| None);
+    let (error, outside) = CallError { skill: None, ..CallError::new("", &error) }.for_model();
     let status = ExecutionStatus::Failed.as_str();
-    PromptText::of_model(json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)}))
+    let ours = json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)});
+    match outside {
+        Some(text) => Outside { ours, execution, taint }.whole(text, &Value::Null, usize::MAX),
+        None => PromptText::of_model(ours),
+    }
 }
 
 /// The result of a skill call as the agent's model sees it.

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
-use crate::domain::ours;
-use crate::domain::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint};
+use crate::domain::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint, ours};
 use crate::journal::{Scope, fail_point};
 use crate::skills::call::{self, CallError, CallReport};
 use crate::skills::{ErrorKind, Registry};

@@ -153,12 +153,11 @@ fn data_lines(report: &Report, name: &str, data: &Value, whole: &Value) -> Promp
 }
 
 fn in_blocks(report: &Report, list: &List) -> PromptText {
-    let mut text = PromptText::outside_from(&report.execution, THE_LIST, list.head.trim());
-    for (author, item) in &list.items {
-        text.push("\n");
-        text.push(PromptText::outside_from(&report.execution, author, item));
-    }
-    text
+    let head = std::iter::once((THE_LIST, list.head.trim()));
+    let items = list.items.iter().map(|(author, text)| (author.as_str(), text.as_str()));
+    PromptText::lines(
+        head.chain(items).map(|(source, text)| PromptText::outside_from(&report.execution, source, text)),
+    )
 }
 
 #[cfg(test)]

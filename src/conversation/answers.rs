@@ -150,18 +150,20 @@ pub(super) fn is_bare(text: &str, question: &QuestionRow, asked: &[QuestionRow])
 pub(super) fn says_always(text: &str) -> bool {
     let word = plain(text).replace(',', " ");
     let words: Vec<&str> = word.split_whitespace().collect();
-    let (words, is_command) = match words.as_slice() {
-        ["/answer", _, rest @ ..] => (rest, true),
-        all => (all, false),
+    let words = match words.as_slice() {
+        ["/answer", _, rest @ ..] => rest,
+        all => all,
     };
     // "always to 34" names the question.
     let words = match words {
         [rest @ .., "to", number] | [rest @ .., number] if !rest.is_empty() && is_number(number) => rest,
         all => all,
     };
-    let is_button = !is_command || words.len() == 1;
-    matches!(words, ["always" | "immer" | "いつも"] | ["yes", "always"] | ["always", "yes"] | ["ja", "immer"])
-        || (is_button && words == ["3"])
+    // The third button, as a terminal shows it.
+    matches!(
+        words,
+        ["always" | "immer" | "いつも" | "3"] | ["yes", "always"] | ["always", "yes"] | ["ja", "immer"]
+    )
 }
 
 /// Whether a text is nothing but a yes.

@@ -57,6 +57,12 @@ impl PromptText {
         Self(block::from(marker, source, text))
     }
 
+    /// These texts, each on lines of its own.
+    pub fn lines(texts: impl IntoIterator<Item = Self>) -> Self {
+        let texts: Vec<String> = texts.into_iter().map(Self::into).collect();
+        Self(texts.join("\n"))
+    }
+
     /// Adds another text.
     pub fn push(&mut self, more: impl Into<Self>) {
         self.0.push_str(&more.into().0);

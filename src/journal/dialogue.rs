@@ -22,7 +22,7 @@ use crate::store::{Batch, Store, StoreError, first_messages};
 #[derive(Debug)]
 pub struct Prefix {
     /// Message 0.
-    pub system: String,
+    pub system: PromptText,
     /// The tools, in their fixed order.
     pub tools: Vec<Tool>,
     hash: String,
@@ -32,8 +32,8 @@ pub struct Prefix {
 impl Prefix {
     /// A prefix, identified by its hash.
     pub fn new(system: PromptText, tools: Vec<Tool>) -> Arc<Self> {
-        let system = String::from(system);
-        let digest = Sha256::new().chain_update(&system).chain_update([0]).chain_update(tools_json(&tools));
+        let digest =
+            Sha256::new().chain_update(system.as_str()).chain_update([0]).chain_update(tools_json(&tools));
         let hash = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Arc::new(Self { system, tools, hash, stored: OnceCell::new() })
     }
@@ -139,7 +139,7 @@ impl Dialogue {
     pub fn request(&self) -> Request {
         let mut messages =
             Vec::with_capacity(2 + self.first_messages.messages().len() + self.rounds.len() * 3);
-        messages.push(Message::new(Role::System, PromptText::recorded(self.prefix.system.clone())));
+        messages.push(Message::new(Role::System, self.prefix.system.clone()));
         messages.extend(self.first_messages.messages().iter().cloned());
         for round in &self.rounds {
             let tool_calls = round

@@ -210,14 +210,7 @@ impl Run<'_> {
             }
         };
         let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
-        let mut text = PromptText::default();
-        for report in agents.map(report) {
-            if !text.is_empty() {
-                text.push("\n");
-            }
-            text.push(report);
-        }
-        text
+        PromptText::lines(agents.map(report))
     }
 
     /// Closes agents that will never start.

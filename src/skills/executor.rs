@@ -37,8 +37,7 @@ use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services}
 use super::call::{Call, CallEnd, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
 use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
-use crate::domain::ours;
-use crate::domain::{Basis, ExecutionStatus, FromConfig, Own};
+use crate::domain::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::model::SharedModel;
@@ -78,19 +77,7 @@ impl Executor {
         if let Some(row) = existing.as_ref().filter(|row| row.status.has_ended()) {
             return Ok(CallEnd::Closed(Box::new(report(row))));
         }
-        let is_journalled = existing.is_some();
-        let row = existing.unwrap_or_else(|| new_row(scope, call));
-        let mut active = ActiveCall {
-            executor: self,
-            scope,
-            registry,
-            call,
-            row,
-            is_journalled,
-            is_ahead: false,
-            targets: OnceCell::new(),
-            asked: None,
-        };
+        let mut active = ActiveCall::new(self, scope, registry, call, existing);
         match active.make(registry).await {
             Ok(end) => Ok(end),
             Err(Failure::Skill(error)) => active.close(error.into(), Batch::new()).await,
@@ -112,8 +99,34 @@ struct ActiveCall<'a> {
     is_ahead: bool,
     /// What the call acts on, once something asks.
     targets: OnceCell<Vec<Target>>,
+    /// The narrowest rule that allows it in advance, once that is asked.
+    allowance: OnceCell<Option<Allowance>>,
     /// What its server has asked, with a person's answers.
     asked: Option<Asked>,
+}
+
+impl<'a> ActiveCall<'a> {
+    /// A call with its row, if it has one in the journal.
+    fn new(
+        executor: &'a Executor,
+        scope: &'a Scope,
+        registry: &'a Registry,
+        call: &'a Call<'a>,
+        existing: Option<ExecutionRow>,
+    ) -> Self {
+        Self {
+            executor,
+            scope,
+            registry,
+            call,
+            is_journalled: existing.is_some(),
+            row: existing.unwrap_or_else(|| new_row(scope, call)),
+            is_ahead: false,
+            targets: OnceCell::new(),
+            allowance: OnceCell::new(),
+            asked: None,
+        }
+    }
 }
 
 impl ActiveCall<'_> {

@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::builtin::CallContext;
 use super::{Failure, Output, SkillError};
-use crate::domain::ours;
-use crate::domain::{FileId, FileKind, FileProblem, FromCall, FromOutside, Own};
+use crate::domain::{FileId, FileKind, FileProblem, FromCall, FromOutside, Own, ours};
 use crate::files::{FolderError, MOST_MEGABYTES, Reading, file_name};
 use crate::store::files::{self, FileRow};
 use crate::store::{Batch, attempts};

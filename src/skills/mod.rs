@@ -25,8 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::invisible_chars::has_hidden;
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromConfig};
+use crate::domain::{ErrorText, FromConfig, ours};
 use crate::store::StoreError;
 use crate::wording;
 

@@ -18,8 +18,7 @@ fn a_turn_is_drawn_on_a_time_line() {
     let mut browser = site.browser(ada);
     let turn = id(&browser.sees("/talk", "Added “call Bob”"), "id=\"turn-");
     let page = browser.get(&format!("/turn/{turn}/waterfall")).body;
-    for part in
-        ["class=\"waterfall\"", "rect class=\"open\"", "tasks.create", "from 0.", "class=\"bar done\""]
+    for part in ["class=\"waterfall\"", "rect class=\"open\"", "tasks.create", ">from ", "class=\"bar done\""]
     {
         assert!(page.contains(part), "{part} is missing: {page}");
     }

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
-use crate::domain::ours;
 use crate::domain::{
     Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
-    TurnStatus,
+    TurnStatus, ours,
 };
 use crate::skills::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 use crate::store::executions::{self, ExecutionRow};

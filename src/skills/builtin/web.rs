@@ -9,8 +9,7 @@ use reqwest::{Response, Url};
 use serde_json::json;
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
-use crate::domain::ours;
-use crate::domain::{FromCall, FromOutside};
+use crate::domain::{FromCall, FromOutside, ours};
 use crate::skills::handlers::http::{failed, lost, read, shorten};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{Approved, Failure, Output, SkillError};

@@ -141,7 +141,8 @@ impl ActiveCall<'_> {
         let approval = &self.scope.settings.approval;
         // A skill that an owner wants to be asked about by its name asks each time.
         let is_open = approval.rule_days > 0 && !approval.skills.contains_key(&skill.name);
-        if is_open && may_be_allowed(reason) { self.allowance(skill).await } else { Ok(None) }
+        let is_open = is_open && may_be_allowed(reason);
+        if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
     /// The call as the person is shown it.
@@ -164,7 +165,7 @@ impl ActiveCall<'_> {
             recipients = addresses.into_iter().map(recipient).collect();
             warning = builtin.warning(&context).await;
         }
-        let read = self.read_now().await?;
+        let read = if self.call.taint.is_clean() { Taint::default() } else { self.read_now().await? };
         let about = Circumstances {
             reason,
             taint: Some(if read.is_clean() { &self.call.taint } else { &read }),

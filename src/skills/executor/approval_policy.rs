@@ -73,18 +73,19 @@ impl ActiveCall<'_> {
     }
 
     /// The narrowest rule that would allow this call in advance.
-    pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<Allowance>, Failure> {
-        let allowed = match implementation(skill) {
+    pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<&Allowance>, Failure> {
+        let load = async || match implementation(skill) {
             Some(builtin) => {
                 let context = self.context(builtin.effect(&self.executor.services), false);
-                builtin.allowance(&context).await?
+                builtin.allowance(&context).await
             }
-            None => kind(skill).map(|_| Allowance::Call {
+            None => Ok(kind(skill).map(|_| Allowance::Call {
                 skill: skill.name.clone(),
                 arguments: self.call.arguments.to_string(),
-            }),
+            })),
         };
-        Ok(allowed.filter(|rule| rule.to_json().is_some()))
+        let allowed = self.allowance.get_or_try_init(load).await?;
+        Ok(allowed.as_ref().filter(|rule| rule.to_json().is_some()))
     }
 
     /// What becomes of the call, whatever the policy says to its risk.

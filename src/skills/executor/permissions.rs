@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ActiveCall, Executor, implementation};
-use crate::domain::ours;
-use crate::domain::{Effects, FromCall, FromConfig};
+use crate::domain::{Effects, FromCall, FromConfig, ours};
 use crate::journal::Scope;
 use crate::skills::builtin::{Effect, Services};
 use crate::skills::call::Call;

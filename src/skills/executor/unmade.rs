@@ -1,10 +1,7 @@
 //! Calls that aren't made now.
-
-use tokio::sync::OnceCell;
-
 use super::{ActiveCall, Executor};
 use crate::journal::Scope;
-use crate::skills::call::{Call, CallEnd, new_row};
+use crate::skills::call::{Call, CallEnd};
 use crate::skills::{Failure, Registry, SkillError};
 use crate::store::{Batch, StoreError};
 
@@ -16,18 +13,7 @@ impl Executor {
         registry: &Registry,
         call: &Call<'_>,
     ) -> Result<(), StoreError> {
-        let row = new_row(scope, call);
-        let mut active = ActiveCall {
-            executor: self,
-            scope,
-            registry,
-            call,
-            row,
-            is_journalled: false,
-            is_ahead: true,
-            targets: OnceCell::new(),
-            asked: None,
-        };
+        let mut active = ActiveCall { is_ahead: true, ..ActiveCall::new(self, scope, registry, call, None) };
         match active.make(registry).await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
             Err(Failure::Store(error)) => Err(error),
@@ -42,18 +28,7 @@ impl Executor {
         call: &Call<'_>,
         error: SkillError,
     ) -> Result<CallEnd, StoreError> {
-        let row = new_row(scope, call);
-        let active = ActiveCall {
-            executor: self,
-            scope,
-            registry,
-            call,
-            row,
-            is_journalled: false,
-            is_ahead: false,
-            targets: OnceCell::new(),
-            asked: None,
-        };
+        let active = ActiveCall::new(self, scope, registry, call, None);
         active.close(error.into(), Batch::new()).await
     }
 }

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::retry::delay_before_retry;
 use super::{ActiveCall, Approved, timed_out};
-use crate::domain::FromConfig;
-use crate::domain::ours;
+use crate::domain::{FromConfig, ours};
 use crate::metrics;
 use crate::skills::builtin::{self, CallContext, Effect};
 use crate::skills::handlers::mcp::{McpCall, WorkResult};

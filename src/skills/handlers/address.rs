@@ -12,8 +12,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
 
-use crate::domain::ours;
-use crate::domain::{FromCall, Own};
+use crate::domain::{FromCall, Own, ours};
 use crate::skills::{ErrorKind, SkillError};
 
 const CONNECT: Duration = Duration::from_secs(10);

@@ -13,8 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use crate::document::{Node, Problems, Table};
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromCall, FromConfig, Own};
+use crate::domain::{ErrorText, FromCall, FromConfig, Own, ours};
 use crate::sandbox::{self, Launcher, Permissions, Processes};
 use crate::skills::arguments::Argument;
 use crate::skills::definition::cut;

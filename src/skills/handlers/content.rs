@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::response::contains;
 use crate::document::{Problems, Table};
-use crate::domain::Own;
-use crate::domain::ours;
+use crate::domain::{Own, ours};
 use crate::skills::SkillError;
 use crate::skills::arguments::Argument;
 use crate::skills::template::{Place, Template};

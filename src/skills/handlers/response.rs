@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::http::lost;
 use crate::document::{Problems, Table, Value as Written};
-use crate::domain::FromCall;
-use crate::domain::ours;
+use crate::domain::{FromCall, ours};
 use crate::files::MOST_MEGABYTES;
 use crate::skills::arguments::Argument;
 use crate::skills::kept::MOST_BYTES;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::{Env, credential};
 use crate::document::{Problems, Table};
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromConfig};
+use crate::domain::{ErrorText, FromConfig, ours};
 use crate::skills::{ErrorKind, SkillError};
 
 /// Where a secret is kept; it is read when the call is made.

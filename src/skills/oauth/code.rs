@@ -12,8 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::endpoint::{EndpointResponse, Refusal, Reply};
 use super::{Account, Place};
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromConfig, FromOutside};
+use crate::domain::{ErrorText, FromConfig, FromOutside, ours};
 use crate::skills::{ErrorKind, SkillError};
 
 /// How long the person has.

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::server::Service;
 use super::{LoginState, Place};
-use crate::domain::ours;
-use crate::domain::{FromConfig, Own};
+use crate::domain::{FromConfig, Own, ours};
 use crate::skills::SkillError;
 
 /// How often, and how long after another, a lock is tried that somebody holds: they are asking the service.

@@ -21,8 +21,7 @@ use super::handlers::HttpClient;
 use super::{ErrorKind, SkillError};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, OAuthConfig, Secret};
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromConfig, FromOutside};
+use crate::domain::{ErrorText, FromConfig, FromOutside, ours};
 
 pub use self::code::CodeLogin;
 use self::code::Listener;

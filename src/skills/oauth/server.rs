@@ -12,8 +12,7 @@ use super::discovery::{Discovery, Found, Registered};
 use super::{Account, CodeLogin, LoginState, Place, Vault};
 use crate::clock::SharedClock;
 use crate::config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
-use crate::domain::FromConfig;
-use crate::domain::ours;
+use crate::domain::{FromConfig, ours};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, SkillError};
 

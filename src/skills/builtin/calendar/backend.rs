@@ -7,8 +7,7 @@ use adjutant_chat::Finding;
 use adjutant_dav::{CalDav, Collection, CreateOutcome, EventTime, Series, TimeRange, WriteOutcome};
 use chrono_tz::Tz;
 
-use crate::domain::ours;
-use crate::domain::{FromCall, Own};
+use crate::domain::{FromCall, Own, ours};
 use crate::skills::builtin::{CallContext, Effect, Location};
 use crate::skills::{Failure, SkillError};
 use crate::store::Batch;

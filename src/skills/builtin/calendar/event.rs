@@ -9,8 +9,7 @@ use crate::clock::duration;
 use crate::clock::rule;
 use crate::clock::span::Span;
 use crate::clock::when::When;
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromCall, Own};
+use crate::domain::{ErrorText, FromCall, Own, ours};
 use crate::skills::SkillError;
 use crate::skills::builtin::{CallContext, read_rule};
 

@@ -24,8 +24,7 @@ use super::{
     BuiltinSkill, CallContext, Effect, Location, Preview, Resource, Services, ambiguous, has_all_words,
     listing,
 };
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromCall, FromOutside, FromStore};
+use crate::domain::{ErrorText, FromCall, FromOutside, FromStore, ours};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::objects::{self, TimeSpan};

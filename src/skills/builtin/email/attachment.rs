@@ -4,8 +4,7 @@ use adjutant_mail::{Attachment, AttachmentInfo, Message};
 use serde_json::Value;
 
 use super::{imap, message_id, parties};
-use crate::domain::FileId;
-use crate::domain::ours;
+use crate::domain::{FileId, ours};
 use crate::files::{MOST_MEGABYTES, file_name};
 use crate::skills::builtin::{CallContext, Resource, notes, text};
 use crate::skills::kept::{self, Fetched, MOST_BYTES};

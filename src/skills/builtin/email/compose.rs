@@ -6,8 +6,7 @@ use adjutant_mail::{Address, Draft, Message, is_inside};
 
 use super::sending::message_id;
 use super::{attachment, parties};
-use crate::domain::ours;
-use crate::domain::{FromConfig, Own};
+use crate::domain::{FromConfig, Own, ours};
 use crate::skills::builtin::{CallContext, Preview, contacts};
 use crate::skills::risk::fenced;
 use crate::skills::{Failure, Risk, SkillError};

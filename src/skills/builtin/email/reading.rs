@@ -5,8 +5,7 @@ use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::{imap, letter, message_id, parties};
-use crate::domain::ours;
-use crate::domain::{FromCall, Own};
+use crate::domain::{FromCall, Own, ours};
 use crate::skills::builtin::CallContext;
 use crate::skills::{ErrorKind, Failure, Output, SkillError};
 

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::{Quotes, asker, clip, output};
-use crate::domain::ours;
-use crate::domain::{ErrorText, FromCall, Own};
+use crate::domain::{ErrorText, FromCall, Own, ours};
 use crate::memory::{self, Forgetting, Found, Meant, SearchIn};
 use crate::skills::builtin::CallContext;
 use crate::skills::builtin::undo::{self, Step};

@@ -10,8 +10,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use crate::domain::ours;
-use crate::domain::{FromCall, FromConfig, FromOutside, Own};
+use crate::domain::{FromCall, FromConfig, FromOutside, Own, ours};
 use crate::skills::{ErrorKind, SkillError};
 
 /// The largest note, in bytes.

@@ -1,7 +1,6 @@
 //! The sections of a Markdown text: a heading and all below it, up to the next heading of its level.
 
-use crate::domain::FromCall;
-use crate::domain::ours;
+use crate::domain::{FromCall, ours};
 use crate::skills::SkillError;
 
 /// A section's place in the text, in bytes.

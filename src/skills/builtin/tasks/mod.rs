@@ -15,8 +15,7 @@ use super::{
 use crate::clock::local_to_utc;
 use crate::clock::rule;
 use crate::clock::when::When;
-use crate::domain::ours;
-use crate::domain::{FromCall, FromStore, Own, Priority, TaskState};
+use crate::domain::{FromCall, FromStore, Own, Priority, TaskState, ours};
 use crate::skills::{Approved, Failure, Output, Risk, SkillError};
 use crate::store::Batch;
 use crate::store::tasks::{self, TaskRow};

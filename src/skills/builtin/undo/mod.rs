@@ -15,8 +15,7 @@ use serde_json::json;
 pub(super) use steps::{Outcome, Step, left};
 
 use super::{CallContext, Effect, Services};
-use crate::domain::ours;
-use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId};
+use crate::domain::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId, ours};
 use crate::skills::{Failure, Handler, Output, Registry, SkillError};
 use crate::store::executions::{self, UndoRow};
 use crate::store::{Batch, questions, turns};

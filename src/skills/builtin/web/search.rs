@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::config::{SearchConfig, SearchKind};
 use crate::domain::invisible_chars::line;
-use crate::domain::ours;
-use crate::domain::{FromConfig, Own};
+use crate::domain::{FromConfig, Own, ours};
 use crate::skills::handlers::http::{failed, lost, read};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{ErrorKind, Output, SkillError};

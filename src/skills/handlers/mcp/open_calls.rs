@@ -19,8 +19,7 @@ use super::client::{Listening, Question};
 use super::server::{Hung, Server};
 use super::session::{InUse, Session};
 use super::{McpTool, result};
-use crate::domain::ours;
-use crate::domain::{ExecutionId, TurnId};
+use crate::domain::{ExecutionId, TurnId, ours};
 use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How long a server that only wants to be called again gets in between.

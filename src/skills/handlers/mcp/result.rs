@@ -3,9 +3,8 @@
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
-use crate::domain::FromConfig;
 use crate::domain::invisible_chars::line;
-use crate::domain::ours;
+use crate::domain::{FromConfig, ours};
 use crate::skills::handlers::http::{self, shorten};
 use crate::skills::{ErrorKind, Output, SkillError};
 
