@@ -192,6 +192,10 @@ async fn build(
     }
     let clock = FixedClock::at(NOW);
     let shared: SharedClock = clock.clone();
+    adjutant_fakes::migrated::copy_to(&folder.path().join("adjutant.db"), || async {
+        service::open_store(&config, shared.clone()).await.unwrap().close().await;
+    })
+    .unwrap();
     let store = service::open_store(&config, shared.clone()).await.unwrap();
     let skills = service::load_skills(&config).unwrap();
     let models = models(&config, &skills.skills, &shared);

@@ -25,7 +25,12 @@ pub(crate) struct World {
 
 pub(crate) fn on_sqlite<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
     let folder = TempDir::new().unwrap();
-    let url = format!("sqlite://{}/adjutant.db", folder.path().display());
+    let file = folder.path().join("adjutant.db");
+    let url = format!("sqlite://{}", file.display());
+    adjutant_fakes::migrated::copy_to(&file, || async {
+        Store::open(&url, FixedClock::at("")).await.unwrap().close().await;
+    })
+    .unwrap();
     run(test, url, folder);
 }
 

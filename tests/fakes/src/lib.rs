@@ -11,6 +11,7 @@ pub mod embeddings;
 mod http;
 pub mod mail_server;
 pub mod mcp;
+pub mod migrated;
 pub mod model;
 pub mod otlp;
 pub mod pdf;
