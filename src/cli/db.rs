@@ -282,7 +282,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           37 applied, latest 43 (rules)
+        migrations           38 applied, latest 44 (send delay)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -325,7 +325,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestApp::open().await;
-        insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 37 applied, latest 43 (rules)");
+        insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 38 applied, latest 44 (send delay)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \

@@ -236,7 +236,7 @@ mod tests {
     use crate::domain::Allowance;
 
     fn approval() -> QuestionKind {
-        QuestionKind::Approval { preview: String::new(), arguments: String::new(), rule: None }
+        QuestionKind::Approval { preview: String::new(), arguments: String::new(), rule: None, delay: None }
     }
 
     fn go_on() -> QuestionKind {
@@ -367,6 +367,7 @@ mod tests {
             preview: String::new(),
             arguments: String::new(),
             rule: Allowance::mail("bob@acme.example", "ada@home.example"),
+            delay: None,
         };
         assert_eq!((pressed(ALWAYS, &offers), pressed(ALWAYS, &approval)), (Some(Answer::Approve), None));
         assert_eq!((typed("Always.", &offers), typed("always", &approval)), (Some(Answer::Approve), None));

@@ -38,12 +38,17 @@ impl Conversations {
         let quiet_until = scope.settings.approval.quiet_hours.and_then(|hours| hours.end(now));
         if let Some(until) =
             quiet_until.map(|until| clock::local_to_utc(until, scope.zone).timestamp_millis())
-            && (turn.background != 0 || inbox::is_scheduled(&self.store, &turn.id).await?)
+            && self.is_unattended(turn).await?
         {
             questions::hold(batch, &turn.id, until);
             return Ok(());
         }
         self.ask_new(turn, batch, |batch, text, choices| scope.say(batch, text, choices)).await
+    }
+
+    /// Whether nobody waits for the turn.
+    async fn is_unattended(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+        Ok(turn.background != 0 || inbox::is_scheduled(&self.store, &turn.id).await?)
     }
 
     /// Asks what was held back, now that the quiet hours are over. Returns the conversations with something to deliver.
@@ -94,12 +99,21 @@ impl Conversations {
             new.iter().filter_map(|question| call(question)).any(|row| !row.taint.is_clean() || leaves(row));
         let bodies: Vec<&str> = new.iter().map(|question| question.body.as_str()).collect();
         let own_text = Some(turn.text.as_str()).filter(|_| turn.text_taint.is_clean());
-        let mut text = wording::questions::approval(own_text, &bodies);
+        // Silence says yes only to one thing, and only of somebody who is there.
+        let delay = match new[..] {
+            [question] if question.delay().is_some() && !self.is_unattended(turn).await? => question.delay(),
+            _ => None,
+        };
+        if delay.is_none() && new.iter().any(|question| question.delay().is_some()) {
+            questions::drop_delay(batch, &turn.id);
+        }
+        let mut text = wording::questions::approval(own_text, &bodies, delay);
         if let [QuestionRow { kind: QuestionKind::Approval { rule: Some(rule), .. }, .. }] = new[..] {
             let days = self.settings.now().approval.rule_days;
             text.push_str(&wording::rules::on_offer(rule, days));
         }
-        let message = say(batch, text, wording::questions::approve_choices(&new, is_delicate));
+        let message =
+            say(batch, text, wording::questions::approve_choices(&new, is_delicate, delay.is_some()));
         for (place, question) in (1..).zip(&new) {
             questions::asked(batch, &question.id, &message, place, self.store.now());
         }

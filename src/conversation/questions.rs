@@ -380,12 +380,17 @@ impl Conversations {
         Ok(())
     }
 
-    /// Expires a channel's overdue questions. Returns the conversations that can go on.
+    /// Closes a channel's questions whose time is up: silence is a yes to what was only delayed. Returns the conversations that can go on.
     pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
         let mut woken = Vec::new();
-        for question in questions::overdue(&self.store, channel).await? {
-            let now = self.store.now();
+        let silent = questions::silently_approved(&self.store, channel).await?;
+        let approved = silent.into_iter().map(|question| (question, Some(Answer::Approve)));
+        let overdue = questions::overdue(&self.store, channel).await?.into_iter().map(|question| {
             let answer = question.kind.answer_when_expired();
+            (question, answer)
+        });
+        for (question, answer) in approved.chain(overdue) {
+            let now = self.store.now();
             let mut batch = Batch::new();
             questions::expire(&mut batch, &question.id, answer.as_ref(), now);
             control::go_on(&mut batch, &question, answer.as_ref(), self.instance.owner(), now);

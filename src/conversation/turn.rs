@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use super::context::{self, TurnContext};
 use super::{Conversations, Handle};
 use crate::domain::{
-    Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
+    Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId,
+    TurnStatus,
 };
 use crate::journal::{AgentSlots, Budget, ClaimedMessage, PlaceLock, Scope, TurnEvent, fail_point};
 use crate::metrics;
@@ -311,7 +312,9 @@ impl Conversations {
         }
         let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
         let expired = asked.iter().filter(|question| {
-            matches!(question.kind, QuestionKind::Approval { .. }) && question.state == QuestionState::Expired
+            matches!(question.kind, QuestionKind::Approval { .. })
+                && question.state == QuestionState::Expired
+                && question.answer != Some(Answer::Approve)
         });
         Ok(expired.map(|question| wording::expired(&question.kind)).collect())
     }

@@ -29,6 +29,8 @@ pub enum QuestionKind {
         arguments: String,
         /// The rule that the person may make of their yes.
         rule: Option<Allowance>,
+        /// After how many milliseconds in the chat silence is a yes; none: only a yes is one.
+        delay: Option<i64>,
     },
     /// Which of these options?
     Choice {
@@ -73,7 +75,7 @@ impl QuestionKind {
         }
     }
 
-    /// The answer when nobody replies in time; none where the asking code decides.
+    /// The answer when nobody replies in time, or the question is taken back; none where the asking code decides.
     pub fn answer_when_expired(&self) -> Option<Answer> {
         match self {
             Self::Continue { .. } => Some(Answer::Stop),

@@ -1,5 +1,7 @@
 //! What people read when a call needs their approval.
 
+use std::time::Duration;
+
 use adjutant_chat::Choice;
 
 use super::{APPROVE, choices, first_line};
@@ -8,6 +10,8 @@ use crate::domain::{Answer, QuestionKind, Taint};
 use crate::store::questions::QuestionRow;
 use crate::trust::ApprovalReason;
 
+/// The buttons of an email that is sent unless somebody stops it.
+const SEND: [(&str, &str); 2] = [("approve", "Send now"), ("reject", "Don't send")];
 /// The most questions of one message that have buttons of their own.
 const BUTTONS: usize = 6;
 /// The longest quotation of a person's own message, in characters.
@@ -17,8 +21,9 @@ const SHOWN: (usize, usize) = (12, 700);
 /// How the sentence ends that says where an effect came from.
 const NOT_YOURS: &str = ", not from you.";
 
-/// Asks for approval of calls that a turn has prepared: each effect, then why it is asked.
-pub fn approval(text: Option<&str>, bodies: &[&str]) -> String {
+/// Asks for approval of calls that a turn has prepared: each effect, then why it is asked. After `delay` milliseconds
+/// silence is a yes to the only one.
+pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> String {
     // What all have in common is said once.
     let idea = |body: &&str| body.rsplit_once("\n\n").map(|(_, last)| last.to_owned());
     let common = bodies.first().and_then(idea).filter(|last| last.ends_with(NOT_YOURS));
@@ -36,9 +41,15 @@ pub fn approval(text: Option<&str>, bodies: &[&str]) -> String {
     if let Some(common) = common {
         why.push_str(&format!("{common} "));
     }
-    why.push_str(&match bodies.len() {
-        1 => "Shall I do this?".to_owned(),
-        many => {
+    why.push_str(&match (bodies.len(), delay) {
+        (1, None) => "Shall I do this?".to_owned(),
+        (1, Some(delay)) => {
+            let delay = super::duration(Duration::from_millis(delay.unsigned_abs()));
+            format!(
+                "I'll send this in {delay}. “No” stops it; if you write anything else, it waits for a yes."
+            )
+        }
+        (many, _) => {
             format!("Shall I do these {many} things? Answer “yes”, “no”, “yes to 1” or “all except 2”.")
         }
     });
@@ -47,12 +58,12 @@ pub fn approval(text: Option<&str>, bodies: &[&str]) -> String {
 }
 
 /// The buttons of an approval. Where something leaves the house or outside text chose it, each is looked at before all
-/// of them can be approved.
-pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool) -> Vec<Choice> {
+/// of them can be approved. What is only delayed says so.
+pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed: bool) -> Vec<Choice> {
     let [first, rest @ ..] = questions else { return Vec::new() };
     let mut buttons = match rest {
         [] => {
-            let mut buttons = choices(&first.id, APPROVE);
+            let mut buttons = choices(&first.id, if is_delayed { SEND } else { APPROVE });
             if let QuestionKind::Approval { rule: Some(rule), .. } = &first.kind {
                 let label = super::rules::always(rule);
                 buttons.push(Choice { id: format!("{}:always", first.id), label });

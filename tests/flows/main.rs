@@ -57,6 +57,7 @@ mod saved_plans;
 mod scheduler;
 mod script;
 mod scripted;
+mod send_delay;
 mod several;
 #[path = "simulation.rs"]
 mod simulated;

@@ -88,6 +88,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     be6a7651f7ad migrations/postgres/0040_forms.sql
     73771b4dee12 migrations/postgres/0042_rooms.sql
     5fa6f29ef507 migrations/postgres/0043_rules.sql
+    b721356addcc migrations/postgres/0044_send_delay.sql
     ");
 }
 
@@ -131,6 +132,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     be6a7651f7ad migrations/sqlite/0040_forms.sql
     73771b4dee12 migrations/sqlite/0042_rooms.sql
     5fa6f29ef507 migrations/sqlite/0043_rules.sql
+    b721356addcc migrations/sqlite/0044_send_delay.sql
     ");
 }
 

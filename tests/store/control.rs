@@ -99,8 +99,12 @@ async fn a_turn_that_waits_is_not_paused(world: World) {
 async fn a_turn_that_asks_goes_on_when_it_is_resumed(world: World) {
     world.turn("t1", "a", &[]).await;
     set(&world, "waiting", None).await;
-    asks(&world, "p1", QuestionKind::Approval { preview: "?".into(), arguments: "{}".into(), rule: None })
-        .await;
+    asks(
+        &world,
+        "p1",
+        QuestionKind::Approval { preview: "?".into(), arguments: "{}".into(), rule: None, delay: None },
+    )
+    .await;
     assert!(!control::resume(&world.store, &"t1".into()).await.unwrap(), "that is another question");
     asks(&world, "p2", QuestionKind::Continue { text: "?".into(), needs_owner: false }).await;
     world.clock.advance(std::time::Duration::from_secs(3));

@@ -18,6 +18,7 @@ on_both!(
     questions_of_one_message_are_asked_together,
     a_question_is_found_by_the_receipt_of_its_message,
     questions_whose_time_is_up_are_found,
+    silence_is_a_yes_only_to_what_was_delivered_and_not_answered,
     the_newest_question_of_an_execution_is_the_one_that_counts,
     the_question_of_one_execution_is_withdrawn,
     nobodys_choice_is_none,
@@ -32,6 +33,7 @@ fn approval() -> QuestionKind {
         preview: "to bob@example.test: hello".into(),
         arguments: "{}".into(),
         rule: Allowance::mail("bob@example.test", "ada@home.test"),
+        delay: None,
     }
 }
 
@@ -209,6 +211,36 @@ async fn questions_whose_time_is_up_are_found(world: World) {
     assert!(overdue().await.is_empty());
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(overdue().await, ["p1", "p2"]);
+}
+
+async fn silence_is_a_yes_only_to_what_was_delivered_and_not_answered(world: World) {
+    world.turn("t1", "a", &[]).await;
+    let now = world.store.now();
+    let said = say_in_turn(&world, "I'll send this", "a", Some("t1")).await;
+    let first = ask(&world, "p1", &said, now + 100_000).await;
+    for (id, delay, expires_at) in
+        [("q1", Some(1000), now + 100_000), ("q2", None, now + 100_000), ("q3", Some(1000), now)]
+    {
+        let QuestionKind::Approval { preview, arguments, rule, .. } = approval() else { unreachable!() };
+        let kind = QuestionKind::Approval { preview, arguments, rule, delay };
+        let row = QuestionRow { id: id.into(), kind, expires_at, ..first.clone() };
+        world.write(|batch| questions::ask(batch, &row, now)).await.unwrap();
+    }
+    let silent = async || {
+        let rows = questions::silently_approved(&world.store, "console").await.unwrap();
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    world.clock.advance(Duration::from_secs(5));
+    assert!(silent().await.is_empty(), "it wasn't delivered yet");
+    let sent = world.store.now();
+    let deliver = "UPDATE outbox SET state = 'sent', sent_at = $1";
+    world.write(|batch| _ = batch.run(deliver, [sent.into()])).await.unwrap();
+    world.clock.advance(Duration::from_millis(999));
+    assert!(silent().await.is_empty(), "it isn't time");
+    world.clock.advance(Duration::from_millis(1));
+    assert_eq!(silent().await, ["q1"], "q2 has no delay, q3 has expired");
+    world.said("again", "wait", "a").await;
+    assert!(silent().await.is_empty(), "something was said since");
 }
 
 /// The questions of two steps: what each waits for, and whether it has choices.

@@ -51,6 +51,7 @@ fn question(conversation: &Conversation, turn: &str, outbox_id: OutboxId) -> Que
             preview: "xyzzy preview".into(),
             arguments: "xyzzy parameters".into(),
             rule: Allowance::mail("xyzzy@acme.test", "ada@home.test"),
+            delay: None,
         },
         state: QuestionState::Pending,
         answer: None,

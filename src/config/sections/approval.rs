@@ -1,11 +1,12 @@
 //! `[approval]`: whether a skill runs, asks first or is refused, by its risk or its name.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{NaiveDateTime, NaiveTime};
 
 use crate::config::error::suggestion;
-use crate::config::read::{Reading, Section, count, whole};
+use crate::config::read::{Reading, Section, count, kept, whole};
 use crate::document::Node;
 
 /// What happens when a skill is to run.
@@ -32,6 +33,8 @@ pub struct Approval {
     pub skills: BTreeMap<String, Policy>,
     /// When nobody is asked for what nobody waits for.
     pub quiet_hours: Option<QuietHours>,
+    /// After how long silence is a yes to an email; none: only a yes is one.
+    pub send_delay: Option<Duration>,
     /// For how many days people may allow something in advance; 0: not at all.
     pub rule_days: u64,
     /// How many calls one such rule may allow.
@@ -72,6 +75,7 @@ impl Default for Approval {
             high: Policy::Ask,
             skills: BTreeMap::new(),
             quiet_hours: None,
+            send_delay: None,
             rule_days: 30,
             rule_uses: 100,
         }
@@ -86,6 +90,7 @@ impl Approval {
         section.set("high", &mut it.high, policy);
         it.skills = section.entries("skills", policy);
         it.quiet_hours = section.get("quiet_hours", quiet_hours);
+        section.set("send_delay", &mut it.send_delay, delay);
         section.set("rule_days", &mut it.rule_days, days);
         section.set("rule_uses", &mut it.rule_uses, count);
         it
@@ -95,6 +100,12 @@ impl Approval {
 fn quiet_hours(value: &Node, _: &Reading<'_>) -> Result<QuietHours, String> {
     let hours = value.as_str().and_then(QuietHours::read);
     hours.ok_or_else(|| "must be two times, such as \"22:00-07:00\"".to_owned())
+}
+
+fn delay(value: &Node, reading: &Reading<'_>) -> Result<Option<Duration>, String> {
+    let delay = kept(value, reading)?;
+    let is_short = delay.is_none_or(|delay| delay <= Duration::from_hours(1));
+    if is_short { Ok(delay) } else { Err("must be at most 1h".to_owned()) }
 }
 
 fn days(value: &Node, reading: &Reading<'_>) -> Result<u64, String> {

@@ -1,7 +1,7 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use super::ActiveCall;
-use super::approval_policy::{domain, may_be_allowed};
+use super::approval_policy::{domain, kind, may_be_allowed};
 use crate::domain::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState, Taint};
 use crate::journal::{Limit, LimitReached, fail_point};
 use crate::skills::builtin::{self, Preview};
@@ -12,7 +12,7 @@ use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk, sources};
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::questions::{self, QuestionRow};
-use crate::trust::ApprovalReason;
+use crate::trust::{ActionKind, ApprovalReason};
 use crate::wording;
 use crate::wording::questions::{Circumstances, Recipient};
 
@@ -86,7 +86,9 @@ impl ActiveCall<'_> {
                 "what it would do has changed since the question was asked, so it wasn't done. Ask again";
             return Err(SkillError::params(changed).into());
         }
-        self.row.basis = Some(Basis::Approval);
+        // Of a question that expired, silence was the yes: the owner's policy for emails.
+        let is_silent = question.state == QuestionState::Expired;
+        self.row.basis = Some(if is_silent { Basis::Policy } else { Basis::Approval });
         self.run_unless_open(skill, &approved).await
     }
 
@@ -117,7 +119,8 @@ impl ActiveCall<'_> {
             Some(text) => text,
             None => self.arguments_as_text(skill).await?,
         };
-        let body = self.body(skill, &preview, reason.as_ref()).await?;
+        let recipients = self.marked_recipients(skill).await?;
+        let body = self.body(skill, &preview, reason.as_ref(), &recipients).await?;
         let mut batch = scope.batch();
         self.row.status = ExecutionStatus::Waiting;
         self.row.started_at = Some(scope.store.now());
@@ -125,11 +128,24 @@ impl ActiveCall<'_> {
         executions::wait(&mut batch, self.call.agent);
         let arguments = self.row.parameters.clone().unwrap_or_default();
         let rule = self.rule_on_offer(skill, reason.as_ref()).await?;
-        let kind = QuestionKind::Approval { preview, arguments, rule };
+        let delay = self.delay(skill, reason.as_ref(), &recipients);
+        let kind = QuestionKind::Approval { preview, arguments, rule, delay };
         scope.ask_approval(&mut batch, &self.row.id, kind, body);
         scope.store.write(batch).await?;
         fail_point("asked");
         Ok(CallEnd::Waiting)
+    }
+
+    /// After how many milliseconds silence is a yes. What trust asks waits for an answer, and so does an email to somebody
+    /// whom the person neither names nor knows.
+    fn delay(&self, skill: &Skill, reason: Option<&ApprovalReason>, recipients: &[Recipient]) -> Option<i64> {
+        let approval = &self.scope.settings.approval;
+        let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
+        let is_known = |to: &Recipient| to.is_named || to.is_contact == Some(true);
+        let is_open = is_mail && self.call.taint.is_clean() && reason.is_none();
+        let is_open = is_open && recipients.iter().all(is_known);
+        let delay = approval.send_delay.filter(|_| is_open && !approval.skills.contains_key(&skill.name));
+        delay.and_then(|delay| i64::try_from(delay.as_millis()).ok())
     }
 
     /// The rule that the person may make of their yes.
@@ -145,32 +161,40 @@ impl ActiveCall<'_> {
         if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
+    /// Who gets something, and what is known of them.
+    async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>, Failure> {
+        if super::implementation(skill).is_none_or(|builtin| builtin.action().is_none()) {
+            return Ok(Vec::new());
+        }
+        let (strangers, addresses) = self.recipients(skill).await?;
+        let context = self.context(self.effect(skill), false);
+        let contacts = builtin::contacts_among(&context, &addresses).await?;
+        let recipient = |address: String| Recipient {
+            is_contact: contacts.get(&address).copied().flatten(),
+            is_named: !strangers.contains(&address),
+            address,
+        };
+        Ok(addresses.into_iter().map(recipient).collect())
+    }
+
     /// The call as the person is shown it.
     async fn body(
         &self,
         skill: &Skill,
         preview: &str,
         reason: Option<&ApprovalReason>,
+        recipients: &[Recipient],
     ) -> Result<String, Failure> {
-        let context = self.context(self.effect(skill), false);
-        let (mut recipients, mut warning) = (Vec::new(), None);
-        if let Some(builtin) = super::implementation(skill).filter(|builtin| builtin.action().is_some()) {
-            let (strangers, addresses) = self.recipients(skill).await?;
-            let contacts = builtin::contacts_among(&context, &addresses).await?;
-            let recipient = |address: String| Recipient {
-                is_contact: contacts.get(&address).copied().flatten(),
-                is_named: !strangers.contains(&address),
-                address,
-            };
-            recipients = addresses.into_iter().map(recipient).collect();
-            warning = builtin.warning(&context).await;
-        }
+        let warning = match super::implementation(skill).filter(|builtin| builtin.action().is_some()) {
+            Some(builtin) => builtin.warning(&self.context(self.effect(skill), false)).await,
+            None => None,
+        };
         let read = if self.call.taint.is_clean() { Taint::default() } else { self.read_now().await? };
         let about = Circumstances {
             reason,
             taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
             warning,
-            recipients: &recipients,
+            recipients,
             roles: self.call.path,
         };
         Ok(wording::questions::body(preview, &about))

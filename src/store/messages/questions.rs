@@ -52,6 +52,11 @@ impl QuestionRow {
         self.state == QuestionState::Pending
     }
 
+    /// After how many milliseconds in the chat silence is a yes.
+    pub fn delay(&self) -> Option<i64> {
+        if let QuestionKind::Approval { delay, .. } = self.kind { delay } else { None }
+    }
+
     /// Whether it asks to go beyond a limit.
     pub fn asks_to_continue(&self) -> bool {
         matches!(self.kind, QuestionKind::Continue { .. })
@@ -74,6 +79,7 @@ impl FromRow<'_, AnyRow> for QuestionRow {
                     preview: subject,
                     arguments: detail,
                     rule: Allowance::from_json(&rule),
+                    delay: row.try_get("delay")?,
                 }
             }
             "choose" if detail == PLAN => QuestionKind::Plan { goal: subject },
@@ -127,7 +133,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT p.seq, p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
-             p.detail, p.rule, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
+             p.detail, p.rule, p.delay, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
             $rest
         )
     };
@@ -138,8 +144,8 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     let (subject, detail) = columns(&row.kind);
     batch.run(
         "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
-         outbox_id, created_at, expires_at, body, rule) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+         outbox_id, created_at, expires_at, body, rule, delay) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         [
             (&row.id).into(),
             (&row.conversation_id).into(),
@@ -154,6 +160,7 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
             row.expires_at.into(),
             (&row.body).into(),
             rule(&row.kind).into(),
+            row.delay().into(),
         ],
     );
 }
@@ -165,6 +172,14 @@ pub fn asked(batch: &mut Batch, id: &QuestionId, message: &OutboxId, place: i64,
          expires_at = expires_at + ($3 - created_at) \
          WHERE id = $4 AND outbox_id = '' AND state = 'pending'",
         [message.into(), place.into(), now.into(), id.into()],
+    );
+}
+
+/// From now on only a yes to the turn's new questions is one, because several are asked together or nobody waits.
+pub fn drop_delay(batch: &mut Batch, turn: &TurnId) {
+    batch.run(
+        "UPDATE questions SET delay = NULL WHERE turn_id = $1 AND outbox_id = '' AND state = 'pending'",
+        [turn.into()],
     );
 }
 
@@ -337,6 +352,23 @@ pub async fn by_receipt(
                  ORDER BY p.seq DESC LIMIT 1"
             ),
             &[conversation.into(), receipt.into()],
+        )
+        .await
+}
+
+/// A channel's open questions whose delay is over: the message was delivered so long ago, and who was asked has written
+/// and pressed nothing since.
+pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+                 JOIN outbox o ON o.id = p.outbox_id \
+                 WHERE p.state = 'pending' AND p.expires_at > $2 AND o.sent_at + p.delay <= $2 \
+                 AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation_id = p.conversation_id \
+                 AND i.person_id = p.person_id AND i.received_at > o.sent_at) ORDER BY p.seq LIMIT 100"
+            ),
+            &[channel.into(), store.now().into()],
         )
         .await
 }
