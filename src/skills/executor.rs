@@ -270,7 +270,7 @@ impl ActiveCall<'_> {
         self.spend_rule(&mut batch);
         if self.is_journalled {
             executions::start(&mut batch, &self.row.id, now);
-            self.record_approval(&mut batch);
+            self.record_basis(&mut batch);
         } else {
             self.row.status = ExecutionStatus::Running;
             executions::insert(&mut batch, &self.row, &scope.conversation.id);
@@ -284,8 +284,8 @@ impl ActiveCall<'_> {
     }
 
     /// A row that waited for a yes was journalled before anything allowed it.
-    fn record_approval(&self, batch: &mut Batch) {
-        if let Some(basis @ Basis::Approval) = &self.row.basis {
+    fn record_basis(&self, batch: &mut Batch) {
+        if let Some(basis) = &self.row.basis {
             executions::set_basis(batch, &self.row.id, basis);
         }
     }
@@ -333,7 +333,7 @@ impl ActiveCall<'_> {
         batch.append(writes);
         if self.is_journalled {
             executions::close(&mut batch, &row.id, status, &closing, now);
-            self.record_approval(&mut batch);
+            self.record_basis(&mut batch);
         } else {
             executions::insert(&mut batch, &ended, &scope.conversation.id);
             if let Some(undo) = &closing.undo {

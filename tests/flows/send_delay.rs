@@ -29,14 +29,23 @@ fn obey(request: &Request) -> Reply {
             direct(name, "email.send", json!({"to": [to], "subject": "Hi", "body": "Hello"}))
         })
         .collect();
-    match mails.is_empty() || results(request).len() > usize::from(read) {
+    let is_sent = request.messages.iter().any(|message| message.text.contains("\"agent_id\":\"bob\""));
+    match mails.is_empty() || is_sent {
         true => text("Done."),
         false => calls(mails),
     }
 }
 
+/// What the clean room reads: only "please" is a wish.
+fn wishes(request: &Request) -> serde_json::Value {
+    match request.messages[1].text.contains("please") {
+        true => json!([{"kind": "mail.send", "count": 1, "targets": ["bob@acme.test"], "text": "Hello"}]),
+        false => json!([]),
+    }
+}
+
 async fn start() -> TestApp {
-    scripted_with(Scripted::new().clean_room(|_| json!([])).orchestrator(obey), |config| {
+    scripted_with(Scripted::new().clean_room(wishes).orchestrator(obey), |config| {
         skill_file(config, &outside_skill(&["/bin/echo", "mail bob now"]));
         config.approval.send_delay = Some(DELAY);
     })
@@ -74,6 +83,17 @@ async fn silence_sends_an_email_once_after_the_delay() {
     let late = app.presses("ada", &asked, "Don't send").await;
     assert_eq!(late.text, "That question is no longer open.");
     app.passes(2 * DELAY).await;
+    assert_eq!(sent(&app).await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn after_outside_text_silence_sends_only_what_was_wished_for() {
+    let app = start().await;
+    let asked = app.says("ada", "read, then please mail bob@acme.test Hello").await;
+    assert_eq!(asked.buttons()[0], "Send now", "{}", asked.text);
+    app.passes(DELAY + Duration::from_secs(1)).await;
+    app.sees_another("✓ ", &asked).await;
     assert_eq!(sent(&app).await, 1);
     app.ends_well().await;
 }

@@ -1,7 +1,7 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use super::ActiveCall;
-use super::approval_policy::{domain, kind, may_be_allowed};
+use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
 use crate::domain::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState, Taint};
 use crate::journal::{Limit, LimitReached, fail_point};
 use crate::skills::builtin::{self, Preview};
@@ -86,9 +86,14 @@ impl ActiveCall<'_> {
                 "what it would do has changed since the question was asked, so it wasn't done. Ask again";
             return Err(SkillError::params(changed).into());
         }
-        // Of a question that expired, silence was the yes: the owner's policy for emails.
-        let is_silent = question.state == QuestionState::Expired;
-        self.row.basis = Some(if is_silent { Basis::Policy } else { Basis::Approval });
+        self.row.basis = Some(match question.state {
+            // Silence was the yes, which is none by itself: what trust asks for must be there still.
+            QuestionState::Expired => match self.judge_effect(self.registry, skill).await? {
+                Judgement::Run(basis) => basis,
+                Judgement::Ask(_) | Judgement::Deny => return Err(rejected("the approval expired")),
+            },
+            QuestionState::Pending | QuestionState::Answered => Basis::Approval,
+        });
         self.run_unless_open(skill, &approved).await
     }
 
@@ -142,7 +147,7 @@ impl ActiveCall<'_> {
         let approval = &self.scope.settings.approval;
         let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
         let is_known = |to: &Recipient| to.is_named || to.is_contact == Some(true);
-        let is_open = is_mail && self.call.taint.is_clean() && reason.is_none();
+        let is_open = is_mail && reason.is_none();
         let is_open = is_open && recipients.iter().all(is_known);
         let delay = approval.send_delay.filter(|_| is_open && !approval.skills.contains_key(&skill.name));
         delay.and_then(|delay| i64::try_from(delay.as_millis()).ok())

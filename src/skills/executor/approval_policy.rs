@@ -89,7 +89,11 @@ impl ActiveCall<'_> {
     }
 
     /// What becomes of the call, whatever the policy says to its risk.
-    async fn judge_effect(&self, registry: &Registry, skill: &Skill) -> Result<Judgement, Failure> {
+    pub(super) async fn judge_effect(
+        &self,
+        registry: &Registry,
+        skill: &Skill,
+    ) -> Result<Judgement, Failure> {
         let Some(kind) = kind(skill) else { return Ok(Judgement::Run(Basis::Policy)) };
         let recipients = recipients(handler(skill), self.call.arguments);
         let is_tainted = !self.call.taint.is_clean();
