@@ -380,7 +380,8 @@ impl Conversations {
         Ok(())
     }
 
-    /// Closes a channel's questions whose time is up: silence is a yes to what was only delayed. Returns the conversations that can go on.
+    /// Closes a channel's questions whose time is up: silence is a yes to what was only delayed. Returns the
+    /// conversations that can go on.
     pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
         let mut woken = Vec::new();
         let silent = questions::silently_approved(&self.store, channel).await?;
