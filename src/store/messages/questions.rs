@@ -275,8 +275,8 @@ pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> 
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
 }
 
-/// The open questions of a conversation whose messages were delivered, oldest first, and when the newest of all was;
-/// none if that one isn't delivered yet.
+/// The open questions of a conversation whose messages were delivered, the oldest message first and each in its order,
+/// and when the newest of all was; none if that one isn't delivered yet.
 pub async fn open_and_read(
     store: &Store,
     conversation: &ConversationId,
@@ -284,7 +284,8 @@ pub async fn open_and_read(
     let open: Vec<QuestionRow> = store
         .all(
             select!(
-                "WHERE p.conversation_id = $1 AND p.state = 'pending' AND p.outbox_id <> '' ORDER BY p.seq"
+                "WHERE p.conversation_id = $1 AND p.state = 'pending' AND p.outbox_id <> '' \
+                 ORDER BY p.created_at, p.outbox_id, p.place, p.seq"
             ),
             &[conversation.into()],
         )
