@@ -78,7 +78,7 @@ impl Executor {
             return Ok(CallEnd::Closed(Box::new(report(row))));
         }
         let mut active = ActiveCall::new(self, scope, registry, call, existing);
-        match active.make(registry).await {
+        match active.make().await {
             Ok(end) => Ok(end),
             Err(Failure::Skill(error)) => active.close(error.into(), Batch::new()).await,
             Err(Failure::Store(error)) => Err(error),
@@ -130,10 +130,10 @@ impl<'a> ActiveCall<'a> {
 }
 
 impl ActiveCall<'_> {
-    async fn make(&mut self, registry: &Registry) -> Result<CallEnd, Failure> {
-        let skill = self.granted(registry)?;
+    async fn make(&mut self) -> Result<CallEnd, Failure> {
+        let skill = self.granted()?;
         if !self.is_journalled {
-            return self.begin(registry, &skill).await;
+            return self.begin(&skill).await;
         }
         // A row is journalled when its work begins or when a person is asked. One that is pending was approved, and
         // then had to wait for a limit.
@@ -146,7 +146,7 @@ impl ActiveCall<'_> {
         }
     }
 
-    async fn begin(&mut self, registry: &Registry, skill: &Skill) -> Result<CallEnd, Failure> {
+    async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
         if !self.is_ahead
             && let Err(limit) = self.scope.budget.take_skill_call()
         {
@@ -155,7 +155,7 @@ impl ActiveCall<'_> {
         let breaker = self.executor.breakers.peek(&skill.name, self.scope.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         let preview = self.preview(skill).await?;
-        let judgement = self.judge(registry, skill, skill.risk.max(preview.risk)).await?;
+        let judgement = self.judge(skill, skill.risk.max(preview.risk)).await?;
         let is_asked = matches!(judgement, Judgement::Ask(_));
         if self.is_ahead && (!is_asked || self.scope.budget.take_skill_call().is_err()) {
             return Ok(CallEnd::Waiting);

@@ -88,7 +88,7 @@ impl ActiveCall<'_> {
         }
         self.row.basis = Some(match question.state {
             // Silence was the yes, which is none by itself: what trust asks for must be there still.
-            QuestionState::Expired => match self.judge_effect(self.registry, skill).await? {
+            QuestionState::Expired => match self.judge_effect(skill).await? {
                 Judgement::Run(basis) => basis,
                 Judgement::Ask(_) | Judgement::Deny => return Err(rejected("the approval expired")),
             },
@@ -147,10 +147,11 @@ impl ActiveCall<'_> {
         let approval = &self.scope.settings.approval;
         let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
         let is_known = |to: &Recipient| to.is_named || to.is_contact == Some(true);
-        let is_open = is_mail && reason.is_none();
-        let is_open = is_open && recipients.iter().all(is_known);
-        let delay = approval.send_delay.filter(|_| is_open && !approval.skills.contains_key(&skill.name));
-        delay.and_then(|delay| i64::try_from(delay.as_millis()).ok())
+        let is_listed = approval.skills.contains_key(&skill.name);
+        if !is_mail || reason.is_some() || is_listed || !recipients.iter().all(is_known) {
+            return None;
+        }
+        i64::try_from(approval.send_delay?.as_millis()).ok()
     }
 
     /// The rule that the person may make of their yes.

@@ -27,12 +27,7 @@ pub(super) enum Judgement {
 
 impl ActiveCall<'_> {
     /// What becomes of the call.
-    pub(super) async fn judge(
-        &self,
-        registry: &Registry,
-        skill: &Skill,
-        risk: Risk,
-    ) -> Result<Judgement, Failure> {
+    pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
         let approval = &self.scope.settings.approval;
         let policy = risk::policy(approval, &skill.name, risk);
         // Who allows a skill by its name has decided for every case.
@@ -44,7 +39,7 @@ impl ActiveCall<'_> {
                 Policy::Auto => Judgement::Run(Basis::Policy),
             });
         }
-        let judged = match self.judge_effect(registry, skill).await? {
+        let judged = match self.judge_effect(skill).await? {
             Judgement::Run(basis) if policy == Policy::Ask => {
                 self.give_back(&basis);
                 Judgement::Ask(None)
@@ -89,18 +84,14 @@ impl ActiveCall<'_> {
     }
 
     /// What becomes of the call, whatever the policy says to its risk.
-    pub(super) async fn judge_effect(
-        &self,
-        registry: &Registry,
-        skill: &Skill,
-    ) -> Result<Judgement, Failure> {
+    pub(super) async fn judge_effect(&self, skill: &Skill) -> Result<Judgement, Failure> {
         let Some(kind) = kind(skill) else { return Ok(Judgement::Run(Basis::Policy)) };
         let recipients = recipients(handler(skill), self.call.arguments);
         let is_tainted = !self.call.taint.is_clean();
         if !is_tainted && recipients == 0 && !is_deletion(kind) {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        let so_far = self.scope.counters.get_or_try_init(|| counted(self.scope, registry)).await?;
+        let so_far = self.scope.counters.get_or_try_init(|| counted(self.scope, self.registry)).await?;
         let reached = so_far.mail(if self.is_ahead { 0 } else { recipients }) + recipients;
         let targets = match is_tainted || is_deletion(kind) {
             true => self.targets(skill).await?.to_vec(),
@@ -117,25 +108,20 @@ impl ActiveCall<'_> {
             return Ok(Judgement::Run(Basis::Policy));
         }
         let most = self.scope.budget.limits.recipients_per_turn as usize;
-        self.judge_tainted(registry, &action, (reached, most)).await
+        self.judge_tainted(&action, (reached, most)).await
     }
 
     /// What the table says to an effect in a tainted turn.
-    async fn judge_tainted(
-        &self,
-        registry: &Registry,
-        action: &Action,
-        recipients: (usize, usize),
-    ) -> Result<Judgement, Failure> {
+    async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement, Failure> {
         let scope = self.scope;
         let words = scope.words().await?;
-        let shown = wishes::shown(scope, registry).await?;
+        let shown = wishes::shown(scope, self.registry).await?;
         let facts = Facts { action, words, shown: &shown, name: &scope.person.name, recipients };
         if self.is_linked(action).await? {
             return Ok(Judgement::Run(Basis::Linked));
         }
         let judged = match self.executor.intent.as_ref().filter(|_| scope.workflow.is_empty()) {
-            Some(model) => facts.by_wishes(wishes::of(scope, registry, model).await?, self.is_ahead),
+            Some(model) => facts.by_wishes(wishes::of(scope, self.registry, model).await?, self.is_ahead),
             None if scope.workflow.is_empty() => facts.by_text(Basis::Forms),
             None => facts.by_text(Basis::Workflow),
         };

@@ -66,7 +66,7 @@ impl Executor {
 
 impl ActiveCall<'_> {
     /// The skill, if the agent may call it with these arguments.
-    pub(super) fn granted(&self, registry: &Registry) -> Result<Arc<Skill>, SkillError> {
+    pub(super) fn granted(&self) -> Result<Arc<Skill>, SkillError> {
         let Call { grant, skill: name, arguments, .. } = self.call;
         if !grant.skills.iter().any(|granted| granted == name) {
             let message = ours!(
@@ -77,7 +77,7 @@ impl ActiveCall<'_> {
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         let missing = || SkillError::not_found(ours!("the skill {} no longer exists", FromConfig(name)));
-        let skill = registry.get(name).ok_or_else(missing)?;
+        let skill = self.registry.get(name).ok_or_else(missing)?;
         if !grant.covers(name, reach(&self.executor.services, skill)) {
             let effects = wording::roles::effects(grant.effects);
             let message =

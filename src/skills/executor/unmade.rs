@@ -1,4 +1,5 @@
 //! Calls that aren't made now.
+
 use super::{ActiveCall, Executor};
 use crate::journal::Scope;
 use crate::skills::call::{Call, CallEnd};
@@ -14,7 +15,7 @@ impl Executor {
         call: &Call<'_>,
     ) -> Result<(), StoreError> {
         let mut active = ActiveCall { is_ahead: true, ..ActiveCall::new(self, scope, registry, call, None) };
-        match active.make(registry).await {
+        match active.make().await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
             Err(Failure::Store(error)) => Err(error),
         }
