@@ -196,7 +196,7 @@ fn looks_like_address(name: &str) -> bool {
 fn body_text<'a>(parts: impl Iterator<Item = Part<'a>>) -> (String, bool) {
     let parsed = parts.map(|part| match part.kind {
         Kind::Text => (html::plain(&part.text()), false),
-        Kind::Page => html::readable_mail(&part.text()),
+        Kind::Page => html::readable(&part.text()),
         Kind::Other => (String::new(), false),
     });
     let (texts, cuts): (Vec<_>, Vec<_>) = parsed.unzip();
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_note_about_hidden_text_survives_a_cut() {
-        let page = format!("<p style=color:#fff>x</p><p>{}</p>", "word ".repeat(20_000));
+        let page = format!("<p hidden>x</p><p>{}</p>", "word ".repeat(20_000));
         let message = Message::parse(format!("Content-Type: text/html\n\n{page}").as_bytes());
         assert!(message.is_truncated && message.text.len() <= MAX_TEXT);
         assert!(message.text.contains("\n[Hidden text was left out.]\n[The message continues"));

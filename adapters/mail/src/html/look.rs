@@ -1,11 +1,9 @@
-//! How an element looks, as far as it decides whether a person sees its text.
+//! How an element's own style shows it, as far as it decides whether a person sees its text. Style sheets aren't read, nor colours
+//! compared: text that hides in them is read like any other, as text from outside.
 
 use std::collections::HashMap;
 
 use html2text::{Element, Handle};
-
-use super::colour::{BLACK, Colour, LINK, WHITE};
-use super::style::{Styles, attribute, declarations};
 
 /// A font of at most this many pixels can't be seen.
 const TINY: f32 = 2.0;
@@ -20,26 +18,21 @@ const FAR_RIGHT: f32 = 3_000.0;
 /// What an element's text inherits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
-    /// The colour of the text; unknown if the page says it in a way that we don't read.
-    text: Option<Colour>,
-    /// What the text stands on; unknown with a picture.
-    back: Option<Colour>,
     /// The size of the font in pixels.
     font: f32,
     is_hidden: bool,
 }
 
-impl Look {
-    /// How a page begins. Style sheets elsewhere can give it any background.
-    pub(super) fn of_page(has_other_sheets: bool) -> Self {
-        let back = (!has_other_sheets).then_some(WHITE);
-        Self { text: Some(BLACK), back, font: FONT, is_hidden: false }
+impl Default for Look {
+    fn default() -> Self {
+        Self { font: FONT, is_hidden: false }
     }
+}
 
+impl Look {
     /// Whether a person sees text that looks like this.
     pub(super) fn shows(&self) -> bool {
-        let vanishes = || self.text.zip(self.back).is_some_and(|(text, back)| text.vanishes_on(back));
-        !self.is_hidden && self.font > TINY && !vanishes()
+        !self.is_hidden && self.font > TINY
     }
 
     /// Whether nothing inside of an element can be seen, whatever it says itself.
@@ -48,97 +41,41 @@ impl Look {
     }
 
     /// How an element inside of this one looks.
-    pub(super) fn within(mut self, node: &Handle, styles: &Styles) -> Self {
+    pub(super) fn within(mut self, node: &Handle) -> Self {
         let Element { name, .. } = &node.data else { return self };
-        let (Some(rules), own) = (styles.of(node), attribute(node, "style").unwrap_or_default()) else {
-            return Self { is_hidden: true, ..self };
-        };
-        let own: Vec<_> = declarations(&own).collect();
-        let all: Vec<(&str, &str)> = rules
-            .into_iter()
-            .flatten()
-            .chain(&own)
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .collect();
-        if &*name.local == "a" && attribute(node, "href").is_some() {
-            self.text = Some(LINK);
-        }
-        self.take_attributes(node, &name.local);
+        let style = attribute(node, "style").unwrap_or_default();
         // A later declaration replaces an earlier one of the same name.
-        let last: HashMap<&str, usize> = all.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
-        for (at, (name, value)) in all.iter().enumerate() {
-            if last.get(name) == Some(&at) {
-                self.take(name, value);
-            }
+        let own: HashMap<String, String> = declarations(&style).collect();
+        let value = |name: &str| own.get(name).map(String::as_str);
+        if let Some(size) = value("font-size").or_else(|| value("font").and_then(size_in_font)) {
+            self.font = font_size(size, self.font);
         }
-        let value = |name: &str| all.get(*last.get(name)?).map(|(_, value)| *value);
         self.is_hidden |= attribute(node, "hidden").is_some() || hides(&value) || is_dot(node, &name.local);
         self
     }
+}
 
-    /// The attributes of old pages.
-    fn take_attributes(&mut self, node: &Handle, tag: &str) {
-        if let Some(colour) = attribute(node, "bgcolor") {
-            self.take("background-color", &colour.to_ascii_lowercase());
-        }
-        if attribute(node, "background").is_some() {
-            self.back = None;
-        }
-        let name = if tag == "body" { "text" } else { "color" };
-        if let Some(colour) = attribute(node, name).filter(|_| matches!(tag, "body" | "font")) {
-            self.take("color", &colour.to_ascii_lowercase());
-        }
-    }
+/// An attribute's value.
+pub(super) fn attribute(node: &Handle, wanted: &str) -> Option<String> {
+    let Element { attrs, .. } = &node.data else { return None };
+    let attrs = attrs.borrow();
+    attrs.iter().find(|one| &*one.name.local == wanted).map(|one| one.value.to_string())
+}
 
-    fn take(&mut self, name: &str, value: &str) {
-        match name {
-            "color" | "-webkit-text-fill-color" if value == "inherit" => {}
-            "color" | "-webkit-text-fill-color" => {
-                self.text = Colour::parse(value).and_then(|(colour, opacity)| match self.back {
-                    Some(back) => Some(colour.over(back, opacity)),
-                    // It is seen on any background, or on none.
-                    None if opacity < 0.1 => {
-                        self.is_hidden = true;
-                        None
-                    }
-                    None => Some(colour),
-                });
-            }
-            "background-color" | "background" => self.take_background(value),
-            "background-image" if value != "none" => self.back = None,
-            "font-size" => self.font = font_size(value, self.font),
-            "font" => {
-                let is_size = |part: &&str| {
-                    part.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-                        && !matches!(
-                            *part,
-                            "100" | "200" | "300" | "400" | "500" | "600" | "700" | "800" | "900"
-                        )
-                };
-                let size = value.split_ascii_whitespace().find(is_size);
-                let size = size.and_then(|size| size.split('/').next());
-                self.font = size.map_or(self.font, |size| font_size(size, self.font));
-            }
-            _ => {}
-        }
-    }
+fn declarations(style: &str) -> impl Iterator<Item = (String, String)> {
+    style.split(';').filter_map(|declaration| {
+        let (name, value) = declaration.split_once(':')?;
+        let value = value.to_ascii_lowercase().replace("!important", "");
+        Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+    })
+}
 
-    fn take_background(&mut self, value: &str) {
-        let whole = Colour::parse(value);
-        // A function's arguments may have spaces, so a value that is a colour as a whole comes first.
-        let part = || value.split_ascii_whitespace().find_map(Colour::parse);
-        match whole.or_else(part) {
-            Some((colour, opacity)) => {
-                self.back = match self.back {
-                    Some(back) => Some(colour.over(back, opacity)),
-                    None if opacity > 0.9 => Some(colour),
-                    None => None,
-                };
-            }
-            None if matches!(value, "" | "none" | "inherit" | "initial") => {}
-            None => self.back = None,
-        }
-    }
+/// The size in `bold 12px/1.5 Arial`.
+fn size_in_font(font: &str) -> Option<&str> {
+    let is_weight = |part: &str| part.len() == 3 && part.ends_with("00");
+    let is_size =
+        |part: &&str| part.starts_with(|c: char| c.is_ascii_digit() || c == '.') && !is_weight(part);
+    font.split_ascii_whitespace().find(is_size)?.split('/').next()
 }
 
 /// Whether a style makes the content of its element invisible.
