@@ -1,4 +1,4 @@
-//! Archives (ZIP; for others see [`tarball`]), and the documents that are archives of XML: in a process of its own, see [`super::apart`].
+//! Archives (ZIP), and the documents that are archives of XML: in a process of its own, see [`super::apart`].
 //!
 //! Nothing is unpacked to the disk, and no archive inside of another one is opened by itself. A file is taken out alone,
 //! and only as far as it may be big.
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::{MOST_MEGABYTES, MOST_TEXT, file_name, sheets, tarball};
+use super::{MOST_MEGABYTES, MOST_TEXT, file_name, sheets};
 use crate::domain::FileProblem;
 
 /// The most files that an archive may have inside.
@@ -49,9 +49,6 @@ type Zip<'c> = ZipArchive<Cursor<&'c [u8]>>;
 
 /// Looks into an archive.
 pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
-    if tarball::media_type(content).is_some() {
-        return tarball::look(content).map(Archive::Files);
-    }
     let mut zip = open(content)?;
     let names: Vec<String> = zip.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect();
     let has = |name: &str| names.iter().any(|known| known == name);
@@ -61,7 +58,7 @@ pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
         return Ok(document("wordprocessingml.document", &text));
     }
     if has("xl/workbook.xml") {
-        let text = sheets::text(|name| if has(name) { part(&mut zip, name) } else { Ok(String::new()) })?;
+        let text = sheets::text(content).map_err(|_| FileProblem::Unreadable)?;
         return Ok(document("spreadsheetml.sheet", &text));
     }
     if has("ppt/presentation.xml") {
@@ -100,10 +97,6 @@ fn document(kind: &str, text: &str) -> Archive {
 
 /// Takes out the file of this number, from 1: its description as a line of JSON, and its content.
 pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProblem> {
-    if tarball::media_type(content).is_some() {
-        let (about, bytes) = tarball::entry(content, number)?;
-        return Ok([described(&about)?, bytes].concat());
-    }
     let mut zip = open(content)?;
     let places = files(&zip)?;
     let at = number.checked_sub(1).and_then(|before| places.get(before)).ok_or(FileProblem::NotInside)?;

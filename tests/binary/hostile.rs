@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use adjutant_fakes::archives::{docx, gzip, zip};
+use adjutant_fakes::archives::{docx, zip};
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::pdf;
 use serde_json::{Value, json};
@@ -73,7 +73,6 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     let mut files = vec![
         ("nested.zip", nested),
         ("zeros.zip", zip(&[("zeros.txt", &vec![0; 30 << 20])])),
-        ("zeros.gz", gzip("zeros.txt", &vec![0; 30 << 20])),
         ("deep.docx", zip(&[("word/document.xml", sheet.as_bytes())])),
         ("bomb.docx", docx(&[&"boom".repeat(9 << 20)])),
         ("bomb.pdf", pdf::bomb(200)),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use flate2::write::DeflateEncoder;
-use flate2::{Compression, Crc, GzBuilder};
+use flate2::{Compression, Crc};
 
 /// A file in an archive.
 pub struct Entry<'a> {
@@ -85,19 +85,30 @@ pub fn docx(paragraphs: &[&str]) -> Vec<u8> {
     zip(&[("[Content_Types].xml", b"<Types/>"), ("word/document.xml", xml.as_bytes())])
 }
 
+/// What says where a spreadsheet's workbook is.
+pub fn root_relationships() -> String {
+    format!("<Relationships>{}</Relationships>", relationship(1, "officeDocument", "xl/workbook.xml"))
+}
+
+/// A relationship of a spreadsheet's parts.
+pub fn relationship(number: usize, kind: &str, target: &str) -> String {
+    let kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    format!("<Relationship Id=\"rId{number}\" Type=\"{kinds}/{kind}\" Target=\"{target}\"/>")
+}
+
 /// A spreadsheet of these sheets, each a name and its rows as XML; cells refer to these texts by number.
 pub fn xlsx(strings: &[&str], sheets: &[(&str, &str)]) -> Vec<u8> {
     let strings: String = strings.iter().map(|text| format!("<si><t>{text}</t></si>")).collect();
     let (mut list, mut places, mut parts) = (String::new(), String::new(), Vec::new());
     for (number, (name, rows)) in (1..).zip(sheets) {
         list.push_str(&format!("<sheet name=\"{name}\" sheetId=\"{number}\" r:id=\"rId{number}\"/>"));
-        places
-            .push_str(&format!("<Relationship Id=\"rId{number}\" Target=\"worksheets/sheet{number}.xml\"/>"));
+        places.push_str(&relationship(number, "worksheet", &format!("worksheets/sheet{number}.xml")));
         let xml = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
         parts.push((format!("xl/worksheets/sheet{number}.xml"), xml));
     }
     parts.extend([
         ("[Content_Types].xml".to_owned(), "<Types/>".to_owned()),
+        ("_rels/.rels".to_owned(), root_relationships()),
         ("xl/workbook.xml".to_owned(), format!("<workbook><sheets>{list}</sheets></workbook>")),
         ("xl/_rels/workbook.xml.rels".to_owned(), format!("<Relationships>{places}</Relationships>")),
         ("xl/sharedStrings.xml".to_owned(), format!("<sst>{strings}</sst>")),
@@ -109,53 +120,4 @@ pub fn xlsx(strings: &[&str], sheets: &[(&str, &str)]) -> Vec<u8> {
     ]);
     let files: Vec<(&str, &[u8])> = parts.iter().map(|(name, xml)| (name.as_str(), xml.as_bytes())).collect();
     zip(&files)
-}
-
-/// What a file of a `tar` is.
-#[derive(Clone, Copy)]
-pub enum Kind<'a> {
-    /// A file with this content.
-    File(&'a [u8]),
-    /// A symbolic link to this.
-    Link(&'a str),
-    /// A folder.
-    Folder,
-    /// A file that says it has so many bytes.
-    Claims(u64),
-}
-
-/// A `tar` of these files.
-pub fn tar(files: &[(&str, Kind<'_>)]) -> Vec<u8> {
-    let mut whole = Vec::new();
-    for (name, kind) in files {
-        let (mark, size, content, link) = match kind {
-            Kind::File(content) => (b'0', content.len() as u64, *content, ""),
-            Kind::Link(link) => (b'2', 0, b"".as_slice(), *link),
-            Kind::Folder => (b'5', 0, b"".as_slice(), ""),
-            Kind::Claims(size) => (b'0', *size, b"".as_slice(), ""),
-        };
-        let mut head = [0; 512];
-        let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
-        put(0, name.as_bytes());
-        put(100, b"0000644\0");
-        put(124, format!("{size:011o}\0").as_bytes());
-        put(148, b"        ");
-        put(156, &[mark]);
-        put(157, link.as_bytes());
-        put(257, b"ustar\x0000");
-        let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
-        head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        whole.extend(head);
-        whole.extend(content);
-        whole.resize(whole.len().next_multiple_of(512), 0);
-    }
-    whole.resize(whole.len() + 1024, 0);
-    whole
-}
-
-/// What `gzip` makes of a file of this name.
-pub fn gzip(name: &str, content: &[u8]) -> Vec<u8> {
-    let mut packed = GzBuilder::new().filename(name).write(Vec::new(), Compression::best());
-    packed.write_all(content).unwrap_or_default();
-    packed.finish().unwrap_or_default()
 }
