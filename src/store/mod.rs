@@ -189,13 +189,6 @@ impl Store {
         self.inner.reader.with(scrub).await
     }
 
-    /// In what the schema differs from what the migrations make.
-    async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
-        let compare =
-            async |connection: &mut AnyConnection| self.inner.backend.schema_differences(connection).await;
-        self.inner.reader.with(compare).await
-    }
-
     /// Runs a statement that changes no rows.
     async fn run(&self, sql: &'static str) -> Result<(), StoreError> {
         let run = async |connection: &mut AnyConnection| {

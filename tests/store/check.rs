@@ -11,12 +11,7 @@ use crate::calls::{call, tool_call};
 use crate::outbox::say_in_turn;
 use crate::world::{World, execution};
 
-on_both!(
-    nothing_is_found_on_sound_rows,
-    each_broken_rule_is_found,
-    a_schema_of_another_kind_is_found,
-    rows_are_counted
-);
+on_both!(nothing_is_found_on_sound_rows, each_broken_rule_is_found, rows_are_counted);
 
 /// A running turn `t1`, an ended turn `t2` and a waiting turn `t3`, all consistent, and the process that works on
 /// them.
@@ -87,41 +82,6 @@ async fn nothing_is_found_on_sound_rows(world: World) {
     assert_eq!(findings(&world).await, []);
     let _at_work = fill(&world).await;
     assert_eq!(findings(&world).await, []);
-}
-
-async fn a_schema_of_another_kind_is_found(world: World) {
-    for sql in [
-        "DROP INDEX tasks_person",
-        "DROP INDEX memories_age; CREATE INDEX memories_age ON memories (id)",
-        "ALTER TABLE tasks ADD COLUMN colour TEXT",
-        "CREATE TABLE photos (id TEXT)",
-        "ALTER TABLE outbox DROP COLUMN file",
-    ] {
-        world.by_hand(sql).await;
-    }
-    let trigger = match world.is_embedded() {
-        true => "DROP TRIGGER calls_follow_results",
-        false => "DROP TRIGGER calls_follow_results ON calls",
-    };
-    world.by_hand(trigger).await;
-    let found = findings(&world).await;
-    let [Finding { rule: "the schema differs from the one that the migrations make", rows }] = &found[..]
-    else {
-        panic!("{found:?}")
-    };
-    for row in [
-        "missing: index tasks_person",
-        "different: index memories_age",
-        "not ours: column tasks.colour",
-        "missing: column outbox.file",
-        "missing: trigger calls_follow_results",
-    ] {
-        assert!(rows.iter().any(|found| found == row), "{row} in {rows:?}");
-    }
-    assert!(!rows.iter().any(|row| row.contains("photos")), "{rows:?}");
-    world.by_hand("DROP TABLE tasks").await;
-    let rows = findings(&world).await.remove(0).rows;
-    assert!(rows.contains(&"missing: table tasks".to_owned()), "{rows:?}");
 }
 
 /// A rule, how to break it by hand, the rows to find, and the fix.

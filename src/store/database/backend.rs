@@ -3,7 +3,6 @@
 mod copy;
 mod listener;
 mod pooler;
-mod schema;
 
 use std::path::PathBuf;
 use std::str::FromStr;
