@@ -207,7 +207,7 @@ fn processes() {
             began.elapsed()
         })
         .collect();
-    row("chat --once, built-in planner, start to exit, p50", &ms(percentile(&mut times, 50)), "100 ms");
+    row("chat --once, basic mode, start to exit, p50", &ms(percentile(&mut times, 50)), "100 ms");
     let mut idle = Command::new(binary)
         .args(["chat", "--json"])
         .current_dir(folder.path())

@@ -1,6 +1,6 @@
 //! What the web page costs: `cargo bench --bench web`. Prints a table; nothing here fails on a figure.
 //!
-//! The real binary with the embedded store, a chat platform on loopback, the built-in planner, and viewers that each
+//! The real binary with the embedded store, a chat platform on loopback, basic mode, and viewers that each
 //! read a stream of changes. Blocks without and with viewers take turns, so that both meet the same store. `seen` is the
 //! time from a turn's last commit until its change has arrived at a viewer. Viewers, platform and gateway share the
 //! machine, so what the gateway itself uses is told, too.

@@ -18,6 +18,7 @@ use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::{Approval, Config};
 use adjutant::journal::RateLimits;
 use adjutant::model::{Model, ModelError, ModelResponse, Request};
+use adjutant::orchestrator::BasicMode;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::{Skills, builtin};
 use adjutant::workflows::{CheckContext, check};
@@ -120,6 +121,7 @@ async fn house(workflows: &[(&str, String)]) -> House {
     let models = Models {
         orchestrator: model.clone(),
         agent: model.clone(),
+        basic: BasicMode::Never,
         intent: Some(model.clone()),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),

@@ -4,6 +4,7 @@ pub mod duration;
 pub mod recurring;
 pub mod rule;
 pub mod span;
+pub mod spoken;
 pub mod when;
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Adjutant: platform → receive → intake → lanes → turn → orchestrator → agents → executor → outbox → deliver → platform.
 
 pub mod agents;
+pub mod basic;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -128,7 +128,7 @@ pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
     let models = load_skills(config).and_then(|skill_set| {
         skill_set.workflows.current().log_problems();
         skill_set::check_roles(config, &skill_set.skills.current())?;
-        build_models(config, &skill_set.skills, clock).map(drop)
+        build_models(config, clock).map(drop)
     });
     let traces = trace_collector(config, &"check".into()).map_err(StartError::from);
     let parts = [
@@ -382,7 +382,7 @@ fn orchestrator(
         intent: models.intent,
         launcher: config.launcher(),
     };
-    let model = models_by_name(config, &skill_set.skills, clock, (&models.agent, &models.rate_limits));
+    let model = models_by_name(config, clock, (&models.agent, &models.rate_limits));
     let agents = Arc::new(Agents {
         executor,
         model: models.agent,
@@ -395,6 +395,7 @@ fn orchestrator(
     Orchestrator {
         name: config.assistant.name.clone(),
         model: models.orchestrator,
+        basic: models.basic,
         skills: skill_set.skills.clone(),
         agents,
         runner: Arc::new(runner),

@@ -146,9 +146,7 @@ pub fn model_failure(error: &ModelError) -> &'static str {
         ModelErrorKind::Network => "I can't reach the language model right now. Try again in a few minutes.",
         ModelErrorKind::Timeout => "the language model took too long. Try again.",
         ModelErrorKind::Refused => "the language model refused the request. `adjutant trace` shows why.",
-        ModelErrorKind::BeyondPlanner => {
-            "this needs a language model, and I only have the built-in planner. Set one up in `[model]`."
-        }
+        ModelErrorKind::NoModel => "this needs a language model, and none is connected.",
         ModelErrorKind::Nonsense => {
             "the language model gave no usable answer. Try again, perhaps in other words."
         }

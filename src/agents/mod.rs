@@ -122,7 +122,7 @@ impl Agents {
         job: &Job,
     ) -> Result<AgentEnd, StoreError> {
         if job.task.is_direct() {
-            return self.run_direct(scope, registry, row, &job.task).await;
+            return self.run_direct(scope, registry, row, job).await;
         }
         let limits = &scope.budget.limits;
         let wanted = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
@@ -166,9 +166,14 @@ impl Agents {
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        task: &AgentTask,
+        job: &Job,
     ) -> Result<AgentEnd, StoreError> {
-        let arguments = task.arguments.clone().unwrap_or_default();
+        let task = &job.task;
+        let mut arguments = task.arguments.clone().unwrap_or_default();
+        if let Some(name) = &task.results_in {
+            let results: Vec<String> = job.inputs.iter().map(Report::for_person).collect();
+            arguments[name] = results.join("\n").into();
+        }
         let skill = task.skills.first().map(String::as_str).unwrap_or_default();
         let grant = self.grant_now(registry, task);
         let call = Call {
@@ -305,8 +310,8 @@ async fn ask_model(
         }
         Err(failure) => {
             dialogue.record_failure(&scope.store, &mut batch, failure, started);
-            // The built-in planner can't do this, which the person is told: no fault, and a retry won't help.
-            let recoverable = failure.kind != ModelErrorKind::BeyondPlanner;
+            // Nothing is broken, and a retry won't help.
+            let recoverable = failure.kind != ModelErrorKind::NoModel;
             if recoverable {
                 tracing::warn!(error = %failure, "a sub-agent's model failed");
             }

@@ -116,7 +116,7 @@ fn by_author(data: &Value) -> Option<impl Iterator<Item = (String, &Value)>> {
 }
 
 /// A result from outside for the agents that depend on it: all of it, with a block for each author where there are
-/// several, and else in blocks that name all sources. The planner that is built in knows this form: see `model::builtin`.
+/// several, and else in blocks that name all sources.
 pub(super) fn for_dependant(report: &Report, text: &str, data: &Value) -> PromptText {
     let (name, status) = (&report.agent_id, report.status.as_str());
     let listed = || List::of_both(text, &report.data).filter(|_| report.is_direct);

@@ -173,7 +173,6 @@ fn annotated(line: &str, summary: &str, thing: &Value) -> String {
     line
 }
 
-/// The planner that is built in knows this form: see `model::builtin`.
 fn with_id(text: &str, identifier: &str) -> String {
     let room = if text.contains('\n') { "\n" } else { " " };
     format!("{text}{room}[{identifier}]").trim_start().to_owned()

@@ -37,6 +37,9 @@ pub struct AgentTask {
     /// With exactly one skill: runs it with these arguments, without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
+    /// The argument that takes the results of the agents before it; only basic mode asks for this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results_in: Option<String>,
     /// Whether the result of its one skill is the turn's answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub as_answer: bool,

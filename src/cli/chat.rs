@@ -157,7 +157,7 @@ impl Session {
         };
         let skill_set = service::load_skills(config)?;
         skill_set.workflows.current().log_problems();
-        let models = service::build_models(config, &skill_set.skills, &clock)?;
+        let models = service::build_models(config, &clock)?;
         let store = service::open_store(config, clock).await?;
         let port = ConsolePort::open(settings, out).map_err(|error| {
             let folder = config.data_dir.display();
@@ -269,12 +269,13 @@ impl Session {
     fn greet(&self, config: &Config) -> Result<(), CliError> {
         let model = match config.model.main.first.provider.as_str() {
             crate::config::BUILTIN => {
-                "the built-in planner (no key needed; `[model]` in config.toml sets a language model)"
+                " in basic mode (no language model). To talk freely, run `adjutant init` and add one."
+                    .to_owned()
             }
-            provider => provider,
+            provider => format!(", with {provider}."),
         };
         let greeting = format!(
-            "{} is ready, with {model}.\nSay what you need, or type /help. Ctrl-C stops a turn, /quit leaves.",
+            "{} is ready{model}\nSay what you need, or type /help. Ctrl-C stops a turn, /quit leaves.",
             config.assistant.name
         );
         super::out(&format!("{}\n", render::message(&greeting, &[], Theme::of_stdout())))

@@ -56,7 +56,7 @@ fn chain(chain: &Chain) -> String {
 
 fn model(endpoint: &Endpoint) -> String {
     if endpoint.provider == BUILTIN {
-        return "the built-in planner".to_owned();
+        return "basic mode".to_owned();
     }
     let server = endpoint.base_url.as_ref().map_or_else(String::new, |url| format!(" at {url}"));
     format!("{} of {}{server}", endpoint.name, endpoint.provider)
@@ -74,7 +74,7 @@ mod tests {
         no configuration file; using the defaults
         data    /data
         store   sqlite:///data/adjutant.db
-        model   the built-in planner
+        model   basic mode
         ");
         config.path = Some("config.toml".into());
         config.store.url = Secret::new("postgres://ada:hunter2@db/adjutant");
@@ -91,8 +91,8 @@ mod tests {
         config.toml: no problems
         data    /data
         store   postgres://ada@db/adjutant
-        model   llama of openai at http://127.0.0.1:9000/v1/, then the built-in planner
-        agents  the built-in planner
+        model   llama of openai at http://127.0.0.1:9000/v1/, then basic mode
+        agents  basic mode
         ");
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     let clock: SharedClock = Arc::new(SystemClock);
     let skill_set = service::load_skills(&config)?;
     skill_set.workflows.current().log_problems();
-    let models = service::build_models(&config, &skill_set.skills, &clock)?;
+    let models = service::build_models(&config, &clock)?;
     let http = bind(&config).await?;
     let page = bind_page(&channels).await?;
     let store = service::open_store(&config, clock).await?;

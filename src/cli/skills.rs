@@ -143,7 +143,7 @@ fn show(skill: &Skill, file: &str) -> String {
     let _ = writeln!(out, "timeout   {timeout}; after a crash it {after}");
     let _ = writeln!(out, "file      {file}");
     show_arguments(skill, &mut out);
-    let examples: Vec<&str> = skill.intents.iter().filter_map(|intent| intent.example.as_deref()).collect();
+    let examples: Vec<&str> = skill.forms.iter().filter_map(|form| form.example.as_deref()).collect();
     if !examples.is_empty() {
         let _ = writeln!(out, "\nyou can say");
     }
@@ -282,9 +282,8 @@ description = "A city"
 [skill.parameters.properties.days]
 type = "array"
 items = { type = "integer" }
-[[skill.intents]]
-pattern = 'weather in (?<place>.+)'
-arguments = { place = "{place}" }
+[[skill.forms]]
+say = "weather in {place}"
 example = "weather in Lyon"
 [[skill]]
 name = "weather.report_storm"

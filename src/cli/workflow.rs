@@ -86,7 +86,6 @@ pub(super) async fn on_store<T>(
 struct Workspace<'w> {
     config: &'w Config,
     skills: Arc<Registry>,
-    loaded: Arc<Skills>,
 }
 
 impl<'w> Workspace<'w> {
@@ -96,7 +95,7 @@ impl<'w> Workspace<'w> {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             CliError::plain(lines.join("\n"))
         })?;
-        Ok(Self { config, skills: skills.current(), loaded: Arc::new(skills) })
+        Ok(Self { config, skills: skills.current() })
     }
 
     fn all(&self) -> Catalogue {

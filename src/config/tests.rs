@@ -342,8 +342,8 @@ fn a_model_says_what_it_lacks() {
     config.toml:1: model.api_key: missing: openrouter needs a key; write api_key = { env = "OPENROUTER_API_KEY" } and set that variable
     "#);
     insta::assert_snapshot!(faults("[model]\nname = \"gpt-5\"\napi_key = \"x\""), @r#"
-    config.toml:2: model.name: the built-in planner doesn't use it; set `provider`, such as provider = "openai"
-    config.toml:3: model.api_key: the built-in planner doesn't use it; set `provider`, such as provider = "openai"
+    config.toml:2: model.name: basic mode doesn't use it; set `provider`, such as provider = "openai"
+    config.toml:3: model.api_key: basic mode doesn't use it; set `provider`, such as provider = "openai"
     "#);
     insta::assert_snapshot!(faults("[model]\nprovider = \"ollama\"\nname = \"m\"\nrequests_per_minute = 0"), @"config.toml:4: model.requests_per_minute: must be at least 1");
     insta::assert_snapshot!(faults("model = { provider = \"grmpf\" }"), @r#"config.toml:1: model.provider: unknown provider "grmpf"; known are builtin, openai, anthropic, gemini, openrouter, ollama and more; for another server with OpenAI's protocol, set provider = "openai" and base_url"#);

@@ -52,7 +52,13 @@ impl<'t> Table<'t> {
 
     /// Notes every unknown key, with the nearest known one.
     pub(crate) fn only(&self, known: &[&str], problems: &mut Problems<'_>) {
-        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        self.only_or(known, &[], problems);
+    }
+
+    /// The same, but says nothing of these former keys.
+    pub(crate) fn only_or(&self, known: &[&str], former: &[&str], problems: &mut Problems<'_>) {
+        let is_known = |key: &str| known.contains(&key) || former.contains(&key);
+        for entry in self.entries.iter().filter(|entry| !is_known(&entry.key)) {
             let hint = did_you_mean(&entry.key, known.iter().copied());
             let hint = if hint.is_empty() { format!("; known here: {}", known.join(", ")) } else { hint };
             problems.add(entry.at, format!("{} has no key '{}'{hint}", self.what, entry.key));

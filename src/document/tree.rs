@@ -120,6 +120,14 @@ impl Node {
         }
     }
 
+    /// The values, when it is a list.
+    pub(crate) fn as_list(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(all) => Some(all),
+            _ => None,
+        }
+    }
+
     /// The entries, when it is a table.
     pub(crate) fn as_table(&self) -> Option<&[Entry]> {
         match &self.value {

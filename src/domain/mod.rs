@@ -48,11 +48,14 @@ pub const SPOKEN: &str = "🎤 ";
 /// The journal's entry where a model's name would be, of steps that no model was asked for.
 pub const NO_MODEL: &str = "none";
 
+/// The same, of the steps of basic mode.
+pub const BASIC_MODE: &str = "builtin";
+
 /// Stands for the answer of a turn that waits for the person, before what it asks, where models read it.
 pub const WAITING: &str = "(Asked, not done: only their yes or no counts. If they change or drop it, dispatch \
     assistant.withdraw(question: id), and the changed call with depends_on.)";
 
-/// How the result of remembering something begins, where people and the built-in planner read it.
+/// How the result of remembering something begins, where people read it.
 pub const REMEMBERED: &str = "I'll remember: ";
 
 /// Declares an enum whose variants each have one text form, for the store and for people.

@@ -1,7 +1,6 @@
-//! What the engine asks of a language model: a provider, or the built-in planner.
+//! What the engine asks of a language model.
 
 pub mod api;
-pub mod builtin;
 pub mod counted;
 pub mod embeddings;
 pub mod price;
@@ -18,9 +17,19 @@ use serde_json::Value;
 
 use crate::domain::{FileId, PromptText};
 
-/// Whether the built-in planner gave an answer with this model's name.
-pub fn is_builtin(model: &str) -> bool {
-    model == builtin::NAME
+/// Stands for a model where none is configured: every call fails.
+#[derive(Debug)]
+pub struct NoModel;
+
+#[async_trait]
+impl Model for NoModel {
+    async fn call(&self, _: &Request) -> Result<ModelResponse, ModelError> {
+        Err(ModelError::new(ModelErrorKind::NoModel, "no language model is configured"))
+    }
+
+    fn price(&self) -> Option<Price> {
+        Some(Price { input: 0.0, cached_input: None, output: 0.0 })
+    }
 }
 
 /// A language model, or something that behaves like one.
@@ -184,8 +193,8 @@ pub enum ModelErrorKind {
     Refused,
     /// An answer without text and calls, or one that makes no sense.
     Nonsense,
-    /// The built-in planner was asked to think.
-    BeyondPlanner,
+    /// There is no model.
+    NoModel,
 }
 
 impl ModelErrorKind {
@@ -198,7 +207,7 @@ impl ModelErrorKind {
             Self::Timeout => "timeout",
             Self::Refused => "refused",
             Self::Nonsense => "nonsense",
-            Self::BeyondPlanner => "beyond_planner",
+            Self::NoModel => "no_model",
         }
     }
 }

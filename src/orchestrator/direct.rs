@@ -1,11 +1,12 @@
-//! A turn that only runs a workflow: the person wrote `/run NAME`, or "run NAME" and nothing else. The workflow's
-//! report is the answer; the orchestrator's model isn't called.
+//! Turns without a model: a command such as `/run NAME`, whose report is the answer, and the messages of basic mode.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Orchestrator, Run, TurnEnd};
 use crate::agents::AgentTask;
-use crate::domain::{ExecutionId, ExecutionStatus, NO_MODEL};
+use crate::basic::{self, Understood};
+use crate::clock::utc;
+use crate::domain::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL};
 use crate::journal::fail_point;
 use crate::model::{ModelResponse, ToolCall};
 use crate::skills::{Handler, Registry};
@@ -15,6 +16,25 @@ use crate::workflows::command;
 use crate::workflows::run::RunRequest;
 use crate::workflows::skill::PLANNING;
 use crate::workflows::view::report::Report;
+
+/// A message that needs no model.
+#[derive(Debug, Clone)]
+pub(super) enum Direct {
+    /// A command, such as `/run`.
+    Command(String),
+    /// What basic mode reads.
+    Basic(String),
+}
+
+impl Direct {
+    /// The command.
+    pub(super) fn command(&self) -> Option<&str> {
+        match self {
+            Self::Command(text) => Some(text),
+            Self::Basic(_) => None,
+        }
+    }
+}
 
 /// Stands for a skill: turns a task's words into a workflow first. No model can dispatch it, because it isn't a skill.
 const DRAFT: &str = "draft";
@@ -62,8 +82,62 @@ impl Orchestrator {
 }
 
 impl Run<'_> {
-    /// Does the command's next step. Returns the turn's end once everything is done.
-    pub(super) async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
+    /// Does the next step of a message that needs no model. Returns the turn's end once everything is done.
+    pub(super) async fn next_of_direct(&mut self, direct: &Direct) -> Result<Option<TurnEnd>, StoreError> {
+        match direct {
+            Direct::Command(text) => self.next_of_command(text).await,
+            Direct::Basic(text) => self.next_of_basic(text).await,
+        }
+    }
+
+    /// All calls are dispatched at once, so the turn goes on as it began, whatever becomes of the skills' files.
+    async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
+        if self.task_graph.is_open() {
+            return self
+                .record_calls(BASIC_MODE, vec![("get_agent_results".into(), json!({}))], Vec::new())
+                .await;
+        }
+        if !self.task_graph.agents.is_empty() {
+            let ended: Vec<(&str, crate::agents::Report)> = self
+                .task_graph
+                .agents
+                .iter()
+                .map(|agent| (agent.task.mission.as_str(), self.task_graph.report(agent)))
+                .collect();
+            let mut answer = basic::answer(ended.iter().map(|(text, report)| (*text, report)));
+            if let Understood::Calls(_, Some(rest)) = self.read_basic(text) {
+                answer = format!("{answer}\n\n{rest}");
+            }
+            return Ok(Some(TurnEnd::Answered(answer.into())));
+        }
+        match self.read_basic(text) {
+            Understood::Reply(text) => {
+                let reply = ModelResponse { text, model: BASIC_MODE.into(), ..ModelResponse::default() };
+                self.dialogue.record(
+                    &self.scope.store,
+                    &mut self.last_writes,
+                    &reply,
+                    self.scope.store.now(),
+                );
+                Ok(None)
+            }
+            Understood::Calls(calls, _) => {
+                let tasks: Vec<AgentTask> = calls.into_iter().enumerate().map(task_of_basic).collect();
+                let calls = tasks.iter().map(|task| ("dispatch_agent".to_owned(), json!(task))).collect();
+                self.record_calls(BASIC_MODE, calls, tasks).await
+            }
+        }
+    }
+
+    /// What basic mode makes of a message.
+    pub(super) fn read_basic(&self, text: &str) -> Understood {
+        let workflows = self.orchestrator.runner.workflows.current();
+        let is_command = |text: &str| command::of_text(text, &workflows).is_some();
+        let now = utc(self.scope.store.now()).with_timezone(&self.scope.zone).naive_local();
+        basic::read(text, &self.listed, now, &is_command)
+    }
+
+    async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
         let mut draft = None;
         let (name, arguments) = if self.task_graph.is_open() {
             ("get_agent_results", json!({}))
@@ -89,16 +163,34 @@ impl Run<'_> {
                 Err(why) => return Ok(Some(TurnEnd::Answered(why.into()))),
             }
         };
-        let id = format!("{name}-{}", self.dialogue.recorded());
-        let call = ToolCall { id, name: name.into(), arguments: arguments.to_string() };
-        let response =
-            ModelResponse { tool_calls: vec![call], model: NO_MODEL.into(), ..ModelResponse::default() };
+        self.record_calls(NO_MODEL, vec![(name.to_owned(), arguments)], draft.into_iter().collect()).await
+    }
+
+    /// Records these tool calls as a model's; they dispatch the tasks, or what is in their arguments.
+    async fn record_calls(
+        &mut self,
+        model: &str,
+        calls: Vec<(String, Value)>,
+        tasks: Vec<AgentTask>,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let tool_calls = (self.dialogue.recorded()..).zip(calls).map(|(at, (name, arguments))| ToolCall {
+            id: format!("{name}-{at}"),
+            name,
+            arguments: arguments.to_string(),
+        });
+        let response = ModelResponse {
+            tool_calls: tool_calls.collect(),
+            model: model.into(),
+            ..ModelResponse::default()
+        };
         let mut batch = self.scope.batch();
         self.dialogue.record(&self.scope.store, &mut batch, &response, self.scope.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
-            match draft {
-                Some(task) => self.add_agent(round.n, 0, task, &mut batch),
-                None => self.add_dispatches(&round, &mut batch),
+            match tasks.is_empty() {
+                true => self.add_dispatches(&round, &mut batch),
+                false => {
+                    (0..).zip(tasks).for_each(|(idx, task)| self.add_agent(round.n, idx, task, &mut batch))
+                }
             }
         }
         self.scope.store.write(batch).await?;
@@ -162,7 +254,7 @@ impl Run<'_> {
         report: &crate::agents::Report,
     ) -> Result<TurnEnd, StoreError> {
         let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
-        let command_text = self.command.as_deref().unwrap_or_default();
+        let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),
             None => report.for_person().into(),
@@ -177,5 +269,18 @@ impl Run<'_> {
             status if status.ended_well() => TurnEnd::Answered(last),
             _ => TurnEnd::Failed(last),
         })
+    }
+}
+
+/// The agent for a call of basic mode.
+fn task_of_basic((at, call): (usize, basic::Call)) -> AgentTask {
+    AgentTask {
+        agent_id: format!("a{}", at + 1),
+        mission: call.text,
+        skills: vec![call.skill],
+        arguments: Some(call.arguments.into()),
+        depends_on: if call.is_next { vec![format!("a{at}")] } else { Vec::new() },
+        results_in: call.results_in,
+        ..AgentTask::default()
     }
 }

@@ -22,11 +22,12 @@ pub mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
+use crate::domain::{BASIC_MODE, Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
 use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
 use crate::agents::{AgentEnd, Agents, usable};
+use crate::basic::Understood;
 use crate::graph;
 use crate::journal::dialogue::Round;
 use crate::journal::{
@@ -40,6 +41,7 @@ use crate::store::{Batch, StoreError, outbox, turns};
 use crate::wording::{self, StatusSummary};
 use crate::workflows::command;
 use crate::workflows::run::Runner;
+use direct::Direct;
 use task_graph::TaskGraph;
 use tools::ToolUse;
 
@@ -49,6 +51,8 @@ pub struct Orchestrator {
     pub name: String,
     /// Its model.
     pub model: SharedModel,
+    /// When basic mode takes a message instead.
+    pub basic: BasicMode,
     /// The current skills.
     pub skills: Arc<Skills>,
     /// The agents.
@@ -57,6 +61,17 @@ pub struct Orchestrator {
     pub runner: Arc<Runner>,
     /// The prefixes by skill catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
+}
+
+/// When basic mode takes a person's message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BasicMode {
+    /// There is no model.
+    Always,
+    /// When the models have failed.
+    Fallback,
+    /// The configuration doesn't name it.
+    Never,
 }
 
 /// What of a turn has begun.
@@ -102,8 +117,8 @@ struct Run<'a> {
     /// The outside sources of the first messages.
     first_messages_taint: Taint,
     task_graph: TaskGraph,
-    /// The person's message, if it is a command that needs no model, such as `/run`.
-    command: Option<String>,
+    /// The person's message, if it needs no model.
+    direct: Option<Direct>,
     /// When the first sleeping agent wakes up.
     wake_at: Option<i64>,
     /// The record of the model's last response, written when the turn ends.
@@ -126,17 +141,19 @@ impl Orchestrator {
     ) -> Result<(TurnEnd, Batch), StoreError> {
         // Only a person's own words are a command.
         let own = scope.own_text.as_ref();
-        let command = own.and_then(|_| command::of_text(text, &self.runner.workflows.current()));
-        let first_messages = async || match &command {
+        let direct = own.and_then(|_| self.direct(text));
+        let first_messages = async || match &direct {
             // No model sees these messages.
             Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
             None => first_messages().await,
         };
         let mut run = self.start(scope, begun, first_messages).await?;
         // A turn continues as it began, even if the workflows have changed.
-        run.command = match run.dialogue.rounds().first() {
-            Some(first) => (first.model == NO_MODEL).then(|| text.to_owned()),
-            None => command,
+        run.direct = match run.dialogue.rounds().first().map(|first| first.model.as_str()) {
+            Some(NO_MODEL) => Some(Direct::Command(text.to_owned())),
+            Some(BASIC_MODE) => Some(Direct::Basic(text.to_owned())),
+            Some(_) => None,
+            None => direct,
         };
         let end = run.run_loop().await;
         run.show(None);
@@ -153,6 +170,12 @@ impl Orchestrator {
             turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
         }
         Ok((end, run.last_writes))
+    }
+
+    /// How a message is worked on without a model.
+    fn direct(&self, text: &str) -> Option<Direct> {
+        let command = command::of_text(text, &self.runner.workflows.current()).map(Direct::Command);
+        command.or_else(|| (self.basic == BasicMode::Always).then(|| Direct::Basic(text.to_owned())))
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
@@ -212,7 +235,7 @@ impl Orchestrator {
             dialogue,
             first_messages_taint,
             task_graph: TaskGraph::load(rows),
-            command: None,
+            direct: None,
             wake_at: None,
             last_writes: Batch::new(),
             tasks: JoinSet::new(),
@@ -242,8 +265,8 @@ impl Run<'_> {
             if let Some(text) = self.dialogue.final_text() {
                 return Ok(TurnEnd::Answered(text.to_owned().into()));
             }
-            if let Some(command) = self.command.clone() {
-                if let Some(end) = self.next_of_command(&command).await? {
+            if let Some(direct) = self.direct.clone() {
+                if let Some(end) = self.next_of_direct(&direct).await? {
                     return Ok(end);
                 }
                 continue;
@@ -297,6 +320,13 @@ impl Run<'_> {
                 self.last_writes = last_writes;
                 self.dialogue.record_failure(&self.scope.store, &mut self.last_writes, &failure, started);
                 self.scope.settle(&mut self.last_writes, &reservation, Err(&failure), true);
+                if let Some(basic) = self.fallback() {
+                    let mut batch = self.scope.batch();
+                    batch.append(std::mem::take(&mut self.last_writes));
+                    self.scope.store.write(batch).await?;
+                    self.direct = Some(basic);
+                    return Ok(None);
+                }
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
                 return Ok(Some(TurnEnd::Failed(
@@ -323,6 +353,14 @@ impl Run<'_> {
         self.scope.store.write(batch).await?;
         fail_point("dispatched");
         Ok(None)
+    }
+
+    /// What basic mode makes of the person's message, now that no model answers.
+    fn fallback(&self) -> Option<Direct> {
+        let own = self.scope.own_text.as_ref().filter(|_| self.dialogue.rounds().is_empty())?;
+        let is_understood = self.orchestrator.basic == BasicMode::Fallback
+            && matches!(self.read_basic(own), Understood::Calls(..));
+        is_understood.then(|| Direct::Basic(own.to_string()))
     }
 
     /// Turns a text answer into a call that collects the open agents' results.

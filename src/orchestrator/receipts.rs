@@ -1,9 +1,9 @@
 //! What a turn has really done, in lines that no model writes.
 
 use super::Run;
+use super::direct::Direct;
 use crate::clock::day;
 use crate::domain::{Basis, ExecutionKind, ExecutionStatus};
-use crate::model::is_builtin;
 use crate::skills::{ErrorKind, call};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{StoreError, outbox, rules};
@@ -12,15 +12,15 @@ use crate::workflows::command;
 
 impl Run<'_> {
     /// Adds the receipts of the turn's effects to a model's answer, or to the report of a run, which says what agents say.
-    /// The built-in planner's answers, and those to `/undo`, are made of the calls' results already.
+    /// The answers of basic mode, and those to `/undo`, are made of the calls' results already.
     pub(super) async fn with_receipts(
         &self,
         mut answer: outbox::Message,
     ) -> Result<outbox::Message, StoreError> {
-        let is_models = self.dialogue.rounds().last().is_some_and(|round| !is_builtin(&round.model));
-        let has_receipts = match self.command.as_deref() {
-            Some(text) => !text.starts_with(command::UNDO),
-            None => is_models,
+        let has_receipts = match &self.direct {
+            Some(Direct::Command(text)) => !text.starts_with(command::UNDO),
+            Some(Direct::Basic(_)) => false,
+            None => !self.dialogue.rounds().is_empty(),
         };
         if !has_receipts || self.task_graph.agents.is_empty() {
             return Ok(answer);

@@ -283,7 +283,7 @@ impl Run<'_> {
         let registry = self.registry.clone();
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
-        let is_persons = self.command.is_some();
+        let is_persons = self.direct.as_ref().is_some_and(|direct| direct.command().is_some());
         let run = async move {
             match run_request(&registry, &job.task) {
                 // A plan is shown before it runs; a workflow begins at once.

@@ -1,6 +1,6 @@
 //! Ends a parked turn with a summary: one model call without tools.
 
-use super::{Run, TurnEnd};
+use super::{BasicMode, Run, TurnEnd};
 use crate::agents::usable;
 use crate::journal::{LimitReached, ledger};
 use crate::store::{Batch, StoreError};
@@ -9,7 +9,7 @@ use crate::wording;
 impl Run<'_> {
     pub(super) async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {
         let summary = self.task_graph.summary();
-        if self.dialogue.recorded() == 0 {
+        if self.dialogue.recorded() == 0 || self.orchestrator.basic == BasicMode::Always {
             return Ok(TurnEnd::Answered(wording::stopped(&summary).into()));
         }
         if let Some(round) = self.dialogue.unanswered().cloned() {

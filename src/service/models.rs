@@ -1,20 +1,19 @@
 //! The configured models.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::StartError;
 use crate::agents::ModelByName;
 use crate::clock::SharedClock;
 use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
 use crate::journal::RateLimits;
-use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
 use crate::model::counted::Counted;
 use crate::model::price::{Price, SharedPrice};
 use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
-use crate::model::{ModelError, SharedModel};
-use crate::skills::{self, Registry, Skills};
+use crate::model::{ModelError, NoModel, SharedModel};
+use crate::orchestrator::BasicMode;
 
 /// The models in use.
 pub struct Models {
@@ -22,7 +21,9 @@ pub struct Models {
     pub orchestrator: SharedModel,
     /// The sub-agents'.
     pub agent: SharedModel,
-    /// Reads what a person asked for; none where every model is the built-in one, which obeys nobody.
+    /// When basic mode takes a message.
+    pub basic: BasicMode,
+    /// Reads what a person asked for; none in basic mode, which obeys nobody else.
     pub intent: Option<SharedModel>,
     /// Their prices, in the order of [`endpoints`].
     pub prices: Vec<SharedPrice>,
@@ -31,37 +32,37 @@ pub struct Models {
 }
 
 /// Builds the configured models.
-pub fn build_models(
-    config: &Config,
-    skills: &Arc<Skills>,
-    clock: &SharedClock,
-) -> Result<Models, StartError> {
+pub fn build_models(config: &Config, clock: &SharedClock) -> Result<Models, StartError> {
     let (mut prices, rate_limits) = (Vec::new(), RateLimits::default());
-    let orchestrator = chain(&config.model.main, skills, clock, (&mut prices, &rate_limits))?;
+    let orchestrator = chain(&config.model.main, clock, (&mut prices, &rate_limits))?;
     let agent = match &config.model.agent {
-        Some(own) => chain(own, skills, clock, (&mut prices, &rate_limits))?,
+        Some(own) => chain(own, clock, (&mut prices, &rate_limits))?,
         None => orchestrator.clone(),
     };
     let is_builtin = |chain: &Chain| chain.first.provider == BUILTIN && chain.fallback.is_empty();
+    let basic = match &config.model.main {
+        main if is_builtin(main) => BasicMode::Always,
+        main if main.fallback.iter().any(|model| model.provider == BUILTIN) => BasicMode::Fallback,
+        _ => BasicMode::Never,
+    };
     let own = config.model.agent.as_ref().filter(|chain| !is_builtin(chain));
     let intent = match (&config.model.intent, own) {
-        (Some(chosen), _) => Some(chain(chosen, skills, clock, (&mut prices, &rate_limits))?),
+        (Some(chosen), _) => Some(chain(chosen, clock, (&mut prices, &rate_limits))?),
         (None, Some(_)) => Some(agent.clone()),
         (None, None) => (!is_builtin(&config.model.main)).then(|| orchestrator.clone()),
     };
-    Ok(Models { orchestrator, agent, intent, prices, rate_limits })
+    Ok(Models { orchestrator, agent, basic, intent, prices, rate_limits })
 }
 
-/// Other models of the sub-agents' provider, by name, for roles and workflow agents that ask for one. The built-in planner answers
-/// to every name. These models have no configured price.
+/// Other models of the sub-agents' provider, by name, for roles and workflow agents that ask for one. They
+/// have no configured price.
 pub(super) fn models_by_name(
     config: &Config,
-    skills: &Arc<Skills>,
     clock: &SharedClock,
     (agent, rate_limits): (&SharedModel, &RateLimits),
 ) -> ModelByName {
     let own = config.model.agent.as_ref().unwrap_or(&config.model.main).clone();
-    let (skills, clock) = (skills.clone(), clock.clone());
+    let clock = clock.clone();
     let (agent, rate_limits) = (agent.clone(), rate_limits.clone());
     let built: Mutex<HashMap<String, SharedModel>> = Mutex::default();
     Arc::new(move |name| {
@@ -74,7 +75,7 @@ pub(super) fn models_by_name(
         }
         let first = Endpoint { name: name.to_owned(), price: None, ..own.first.clone() };
         let other = Chain { first, fallback: own.fallback.clone() };
-        let model = chain(&other, &skills, &clock, (&mut Vec::new(), &rate_limits));
+        let model = chain(&other, &clock, (&mut Vec::new(), &rate_limits));
         let model = model.map_err(|error| format!("can't set up the model '{name}': {error}"))?;
         built.insert(name.to_owned(), model.clone());
         Ok(model)
@@ -105,7 +106,7 @@ pub fn unpriced(config: &Config) -> Vec<String> {
     names
 }
 
-/// A provider's model, without retries; none for the built-in planner.
+/// A provider's model, without retries; none in basic mode.
 pub fn model_of(endpoint: &Endpoint) -> Result<Option<Provider>, ModelError> {
     match endpoint.provider.as_str() {
         BUILTIN => Ok(None),
@@ -115,34 +116,31 @@ pub fn model_of(endpoint: &Endpoint) -> Result<Option<Provider>, ModelError> {
 
 fn chain(
     chain: &Chain,
-    skills: &Arc<Skills>,
     clock: &SharedClock,
     (prices, rate_limits): (&mut Vec<SharedPrice>, &RateLimits),
 ) -> Result<SharedModel, StartError> {
-    if chain.first.provider == BUILTIN && chain.fallback.is_empty() {
-        prices.push(SharedPrice::default());
-        return Ok(Arc::new(Counted::new(BUILTIN.to_owned(), planner(skills.clone()))));
-    }
+    let endpoints: Vec<&Endpoint> = std::iter::once(&chain.first).chain(&chain.fallback).collect();
+    let last = endpoints.iter().rposition(|endpoint| endpoint.provider != BUILTIN);
     let client = provider::http_client()?;
     let mut models: Vec<(String, SharedModel)> = Vec::new();
-    for (at, endpoint) in std::iter::once(&chain.first).chain(&chain.fallback).enumerate() {
-        let model: SharedModel = match endpoint.provider.as_str() {
-            BUILTIN => {
-                prices.push(SharedPrice::default());
-                planner(skills.clone())
-            }
-            _ => {
-                let provider = Provider::with_client(provider_config(endpoint), client.clone())?;
-                prices.push(provider.shared_price());
-                Arc::new(provider)
-            }
-        };
+    for (at, endpoint) in endpoints.into_iter().enumerate() {
+        // Basic mode is no model; the orchestrator turns to it when all models have failed.
+        if endpoint.provider == BUILTIN {
+            prices.push(SharedPrice::default());
+            continue;
+        }
+        let provider = Provider::with_client(provider_config(endpoint), client.clone())?;
+        prices.push(provider.shared_price());
         let name = format!("{}/{}", endpoint.provider, endpoint.name);
-        let model = Arc::new(Counted::new(name.clone(), model));
-        let (limit, is_last) = (limit_of(endpoint), at == chain.fallback.len());
-        models.push((name, rate_limits.limited(limit, endpoint.requests_per_minute, is_last, model)));
+        let model = Arc::new(Counted::new(name.clone(), Arc::new(provider)));
+        let limit = limit_of(endpoint);
+        models
+            .push((name, rate_limits.limited(limit, endpoint.requests_per_minute, Some(at) == last, model)));
     }
-    Ok(Arc::new(Resilient::new(models, clock.clone())))
+    Ok(match models.is_empty() {
+        true => Arc::new(NoModel),
+        false => Arc::new(Resilient::new(models, clock.clone())),
+    })
 }
 
 /// What a provider counts requests by: the server, the model and the key.
@@ -166,42 +164,4 @@ fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
         price: price_of(endpoint),
         pictures: endpoint.takes_pictures(),
     }
-}
-
-/// The built-in planner. It follows the skills as they are reloaded.
-fn planner(skills: Arc<Skills>) -> SharedModel {
-    let compiled: RwLock<(Weak<Registry>, Arc<Intents>)> = RwLock::default();
-    Arc::new(Planner::new(Arc::new(move || {
-        let registry = skills.current();
-        let read = compiled.read().unwrap_or_else(PoisonError::into_inner);
-        if read.0.upgrade().is_some_and(|known| Arc::ptr_eq(&known, &registry)) {
-            return read.1.clone();
-        }
-        drop(read);
-        let intents = Arc::new(intents(&registry));
-        *compiled.write().unwrap_or_else(PoisonError::into_inner) =
-            (Arc::downgrade(&registry), intents.clone());
-        intents
-    })))
-}
-
-/// The intents of all skills.
-fn intents(registry: &Registry) -> Intents {
-    let lookup =
-        |known: &skills::Lookup| Lookup { skill: known.skill.clone(), arguments: known.arguments.clone() };
-    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-    let sources = skills.flat_map(|skill| {
-        skill.intents.iter().map(|intent| IntentSource {
-            skill: skill.name.clone(),
-            pattern: intent.pattern.clone(),
-            arguments: intent.arguments.clone(),
-            lookup: intent.lookup.as_ref().map(lookup),
-            also: intent.also.as_ref().map(lookup),
-            example: intent.example.clone(),
-        })
-    });
-    Intents::new(sources.collect()).unwrap_or_else(|error| {
-        tracing::error!(%error, "the built-in planner can't use the skills' patterns");
-        Intents::default()
-    })
 }

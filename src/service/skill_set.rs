@@ -76,7 +76,7 @@ pub(super) fn check_roles(config: &Config, skills: &Registry) -> Result<(), Star
     if problems.is_empty() { Ok(()) } else { Err(StartError::Skills(problems)) }
 }
 
-/// A warning for each role that names a model where there is only the built-in planner. Which models a provider has,
+/// A warning for each role that names a model in basic mode. Which models a provider has,
 /// only the provider knows.
 pub(crate) fn missing_models(config: &Config, roles: &RoleSet) -> Vec<Problem> {
     let chain = config.model.agent.as_ref().unwrap_or(&config.model.main);
@@ -85,12 +85,7 @@ pub(crate) fn missing_models(config: &Config, roles: &RoleSet) -> Vec<Problem> {
     }
     let warning = |(name, file): (&String, &String)| Problem {
         severity: Severity::Warning,
-        ..Problem::of_file(
-            file,
-            format!(
-                "there is no model '{name}': sub-agents have the built-in planner, which the role gets instead"
-            ),
-        )
+        ..Problem::of_file(file, format!("there is no model '{name}': in basic mode, sub-agents have none"))
     };
     let named = roles.roles.iter().filter_map(|role| Some((role.model.as_ref()?, &role.file)));
     named.map(warning).collect()

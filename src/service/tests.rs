@@ -5,7 +5,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::model::{Message, Request, Role, Tool};
 
 /// A workflow whose only step calls this skill.
 fn workflow(name: &str, description: &str, inputs: &str, skill: &str) -> String {
@@ -217,36 +216,6 @@ fn what_may_not_be_used_any_more_takes_its_workflows_along() {
     assert!(!known.workflows.set_approval(&config.approval), "it is the same");
 }
 
-/// What the built-in planner dispatches for each of these lines.
-async fn plans(known: &SkillSet, lines: &str) -> String {
-    let clock: SharedClock = Arc::new(SystemClock);
-    let models = build_models(&Config::in_dir("/nowhere"), &known.skills, &clock).unwrap();
-    let mut shown = Vec::new();
-    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let request = Request {
-            messages: vec![
-                Message::new(Role::System, "Now: 2026-11-21T10:15 Saturday, Europe/Berlin"),
-                Message::new(Role::User, line.to_owned()),
-            ],
-            tools: vec![Tool {
-                name: "dispatch_agent".into(),
-                description: String::new(),
-                parameters: json!({}),
-            }],
-        };
-        let answer = models.orchestrator.call(&request).await.unwrap();
-        shown.push(format!("> {line}"));
-        for call in &answer.tool_calls {
-            let call: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();
-            shown.push(format!("{} {}", call["skills"][0].as_str().unwrap(), call["arguments"]));
-        }
-        if answer.tool_calls.is_empty() {
-            shown.push(answer.text.lines().next().unwrap_or_default().to_owned());
-        }
-    }
-    shown.join("\n")
-}
-
 const LINES: &str = "
     run lead-scoring for Acme
     Run lead scoring for Acme and Sons, please
@@ -257,62 +226,52 @@ const LINES: &str = "
     could you do my weekly review?
     run visit-report with customer=Acme depth=3
     run visit-report with customer=\"Acme Inc\", depth=3 and brief=yes
-    run visit-report for Acme Inc depth=deep
-    run visit-report about the visit at Acme, brief=no
     run visit-report with custmer=Acme
     run weekly-review for Acme
     run lead-scoring for Acme, then show my open tasks
     run nothing-like-it
-    every Monday at 8 run weekly-review
-    every Monday at 8 run lead-scoring for Acme
-    every weekday at 8, /run morning-briefing
 ";
 
-#[tokio::test]
-async fn the_built_in_planner_understands_what_starts_a_workflow() {
+#[test]
+fn a_plain_sentence_that_only_starts_a_workflow_is_a_command() {
     let places = Places::new(1);
     let score = "{ name: company, type: string, required: true }";
     places.write(0, "workflows/lead.yaml", &workflow("lead-scoring", "Score", score, "tasks.search"));
     places.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
     let known = places.load();
-    insta::assert_snapshot!(plans(&known, LINES).await, @r#"
+    let workflows = known.workflows.current();
+    let lines = LINES.lines().map(str::trim).filter(|line| !line.is_empty());
+    let command = |line: &str| {
+        crate::workflows::command::of_text(line, &workflows).unwrap_or_else(|| "no command".to_owned())
+    };
+    let shown: Vec<String> = lines.map(|line| format!("> {line}\n{}", command(line))).collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
     > run lead-scoring for Acme
-    workflow.lead-scoring {"company":"Acme"}
+    /run lead-scoring for Acme
     > Run lead scoring for Acme and Sons, please
-    workflow.lead-scoring {"company":"Acme and Sons"}
+    no command
     > run the workflow lead_scoring on https://example.org/?a=b
-    workflow.lead-scoring {"company":"https://example.org/?a=b"}
+    /run lead-scoring on https://example.org/?a=b
     > run lead-scoring
-    workflow.lead-scoring {}
+    /run lead-scoring 
     > start the morning briefing
-    workflow.morning-briefing {}
+    /run morning-briefing 
     > please run weekly-review
-    workflow.weekly-review {}
+    /run weekly-review 
     > could you do my weekly review?
-    workflow.weekly-review {}
+    no command
     > run visit-report with customer=Acme depth=3
-    workflow.visit-report {"customer":"Acme","depth":3}
+    /run visit-report with customer=Acme depth=3
     > run visit-report with customer="Acme Inc", depth=3 and brief=yes
-    workflow.visit-report {"customer":"Acme Inc","depth":3,"brief":true}
-    > run visit-report for Acme Inc depth=deep
-    workflow.visit-report {"depth":"deep","customer":"Acme Inc"}
-    > run visit-report about the visit at Acme, brief=no
-    workflow.visit-report {"brief":false,"customer":"the visit at Acme"}
+    no command
     > run visit-report with custmer=Acme
-    I didn't understand “run visit-report with custmer=Acme”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
+    no command
     > run weekly-review for Acme
-    I didn't understand “run weekly-review for Acme”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
+    no command
     > run lead-scoring for Acme, then show my open tasks
-    workflow.lead-scoring {"company":"Acme"}
-    tasks.search {"state":"open"}
+    no command
     > run nothing-like-it
-    I didn't understand “run nothing-like-it”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
-    > every Monday at 8 run weekly-review
-    schedule.create {"when":"every Monday at 8","text":"run weekly-review"}
-    > every Monday at 8 run lead-scoring for Acme
-    schedule.create {"when":"every Monday at 8","text":"run lead-scoring for Acme"}
-    > every weekday at 8, /run morning-briefing
-    schedule.create {"when":"every weekday at 8","text":"/run morning-briefing"}
+    no command
     "#);
 }
 

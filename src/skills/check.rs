@@ -8,25 +8,19 @@ use serde_json::{Map, Value, json};
 use super::arguments::{Argument, kind};
 use super::builtin;
 use super::definition::{self, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
+use super::forms;
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
-use super::intents::{self, Pending, Target};
 use crate::clock::duration;
 use crate::document::{Document, Node, Position, Problem, Problems, Table};
 use crate::suggest::did_you_mean;
 
 const SKILL_KEYS: [&str; 8] =
-    ["name", "summary", "risk", "repeatable", "timeout", "handler", "parameters", "intents"];
+    ["name", "summary", "risk", "repeatable", "timeout", "handler", "parameters", "forms"];
+/// The patterns that `forms` took the place of. A file that still has them loads.
+const FORMER_KEY: &str = "intents";
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const LONGEST_NAME: usize = 64;
-
-/// A skill that was read, and what of it can be checked only when all are known.
-struct Read {
-    skill: Option<Skill>,
-    name: String,
-    arguments: Vec<Argument>,
-    lookups: Vec<Pending>,
-}
 
 /// Reads a domain's TOML. `builtins` are the names of our handlers that work here.
 pub fn parse(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
@@ -65,16 +59,16 @@ fn parse_with(
     if skills.is_empty() {
         problems.add(file.at, "the file has no [[skill]]");
     }
-    let mut reads: Vec<Read> = Vec::new();
+    let (mut names, mut read): (Vec<&str>, Vec<Skill>) = Default::default();
     for node in skills {
         let Some(table) = Table::of(node, "the skill", &mut problems) else { continue };
-        let read = read_skill(table, name, builtins, &mut problems);
-        if !read.name.is_empty() && reads.iter().any(|other| other.name == read.name) {
-            problems.add(table.place("name"), format!("there are two skills called '{}'", read.name));
+        read.extend(read_skill(table, name, builtins, &mut problems));
+        let Some(skill) = table.get("name").and_then(Node::as_str) else { continue };
+        if names.contains(&skill) {
+            problems.add(table.place("name"), format!("there are two skills called '{skill}'"));
         }
-        reads.push(read);
+        names.push(skill);
     }
-    check_lookups(&reads, name, &mut problems);
     let problems = problems.into_sorted();
     if !problems.is_empty() {
         return Err(problems);
@@ -87,8 +81,7 @@ fn parse_with(
         | Handler::Instructions(_)
         | Handler::Workflow(_) => true,
     };
-    let (skills, unavailable) =
-        reads.into_iter().filter_map(|read| read.skill).map(Arc::new).partition(is_available);
+    let (skills, unavailable) = read.into_iter().map(Arc::new).partition(is_available);
     let (name, summary, file) = (name.to_owned(), summary.to_owned(), source_name.to_owned());
     Ok(Domain { name, summary, skills, unavailable, file })
 }
@@ -102,11 +95,14 @@ pub(crate) fn is_word(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-fn read_skill(table: Table, domain: &str, builtins: &[&str], problems: &mut Problems<'_>) -> Read {
-    table.only(&SKILL_KEYS, problems);
+fn read_skill(table: Table, domain: &str, builtins: &[&str], problems: &mut Problems<'_>) -> Option<Skill> {
+    table.only_or(&SKILL_KEYS, &[FORMER_KEY], problems);
     let name = table.text("name", problems).unwrap_or_default();
     if !name.is_empty() {
         check_name(name, domain, table.place("name"), problems);
+    }
+    if table.get(FORMER_KEY).is_some() {
+        tracing::warn!(skill = name, "`intents` isn't read any more; write [[skill.forms]] (docs/skills.md)");
     }
     let summary = table.text("summary", problems).unwrap_or_default();
     one_line(table, "summary", summary, problems);
@@ -114,23 +110,21 @@ fn read_skill(table: Table, domain: &str, builtins: &[&str], problems: &mut Prob
     let timeout = read_timeout(table, problems);
     let repeatable = table.flag("repeatable", problems).unwrap_or(false);
     let (parameters, arguments, validator) = read_parameters(table, problems);
-    let target = Target { arguments: &arguments, validator: validator.as_ref().and_then(Checker::made) };
-    let (intents, lookups) = intents::read(table, &target, problems);
+    let forms = forms::read(table, &arguments, problems);
     let handler = read_handler(table, &arguments, builtins, problems);
-    let skill = handler.zip(validator).zip(risk).map(|((handler, validator), risk)| Skill {
+    Some(Skill {
         name: name.to_owned(),
         domain: domain.to_owned(),
         summary: summary.to_owned(),
-        risk,
+        risk: risk?,
         repeatable,
         timeout,
-        handler,
+        handler: handler?,
         parameters,
-        intents,
-        arguments: arguments.clone(),
-        validator,
-    });
-    Read { skill, name: name.to_owned(), arguments, lookups }
+        forms,
+        arguments,
+        validator: validator?,
+    })
 }
 
 fn one_line(table: Table, key: &str, text: &str, problems: &mut Problems<'_>) {
@@ -333,24 +327,6 @@ pub(super) fn workflow_problems(source_name: &str, toml: &str, known: &[&Skill])
     problems.into_sorted()
 }
 
-/// A lookup of this domain must name a skill of the file, and its arguments; others can't be known here.
-fn check_lookups(reads: &[Read], domain: &str, problems: &mut Problems<'_>) {
-    for pending in reads.iter().flat_map(|read| &read.lookups) {
-        let wanted = &pending.lookup.skill;
-        match reads.iter().find(|read| read.name == *wanted) {
-            Some(read) => {
-                intents::check_names(&pending.lookup.arguments, &read.arguments, pending.at, problems)
-            }
-            None if wanted.split('.').next() == Some(domain) || !wanted.contains('.') => {
-                let hint = did_you_mean(wanted, reads.iter().map(|read| read.name.as_str()));
-                let message = format!("{}'s skill '{wanted}' does not exist{hint}", pending.what);
-                problems.add(pending.at, message);
-            }
-            None => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -378,9 +354,9 @@ type = "array"
 items = { type = "string" }
 [skill.parameters.properties.kind]
 enum = ["short", "long"]
-[[skill.intents]]
-pattern = '^note (?<text>.+)$'
-arguments = { text = "{text|title}", kind = "short" }
+[[skill.forms]]
+say = "note {text}"
+arguments = { kind = "short" }
 example = "Note the time!"
 
 [[skill]]
@@ -393,10 +369,9 @@ handler = { builtin = "notes.drop" }
 required = ["id"]
 [skill.parameters.properties.id]
 type = "string"
-[[skill.intents]]
-pattern = 'drop (?<what>.+)'
-arguments = { id = "{found.id}" }
-lookup = { skill = "notes.add", arguments = { text = "{what}" } }
+[[skill.forms]]
+say = "drop {what}"
+arguments = { id = "{what}" }
 "#;
     const BUILTINS: [&str; 2] = ["notes.add", "notes.drop"];
 
@@ -419,7 +394,7 @@ lookup = { skill = "notes.add", arguments = { text = "{what}" } }
         );
         assert_eq!((drop.repeatable, drop.timeout), (true, None));
         assert_eq!(add.signature(), "notes.add(text, due?, tags?: [text], kind?: short|long)");
-        assert_eq!(drop.intents[0].lookup.as_ref().unwrap().arguments["text"], "{what}");
+        assert_eq!(drop.forms[0].arguments["id"], "{what}");
         assert_eq!(add.parameters["additionalProperties"], false);
     }
 
@@ -464,12 +439,13 @@ name = "notes.drop"
 summary = "Two\nlines"
 risk = "low"
 handler = { builtin = "notes.drop", command = ["rm"] }
-[[skill.intents]]
-pattern = 'drop (?<what>.+'
-[[skill.intents]]
-pattern = 'drop (?<what>.+)'
-arguments = { id = "{found.id}", waht = "{wat|upper}", open = "{" }
-example = "keep it"
+[[skill.forms]]
+say = "drop ({what}"
+[[skill.forms]]
+say = "drop {what} {when:perod}"
+[[skill.forms]]
+say = "drop {what} {when:period}"
+arguments = { waht = "{wat}", id = "{what.first}" }
 [skill.parameters.properties.id]
 
 [[skill]]
@@ -482,41 +458,29 @@ name = "notes.drop"
         notes.toml:8: `timeout`: "5 seconds" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
         notes.toml:9: `repeatable` must be true or false, not a text
         notes.toml:10: there is no built-in handler 'notes.ad'; did you mean 'notes.add'?
-        notes.toml:11: the skill has no key 'colour'; known here: name, summary, risk, repeatable, timeout, handler, parameters, intents
+        notes.toml:11: the skill has no key 'colour'; known here: name, summary, risk, repeatable, timeout, handler, parameters, forms
         notes.toml:12: `required` names 'txt', which is no property; did you mean 'text'?
         notes.toml:15: `parameters/properties/text/type` is no JSON Schema: a type is string, integer, number, boolean, array, object or null
         notes.toml:19: `summary` must be one line of at most 200 bytes
         notes.toml:21: a handler is exactly one of builtin, http, command and workflow
-        notes.toml:23: the pattern is faulty: unclosed group
-        notes.toml:26: `{` is not closed; write {{ for a brace itself
-        notes.toml:26: `{found.id}` needs a lookup; add lookup = { skill = ..., arguments = ... }
-        notes.toml:26: `{wat|upper}`: there is no conversion 'upper'; there are text, title, line, words, things, name, said, lower, time, start, from, ahead, end, last, within, until, moved, later, earlier, duration, repeat, tags, list, int, value
-        notes.toml:26: the skill has no argument 'open'
-        notes.toml:26: the skill has no argument 'waht'
-        notes.toml:27: the pattern does not match its own example
-        notes.toml:30: the skill lacks `handler`: { http = ... } or { command = [...] }
-        notes.toml:30: the skill lacks `risk`
-        notes.toml:30: the skill lacks `summary`
-        notes.toml:31: there are two skills called 'notes.drop'
+        notes.toml:23: a `)` is missing in `say`
+        notes.toml:25: `{when:perod}`: there is no type 'perod'; there are text, any, word, person, address, channel, link, due, start, moment, period, repeat, length
+        notes.toml:27: `{wat}` is no slot of `say`
+        notes.toml:27: `{what.first}` is no slot of `say`
+        notes.toml:27: nothing uses `{when}`: call it like an argument, or name it in `arguments`
+        notes.toml:27: the skill has no argument 'waht'
+        notes.toml:31: the skill lacks `handler`: { http = ... } or { command = [...] }
+        notes.toml:31: the skill lacks `risk`
+        notes.toml:31: the skill lacks `summary`
+        notes.toml:32: there are two skills called 'notes.drop'
         "#);
     }
 
     #[test]
-    fn intents_are_checked_against_the_schema_and_each_other() {
-        let toml = SOUND
-            .replace("kind = \"short\" }", "kind = \"shrt\" }")
-            .replace("skill = \"notes.add\", arguments = { text", "skill = \"notes.add\", arguments = { txt")
-            .replace(
-                "example = \"Note the time!\"",
-                "lookup = { skill = \"notes.fnd\" }\nalso = { skill = \"notes.add\", arguments = { txt = \"{x}\" } }",
-            );
-        insta::assert_snapshot!(faults(&toml), @r#"
-        notes.toml:24: the intent's arguments: /kind: "shrt" is not one of "short" or "long"
-        notes.toml:25: the lookup's skill 'notes.fnd' does not exist; did you mean 'notes.add'?
-        notes.toml:26: `{x}` is no capture of the pattern, such as (?<x>...)
-        notes.toml:26: the skill has no argument 'txt'; did you mean 'text'?
-        notes.toml:41: the skill has no argument 'txt'; did you mean 'text'?
-        "#);
+    fn a_file_with_the_former_patterns_loads_without_them() {
+        let toml = format!("{SOUND}[[skill.intents]]\npattern = '^drop (?<x>.+)$'\n");
+        let domain = parse("notes.toml", &toml, &BUILTINS).unwrap();
+        assert_eq!(domain.skills[1].forms.len(), 1);
     }
 
     #[test]
@@ -549,7 +513,7 @@ name = "notes.drop"
         for block in blocks {
             let toml = match block.lines().next().unwrap_or_default() {
                 "[[skill]]" => format!("domain = 'backup'\nsummary = 'B'\n{block}"),
-                "[[skill.intents]]" => format!("{any}{block}"),
+                "[[skill.forms]]" => format!("{any}{block}"),
                 line if line.starts_with("domain") => block.to_owned(),
                 _ => continue,
             };
@@ -558,7 +522,7 @@ name = "notes.drop"
             }
             checked += 1;
         }
-        assert_eq!(checked, 5);
+        assert_eq!(checked, 4);
     }
 
     #[test]

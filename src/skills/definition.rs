@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use jsonschema::PatternOptions;
 use jsonschema::error::ValidationErrorKind;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::arguments::{Argument, arguments};
+use super::forms::Form;
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::handlers::mcp::McpTool;
@@ -61,8 +62,8 @@ pub struct Skill {
     pub handler: Handler,
     /// JSON Schema of the arguments.
     pub parameters: Value,
-    /// What the built-in planner understands as this skill.
-    pub intents: Vec<Intent>,
+    /// How a person asks for it in basic mode.
+    pub forms: Vec<Form>,
     pub(super) arguments: Vec<Argument>,
     pub(super) validator: Checker,
 }
@@ -98,11 +99,6 @@ impl From<jsonschema::Validator> for Checker {
 }
 
 impl Checker {
-    /// The validator, if it is compiled by now.
-    pub(super) fn made(&self) -> Option<&jsonschema::Validator> {
-        self.0.get()?.as_ref()
-    }
-
     fn of(&self, schema: &Value) -> Option<&jsonschema::Validator> {
         self.0.get_or_init(|| build(schema).ok()).as_ref()
     }
@@ -161,31 +157,6 @@ pub enum Handler {
     Workflow(String),
 }
 
-/// A sentence that the built-in planner understands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Intent {
-    /// A regular expression with named captures.
-    pub pattern: String,
-    /// The arguments; their strings may hold `{capture}` and the like.
-    pub arguments: Map<String, Value>,
-    /// A search to make first.
-    pub lookup: Option<Lookup>,
-    /// What the sentence also asks for: "what's on tomorrow" wants events and tasks.
-    pub also: Option<Lookup>,
-    /// A sentence that the pattern understands, for help.
-    pub example: Option<String>,
-}
-
-/// A skill that an intent needs besides its own: a search whose only hit its arguments refer to as `{found.id}`, or what
-/// its sentence also asks for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Lookup {
-    /// The skill.
-    pub skill: String,
-    /// Its arguments.
-    pub arguments: Map<String, Value>,
-}
-
 /// The longest error message; arguments may be very long.
 const LONGEST_ERROR: usize = 300;
 /// The most errors in one answer.
@@ -194,7 +165,7 @@ const MOST_ERRORS: usize = 20;
 impl Skill {
     /// The skill that runs a workflow; `parameters` is the JSON Schema of its inputs. Its risk is low, since its steps'
     /// skills have their own.
-    pub fn of_workflow(workflow: &str, summary: String, parameters: Value, intents: Vec<Intent>) -> Self {
+    pub fn of_workflow(workflow: &str, summary: String, parameters: Value) -> Self {
         Self {
             name: format!("{WORKFLOW}.{workflow}"),
             domain: WORKFLOW.to_owned(),
@@ -205,7 +176,7 @@ impl Skill {
             handler: Handler::Workflow(workflow.to_owned()),
             arguments: arguments(&parameters),
             parameters,
-            intents,
+            forms: Vec::new(),
             validator: Checker::default(),
         }
     }
@@ -222,7 +193,7 @@ impl Skill {
             handler: Handler::Mcp(tool),
             arguments: arguments(&parameters),
             parameters,
-            intents: Vec::new(),
+            forms: Vec::new(),
             validator: Checker::default(),
         }
     }
@@ -238,10 +209,15 @@ impl Skill {
             timeout: self.timeout,
             handler: self.handler.clone(),
             parameters: other.parameters.clone(),
-            intents: self.intents.clone(),
+            forms: self.forms.clone(),
             arguments: other.arguments.clone(),
             validator: Checker::default(),
         }
+    }
+
+    /// Whether it has an argument of this name.
+    pub fn has_argument(&self, name: &str) -> bool {
+        self.arguments.iter().any(|argument| argument.name == name)
     }
 
     /// Whether a call changes nothing.

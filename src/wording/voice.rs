@@ -78,7 +78,7 @@ pub fn unheard(why: &Unheard) -> String {
             ModelErrorKind::Timeout => "the transcription service took too long",
             ModelErrorKind::Refused => "the transcription service refused the recording",
             ModelErrorKind::Nonsense => "the transcription service gave no usable answer",
-            ModelErrorKind::Network | ModelErrorKind::BeyondPlanner => {
+            ModelErrorKind::Network | ModelErrorKind::NoModel => {
                 "I can't reach the transcription service right now"
             }
         },

@@ -24,11 +24,11 @@ pub const PLAN: &str = "/plan";
 pub const UNDO: &str = "/undo";
 
 /// The verbs of a plain sentence that runs a workflow.
-pub(super) const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
+const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
 /// Words before its name.
-pub(super) const ARTICLES: [&str; 5] = ["the", "my", "our", "a", "an"];
+const ARTICLES: [&str; 5] = ["the", "my", "our", "a", "an"];
 /// Words before the first input.
-pub(super) const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
+const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
 /// Words that refer to the conversation, which only a model understands.
 const PRONOUNS: [&str; 10] = ["it", "this", "that", "these", "those", "him", "her", "them", "me", "us"];
 

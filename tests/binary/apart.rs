@@ -10,7 +10,7 @@ use adjutant_fakes::telegram::FakeTelegram;
 use crate::gateway::{self, Gateway};
 use crate::process::{Home, json};
 
-/// A skill that runs a script, which the built-in planner knows as "go".
+/// A skill that runs a script, which basic mode knows as "go".
 fn with_script(script: &str, permissions: &str) -> Home {
     let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
     home.write("scripts/go.sh", script);
@@ -18,7 +18,7 @@ fn with_script(script: &str, permissions: &str) -> Home {
     let skill = format!(
         "domain = 'lab'\nsummary = 'A lab'\n[[skill]]\nname = 'lab.go'\nsummary = 'Go'\nrisk = 'low'\n\
          timeout = '5m'\n[skill.handler.command]\nargv = ['/bin/bash', '{path}', '{}']\n{permissions}\n\
-         [skill.parameters]\ntype = 'object'\n[[skill.intents]]\npattern = '^go$'\narguments = {{}}\n",
+         [skill.parameters]\ntype = 'object'\n[[skill.forms]]\nsay = 'go'\n",
         home.path().display()
     );
     home.write("skills/lab.toml", &skill);

@@ -29,7 +29,7 @@ fn without_a_file_the_defaults_apply() {
     no configuration file; using the defaults
     data    HOME/.local/share/adjutant
     store   sqlite://HOME/.local/share/adjutant/adjutant.db
-    model   the built-in planner
+    model   basic mode
     ");
 }
 

@@ -95,7 +95,7 @@ fn whether_a_domain_takes_mail_is_asked_from_the_resolver_of_the_configuration()
         let reply = chat.say(address, &format!("is {address} a valid address?"));
         assert!(reply["text"].as_str().unwrap().starts_with(answer), "{reply}");
     }
-    let reply = chat.say("m1", "check whether bob@broken.test is right");
+    let reply = chat.say("m1", "is bob@broken.test a valid address?");
     assert!(reply["text"].as_str().unwrap().contains("ServerFailure"), "{reply}");
     chat.finish_well();
     let chat = Home::new().chat().say("m1", "is bob@served.test a valid address?");
@@ -202,8 +202,7 @@ fn an_event_and_a_contact_are_found_again_and_an_event_is_cancelled() {
     let mut chat = home.chat();
     chat.say("m1", "put the review into my calendar on 2030-03-04 at 3pm");
     let gone = chat.say("m2", "cancel the review");
-    // The search covers one year from now, so it doesn't find an event that far ahead.
-    assert!(gone["text"].as_str().unwrap().contains("I found no event that matches"), "{gone}");
+    assert_eq!(gone["text"], "Deleted “Review”");
     let added = chat.say("m3", "add a contact Bob Baker, baker@acme.test, at Acme");
     assert_eq!(added["text"], "Added the contact Bob Baker (baker@acme.test, Acme)");
     let found = chat.say("m4", "who works at Acme?");

@@ -424,7 +424,7 @@ Language model:
   4  gemini       key: https://aistudio.google.com/apikey
   5  ollama       runs on this machine; no key
   6  another provider
-  7  built in     a small planner for simple requests; no network, no key
+  7  none         basic mode: simple requests in fixed words; no network, no key
 Number [3]:
 Model [gpt-5-mini]: fake
   ✓ openai fake answered in ... ms

@@ -146,7 +146,7 @@ fn the_last_line_needs_no_end_and_a_nul_is_no_end_either() {
     let home = Home::new();
     let ended = home.feed(
         &["chat", "--json"],
-        b"{\"id\": \"a\", \"text\": \"add a task to say \\u0000 twice\"}\nadd a task to end",
+        b"{\"id\": \"a\", \"text\": \"add a task to say \\u0000 aloud\"}\nadd a task to end",
     );
     assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stdout);
     assert_eq!(home.count("SELECT count(*) FROM tasks"), 2, "{}", ended.stdout);

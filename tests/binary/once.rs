@@ -187,9 +187,8 @@ handler = { command = { argv = ["/bin/sh", "-c", "cat \"$0\"", "PIPE"], read = [
 [skill.parameters]
 type = "object"
 additionalProperties = false
-[[skill.intents]]
-pattern = '^wait at the receiver$'
-arguments = {}
+[[skill.forms]]
+say = "wait at the receiver"
 "#;
 
 /// A home with [`WAIT`], and its pipe.

@@ -43,7 +43,7 @@ fn a_configuration_that_another_user_could_have_written_is_not_taken() {
     let file = home.path().join("config.toml");
     let refused = |why: &str| {
         let ended = checked(&home);
-        assert!(ended.stdout.contains("the built-in planner"), "{ended:?}");
+        assert!(ended.stdout.contains("basic mode"), "{ended:?}");
         assert!(ended.stderr.contains(why) && ended.stderr.contains("--config config.toml"), "{ended:?}");
         let named = home.run(&["config", "check", "--config", "config.toml"]);
         assert!(named.stdout.contains("evil.example"), "{named:?}");

@@ -117,7 +117,7 @@ fn fail_points() -> BTreeSet<String> {
 }
 
 /// The fail points of plain messages.
-const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-claimed outbox-receipt outbox-sent \
+const PLAIN: &str = "dispatched journalled outbox-claimed outbox-receipt outbox-sent \
                      skill-before-close skill-closed turn-before-end turn-ended turn-started";
 /// The additional ones of a question.
 const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
@@ -125,8 +125,8 @@ const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
 const PROGRAM: &str = "skill-running skill-worked";
 /// Those of a workflow run, tested by `workflow_crashes.rs`.
 const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
-/// That of agents below agents, tested by `tree_crashes.rs`.
-const TREE: &str = "delegated";
+/// Those of agents with a model, and of agents below them, tested by `tree_crashes.rs`.
+const TREE: &str = "agent-called agent-closed delegated";
 /// Those of a plan, tested by `plan_crashes.rs`.
 const PLAN: &str = "plan-made rest-changed reviewed";
 /// Those of a voice note, tested by `voice.rs`.
@@ -224,7 +224,7 @@ fn a_question_survives_every_fail_point() {
 #[test]
 fn a_question_about_three_effects_survives_every_fail_point() {
     dying_at(
-        &["dispatched skill-before-close skill-closed agent-closed turn-before-end turn-ended", ASKING],
+        &["dispatched skill-before-close skill-closed turn-before-end turn-ended", ASKING],
         "[approval]\nmedium = \"ask\"\n",
         |home, point, program| {
             program.say("m1", "add a task to buy milk, add a task to buy bread, and add a task to buy figs");
@@ -310,9 +310,8 @@ handler = { command = { argv = ["/bin/sh", "-c", "echo rung >> \"$0\"", "LOG"], 
 [skill.parameters]
 type = "object"
 additionalProperties = false
-[[skill.intents]]
-pattern = '^ring the bell$'
-arguments = {}
+[[skill.forms]]
+say = "ring the bell"
 example = "ring the bell"
 "#;
 

@@ -1,18 +1,33 @@
 //! `serve` with a fake Slack on loopback, over Socket Mode and over HTTP.
 
+use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET, Seen};
 
 use crate::gateway::{Gateway, eventually, wait_until};
 use crate::process::Home;
 
 fn home(slack: &FakeSlack, way: &str) -> Home {
+    home_with(slack, way, "")
+}
+
+/// With `agent`, the table of the agents' model.
+fn home_with(slack: &FakeSlack, way: &str, agent: &str) -> Home {
     let owner = slack.person("ada");
     Home::with_config(&format!(
-        "[assistant]\nowner = [\"slack:{owner}\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
+        "[model]\nprovider = \"builtin\"\n{agent}[assistant]\nowner = [\"slack:{owner}\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
          [approval.skills]\n\"tasks.create\" = \"ask\"\n\
          [channels.slack]\nbot_token = \"{BOT_TOKEN}\"\n{way}\napi_url = \"{}\"\n",
         slack.api_url()
     ))
+}
+
+/// A model of agents that find nothing.
+fn quiet() -> FakeModel {
+    FakeModel::start(|_| Reply::text("All is quiet."))
+}
+
+fn agent(model: &FakeModel) -> String {
+    format!("[model.agent]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n", model.base_url())
 }
 
 /// Waits for a message of the assistant that matches.
@@ -38,8 +53,8 @@ fn talk(slack: &FakeSlack, home: &Home, gateway: Gateway) {
     let told = || slack.ephemeral("ada").into_iter().find(|(place, _)| *place == room);
     let (_, help) = eventually("the answer to the command", told);
     assert!(help.contains("/adjutant new") && slack.seen(&room).is_empty(), "{help}");
-    slack.command("ada", &room, "/adjutant spawn executor what is overdue?");
-    let result = || slack.ephemeral("ada").into_iter().find(|(_, text)| text.contains("No overdue tasks"));
+    slack.command("ada", &room, "/adjutant spawn executor look around");
+    let result = || slack.ephemeral("ada").into_iter().find(|(_, text)| text.contains("All is quiet"));
     let (place, _) = eventually("the result of the agent", result);
     assert!(place == room && slack.seen(&room).is_empty(), "others see it: {:?}", slack.seen(&room));
     wait_until("all is acknowledged", || slack.all_acknowledged());
@@ -55,15 +70,15 @@ fn talk(slack: &FakeSlack, home: &Home, gateway: Gateway) {
 
 #[test]
 fn over_a_socket_messages_are_answered_and_buttons_work() {
-    let slack = FakeSlack::start();
-    let home = home(&slack, &format!("app_token = \"{APP_TOKEN}\""));
+    let (slack, model) = (FakeSlack::start(), quiet());
+    let home = home_with(&slack, &format!("app_token = \"{APP_TOKEN}\""), &agent(&model));
     talk(&slack, &home, Gateway::start(&home));
 }
 
 #[test]
 fn by_requests_messages_are_answered_and_buttons_work() {
-    let slack = FakeSlack::start();
-    let home = home(&slack, &format!("signing_secret = \"{SIGNING_SECRET}\""));
+    let (slack, model) = (FakeSlack::start(), quiet());
+    let home = home_with(&slack, &format!("signing_secret = \"{SIGNING_SECRET}\""), &agent(&model));
     let mut gateway = Gateway::start(&home);
     slack.send_events_to(&format!("http://{}/hooks/slack", gateway.address()));
     talk(&slack, &home, gateway);

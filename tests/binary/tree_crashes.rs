@@ -66,6 +66,16 @@ fn model() -> FakeModel {
     })
 }
 
+/// The model of agents that each add one task.
+fn executors() -> FakeModel {
+    FakeModel::start(|request| {
+        let said = request["messages"].to_string();
+        let title = if said.contains("buy milk") { "buy milk" } else { "buy figs" };
+        let add = json!({"skill": "tasks.create", "arguments": {"title": title}});
+        first_then_results(request, || Reply::call("use_skill", &add))
+    })
+}
+
 /// Runs the tree, dying at this point. Returns how many model calls were made and journalled, and whether it died.
 fn run(point: &str) -> (usize, i64, bool) {
     let model = model();
@@ -122,7 +132,12 @@ fn an_agent_in_the_background_survives_every_fail_point() {
     for name in points.split_whitespace() {
         for time in [1, 2] {
             let point = format!("{name}:{time}");
-            let home = Home::new();
+            let model = executors();
+            let home = Home::with_config(&format!(
+                "[model]\nprovider = \"builtin\"\n[model.agent]\nprovider = \"openai\"\nname = \"fake\"\n\
+                 base_url = \"{}\"\n",
+                model.base_url()
+            ));
             let mut program = Program::start(&home, &point);
             // Two side by side, each in its lane.
             for (id, task) in [("m1", "add a task to buy milk"), ("m3", "add a task to buy figs")] {

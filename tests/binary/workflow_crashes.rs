@@ -1,9 +1,12 @@
 //! Workflow runs in a real process that is killed at each step; the next process resumes the run.
 
+use adjutant_fakes::model::{FakeModel, Reply};
+use serde_json::json;
+
 use crate::process::{Home, button};
 use crate::restart::{Program, once_each};
 
-/// Parallel skills, parallel agents, a question, a choice and an end, all with the built-in model.
+/// Parallel skills, parallel agents, a question, a choice and an end.
 const FLOW: &str = r#"
 workflow:
   name: flow
@@ -42,13 +45,30 @@ const POINTS: [&str; 17] = [
     "turn-before-end",
 ];
 
+/// The model of agents that each add one task.
+fn shoppers() -> FakeModel {
+    FakeModel::start(|request| {
+        if request["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool") {
+            return Reply::text("Done.");
+        }
+        let title =
+            if request["messages"].to_string().contains("buy milk") { "buy milk" } else { "buy bread" };
+        Reply::call("use_skill", &json!({"skill": "tasks.create", "arguments": {"title": title}}))
+    })
+}
+
 #[test]
 fn a_run_survives_a_crash_at_every_fail_point() {
     let mut died = 0;
     for name in POINTS {
         for time in [1, 3] {
             let point = format!("{name}:{time}");
-            let home = Home::with_config("[skills]\npaths = [\"skills\"]\n[limits]\nagents_per_turn = 20\n");
+            let model = shoppers();
+            let home = Home::with_config(&format!(
+                "[skills]\npaths = [\"skills\"]\n[limits]\nagents_per_turn = 20\n[model]\nprovider = \"builtin\"\n\
+                 [model.agent]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n",
+                model.base_url()
+            ));
             home.write("skills/workflows/flow.yaml", FLOW);
             let mut program = Program::start(&home, &point);
             let asked = program.say("m1", "/run flow");

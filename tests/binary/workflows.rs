@@ -104,7 +104,7 @@ fn a_dry_run_runs_nothing() {
       model calls  3 to 18
       skill calls  0 to 15
       tokens       2,129 to 279,994
-      cost         none: the built-in planner is free
+      cost         none: there is no language model, so agents can't run
     ");
     let json = home.run(&[&run[..], &["--json"]].concat());
     let plan: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();

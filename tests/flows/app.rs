@@ -13,6 +13,7 @@ use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{ChannelConfig, Config, Platform, Policy, Secret};
 use adjutant::journal::RateLimits;
 use adjutant::model::{Request, Role};
+use adjutant::orchestrator::BasicMode;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::Skills;
 use adjutant::store::calls::{self, CallRow};
@@ -145,6 +146,7 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
         agent: model.clone(),
+        basic: BasicMode::Never,
         intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
@@ -160,6 +162,7 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
         agent: model.clone(),
+        basic: BasicMode::Never,
         intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
@@ -167,9 +170,9 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
     build(models, Some(rooms), |_| {}).await
 }
 
-/// An app with the models that the configuration names: the built-in planner, unless it is changed.
+/// An app with the models that the configuration names: basic mode, unless it is changed.
 pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> TestApp {
-    build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), None, change).await
+    build(|config, _, clock| service::build_models(config, clock).unwrap(), None, change).await
 }
 
 /// Any platform: configuring one enables the chat skills.

@@ -452,7 +452,7 @@ async fn what_is_denied_is_refused_without_a_question() {
 }
 
 #[tokio::test]
-async fn the_built_in_planner_asks_too() {
+async fn basic_mode_asks_too() {
     let app = crate::app::configured(|config| config.approval.medium = Policy::Ask).await;
     app.says("ada", "add a task to buy milk").await;
     let asked = app.says("ada", "delete the task about milk").await;

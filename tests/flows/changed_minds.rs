@@ -159,22 +159,6 @@ async fn other_peoples_questions_are_neither_shown_nor_withdrawn() {
 }
 
 #[tokio::test]
-async fn the_built_in_planner_changes_nothing_else_meanwhile() {
-    let app = crate::app::configured(|config| {
-        config.approval.skills.insert("calendar.create_event".into(), Policy::Ask);
-    })
-    .await;
-    app.says("ada", "lunch with bob friday at noon").await;
-    insta::assert_snapshot!(app.says("ada", "make it 1pm").await.text, @"I'm still waiting for your yes or no to “lunch with bob friday at noon”, so I changed nothing. Answer it first, or say no and then all of it again with the change.");
-    insta::assert_snapshot!(app.says("ada", "move it to tuesday").await.text, @"I'm still waiting for your yes or no to “lunch with bob friday at noon”, so I changed nothing. Answer it first, or say no and then all of it again with the change.");
-    // What was done since is what "it" means.
-    app.says("ada", "add a task to call bob").await;
-    insta::assert_snapshot!(app.says("ada", "make it friday").await.text, @"Changed “call bob” (due Fri 27 Nov 2026)");
-    app.says("ada", "/answer 13 no").await;
-    app.ends_well().await;
-}
-
-#[tokio::test]
 async fn what_waits_stands_where_it_was_asked_and_holds_nothing_from_outside() {
     let web = Web::start([Answer::Status(200, "", "Buy the SECRET lamp".into())]).await;
     let skills = web.skills();

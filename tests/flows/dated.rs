@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant::model::{Message, Role};
 
-use crate::app::{TestApp, configured, scripted, scripted_with, user_text};
+use crate::app::{TestApp, scripted, scripted_with, user_text};
 use crate::scripted::{Scripted, Who, text};
 
 fn echo() -> Scripted {
@@ -60,17 +60,5 @@ async fn a_summary_is_made_of_messages_with_their_days() {
     assert!(asked.contains("\n[Sat 21 Nov 2026] Person: message 0\n"), "{asked}");
     assert!(asked.contains("\nPerson: message 9\n"), "{asked}");
     assert!(asked.contains("\n[Sun 22 Nov 2026] Person: message 10\n"), "{asked}");
-    app.ends_well().await;
-}
-
-#[tokio::test]
-async fn it_is_also_what_was_touched_yesterday() {
-    let app = configured(|_| {}).await;
-    app.says("ada", "add a task to call Bob on 24/12/2026").await;
-    app.passes(Duration::from_hours(24)).await;
-    assert_eq!(
-        app.says("ada", "rename it to call Robert").await.text,
-        "Changed “call Robert” (due Thu 24 Dec 2026)"
-    );
     app.ends_well().await;
 }

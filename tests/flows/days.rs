@@ -131,31 +131,3 @@ async fn all_of_a_kind_is_asked_about_once_and_leaves_the_others() {
     );
     app.ends_well().await;
 }
-
-#[tokio::test]
-async fn it_is_what_the_last_turn_touched() {
-    let app = configured(|config| config.assistant.timezone = Tz::Europe__Berlin).await;
-    for (said, answer) in [
-        ("add a task to call Bob on 24/12/2026", "Added “call Bob”, due Thu 24 Dec 2026"),
-        ("make it 3pm", "Changed “call Bob” (due Thu 24 Dec 2026, 15:00)"),
-        ("no, make it 28 December 2026", "Changed “call Bob” (due Mon 28 Dec 2026, 15:00)"),
-        ("rename it to call Robert", "Changed “call Robert” (due Mon 28 Dec 2026, 15:00)"),
-        ("mark it as done", "Done: “call Robert”"),
-        ("put lunch into my calendar on 24/12/2026 at noon", "Created “Lunch”, Thu 24 Dec 2026, 12:00–13:00"),
-        (
-            "move it to 28/12/2026",
-            "Changed “Lunch”, Mon 28 Dec 2026, 12:00–13:00. It was Thu 24 Dec 2026, 12:00–13:00",
-        ),
-        (
-            "cancel it",
-            "I can't tell whether you mean the change or all of “Lunch”, so I did nothing. Say “undo” to take the change \
-             back, or “cancel the event Lunch”.",
-        ),
-        ("cancel the event lunch", "Deleted “Lunch”"),
-    ] {
-        assert_eq!(app.says("ada", said).await.text, answer, "{said}");
-    }
-    let unknown = app.says("ada", "delete it").await.text;
-    assert_eq!(unknown, "I found no event that matches “Lunch”, so I changed nothing.");
-    app.ends_well().await;
-}

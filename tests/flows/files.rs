@@ -213,7 +213,7 @@ async fn later_messages_wait_and_only_the_persons_words_bind() {
 }
 
 #[tokio::test]
-async fn the_planner_reads_what_was_sent_too() {
+async fn basic_mode_reads_what_was_sent_too() {
     let app = configured(|_| {}).await;
     let told = app.gets("read this file", "notes.txt", Ok(b"The code is 1234".to_vec())).await.text;
     assert!(told.contains("The code is 1234"), "{told}");

@@ -58,7 +58,6 @@ mod scheduler;
 mod script;
 mod scripted;
 mod send_delay;
-mod several;
 #[path = "simulation.rs"]
 mod simulated;
 #[expect(dead_code, reason = "the benches use more of it")]

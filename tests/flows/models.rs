@@ -145,3 +145,23 @@ async fn a_fallback_answers_when_the_first_does_not() {
     assert_eq!(app.says("ada", "hello").await.text, "The other one answers.");
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn basic_mode_takes_what_it_understands_when_no_model_answers() {
+    let broken = FakeModel::start(|_| Reply::status(401, "{}"));
+    let first = provider(&broken);
+    let app = configured(move |config| {
+        first(config);
+        let mut fallback = config.model.main.first.clone();
+        fallback.provider = "builtin".into();
+        config.model.main.fallback.push(fallback);
+    })
+    .await;
+    let heard = app.says("ada", "add a task to buy milk, then show my tasks").await;
+    assert_eq!(heard.text, "- Added “buy milk”\n- 1 open task:\n  - buy milk");
+    assert_eq!(app.turn(&heard).await.status, TurnStatus::Completed);
+    let heard = app.says("ada", "what do you make of this?").await;
+    assert!(heard.text.contains("rejected the API key"), "{}", heard.text);
+    assert_eq!(app.turn(&heard).await.status, TurnStatus::Failed);
+    app.ends_well().await;
+}

@@ -341,7 +341,7 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
 #[tokio::test]
 async fn what_cannot_be_planned_or_run_is_said_in_a_sentence() {
     let app = configured(|_| {}).await;
-    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan: this needs a language model, and I only have the built-in planner. Set one up in `[model]`.");
+    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan: this needs a language model, and none is connected.");
     insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many").await.text, @r#"I can't run content-pipeline like that: words: "many" is not of type "number". `/run` lists the workflows with their inputs."#);
     insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea audiance=all").await.text, @"content-pipeline has no input 'audiance'; did you mean 'audience'? It has topic, audience, words. If audiance= is part of a text, put that into quotes.");
     insta::assert_snapshot!(app.says("ada", "/run weekly-review depth=3").await.text, @"weekly-review has no input 'depth'. It has no inputs. If depth= is part of a text, put that into quotes.");

@@ -6,6 +6,7 @@ use std::time::Duration;
 use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{Config, Policy};
 use adjutant::journal::RateLimits;
+use adjutant::orchestrator::BasicMode;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{Store, access, inbox, outbox, people};
 use adjutant_chat::{
@@ -248,6 +249,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let models = Models {
         orchestrator: model.clone(),
         agent: model.clone(),
+        basic: BasicMode::Never,
         intent: Some(model),
         prices: Vec::new(),
         rate_limits: RateLimits::default(),

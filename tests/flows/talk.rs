@@ -1,9 +1,10 @@
-//! Conversations: with the built-in planner, as at a new terminal; then who is answered when.
+//! Conversations: in basic mode, as at a new terminal; then who is answered when.
 
 use adjutant::domain::TurnStatus;
 use serde_json::json;
 
-use crate::app::{configured, direct, plan, scripted, user_text};
+use crate::app::{configured, direct, plan, scripted, scripted_with, user_text};
+use crate::groupware::{call, skill_caller};
 use crate::scripted::{Gate, Scripted, Who, has_results, last_text, text};
 
 #[tokio::test]
@@ -255,88 +256,26 @@ fn without_ids(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_could_mean_two_things_is_left_alone() {
-    let app = configured(|_| {}).await;
-    let mut talk = String::new();
-    for line in [
-        "add a task to buy milk and bread",
-        "delete the bread",
-        "delete \"buy milk and bread\"?",
-        "delete \"buy milk and bread\"",
-        "put standup in my calendar every weekday at 9",
-        "move the standup meeting to 10am on thursday",
-        "move the standup to 10am on thursday",
-        "remind me to call the bank on friday at 3",
-        "postpone the call the bank task to thursday",
-        "postpone the call the bank task to next friday",
-        "move gym to thursday",
-        "never mind",
-        "what time is it?",
-    ] {
-        let heard = app.says("ada", line).await;
-        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
-    }
-    insta::assert_snapshot!(talk, @r#"
-    > add a task to buy milk and bread
-    Added “buy milk and bread”
-    > delete the bread
-    “buy milk and bread” is about more than “bread”, so I changed nothing. If you mean all of it, put its whole name in quotes.
-    > delete "buy milk and bread"?
-    I can't tell whether you ask or want “delete "buy milk and bread"”, so I did nothing. If you want it, say it without the question mark.
-    > delete "buy milk and bread"
-    Deleted “buy milk and bread”
-    > put standup in my calendar every weekday at 9
-    Created “Standup”, Mon 23 Nov 2026, 09:00–10:00, repeating every weekday
-    > move the standup meeting to 10am on thursday
-    I found no event that matches “standup meeting”, so I changed nothing.
-    > move the standup to 10am on thursday
-    “Standup” repeats, and I can't tell which of its days you mean, so I changed nothing.
-    > remind me to call the bank on friday at 3
-    Added “call the bank”, due Fri 27 Nov 2026, 15:00
-    > postpone the call the bank task to thursday
-    Thu 26 Nov 2026, 15:00 is earlier than it is now, so I changed nothing.
-    > postpone the call the bank task to next friday
-    Changed “call the bank” (due Fri 27 Nov 2026, 15:00)
-    > move gym to thursday
-    I found no task that matches “gym”, so I changed nothing.
-    > never mind
-    OK. If you want me to take back what I did last, say “undo”.
-    > what time is it?
-    It's Saturday, 21 November 2026, 10:00.
-    "#);
-    app.ends_well().await;
-}
-
-#[tokio::test]
 async fn the_31st_of_every_month_is_the_last_day_of_a_shorter_one() {
-    let app = configured(|_| {}).await;
-    let mut talk = String::new();
-    for line in [
-        "remind me to pay the rent on the 31st of every month",
-        "mark pay the rent as done",
-        "mark pay the rent as done",
-        "mark pay the rent as done",
-        "put accounts in my calendar on the 30th every month",
-        "what's on from 20 feb to 2 march",
-    ] {
-        let heard = app.says("ada", line).await;
-        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    let app = scripted_with(skill_caller(), |_| {}).await;
+    let rent = json!({"title": "pay the rent", "due": "2026-12-31", "recurrence": "FREQ=MONTHLY"});
+    let (added, _) = call(&app, "tasks.create", rent).await;
+    let mut talk = vec![added];
+    for _ in 0..3 {
+        talk.push(call(&app, "tasks.complete", json!({"title": "pay the rent"})).await.0);
     }
-    insta::assert_snapshot!(talk, @"
-    > remind me to pay the rent on the 31st of every month
+    let accounts = json!({"title": "Accounts", "start": "2026-11-30", "recurrence": "FREQ=MONTHLY"});
+    talk.push(call(&app, "calendar.create_event", accounts).await.0);
+    let winter = json!({"start": "2027-02-20", "end": "2027-03-02"});
+    talk.push(call(&app, "calendar.list_events", winter).await.0);
+    insta::assert_snapshot!(talk.join("\n"), @"
     Added “pay the rent”, due Thu 31 Dec 2026, repeating every month on the last day
-    > mark pay the rent as done
     Done: “pay the rent”; the next one is due Sun 31 Jan 2027
-    > mark pay the rent as done
     Done: “pay the rent”; the next one is due Sun 28 Feb 2027
-    > mark pay the rent as done
     Done: “pay the rent”; the next one is due Wed 31 Mar 2027
-    > put accounts in my calendar on the 30th every month
     Created “Accounts”, Mon 30 Nov 2026, all day, repeating every month on the 30th or the last day
-    > what's on from 20 feb to 2 march
-    - 1 event:
-      - Sun 28 Feb 2027, all day: Accounts
-    - No open tasks due then
+    1 event:
+    - Sun 28 Feb 2027, all day: Accounts
     ");
     app.ends_well().await;
 }
@@ -346,9 +285,9 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     let app = configured(|_| {}).await;
     let mut talk = String::new();
     for line in [
-        "put lunch with Ann into my calendar on Friday at noon and move it to saturday",
+        "put lunch with Ann into my calendar on Friday at noon, then add a task to book a table",
         "undo",
-        "what's on this week",
+        "what's on next week",
         "add milk to my to-do list",
         "delete all my tasks",
         "show my tasks",
@@ -362,15 +301,14 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
     insta::assert_snapshot!(talk, @"
-    > put lunch with Ann into my calendar on Friday at noon and move it to saturday
+    > put lunch with Ann into my calendar on Friday at noon, then add a task to book a table
     - Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
-    - Changed “Lunch with Ann”, Sat 28 Nov 2026, 12:00–13:00. It was Fri 27 Nov 2026, 12:00–13:00
+    - Added “book a table”
     > undo
-    Taken back: Changed “Lunch with Ann”, Sat 28 Nov 2026, 12:00–13:00. It was Fri 27 Nov 2026, 12:00–13:00
+    Taken back: Added “book a table”
     Taken back: Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
-    > what's on this week
-    - No events in that period (Sat 21 Nov 2026 to Sun 22 Nov 2026)
-    - No open tasks due then
+    > what's on next week
+    No events in that period (Mon 23 Nov 2026 to Sun 29 Nov 2026)
     > add milk to my to-do list
     Added “milk”
     > delete all my tasks
@@ -393,50 +331,6 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     2 open tasks:
     - milk
     - bread
-    ");
-    app.ends_well().await;
-}
-
-#[tokio::test]
-async fn an_event_isnt_taken_for_a_task_of_that_word() {
-    let app = configured(|_| {}).await;
-    let mut talk = String::new();
-    for line in [
-        "put yoga in my calendar on friday at 6pm",
-        "add a task to buy a yoga mat",
-        "delete yoga",
-        "move yoga to sunday",
-        "delete the yoga task",
-        "move yoga to sunday",
-        "move the event yoga to sunday",
-        "cancel that",
-        "undo",
-        "cancel yoga",
-    ] {
-        let heard = app.says("ada", line).await;
-        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
-    }
-    insta::assert_snapshot!(talk, @"
-    > put yoga in my calendar on friday at 6pm
-    Created “Yoga”, Fri 27 Nov 2026, 18:00–19:00
-    > add a task to buy a yoga mat
-    Added “buy a yoga mat”
-    > delete yoga
-    “yoga” may be the task “buy a yoga mat” or the event “Yoga”, so I changed nothing. For the event, say “cancel Yoga” or “move the event Yoga to …”; for the task, say “task” with it.
-    > move yoga to sunday
-    “yoga” may be the task “buy a yoga mat” or the event “Yoga”, so I changed nothing. For the event, say “cancel Yoga” or “move the event Yoga to …”; for the task, say “task” with it.
-    > delete the yoga task
-    Deleted “buy a yoga mat”
-    > move yoga to sunday
-    I found no task that matches “yoga”, so I changed nothing. For the event, say “cancel Yoga” or “move the event Yoga to …”.
-    > move the event yoga to sunday
-    Changed “Yoga”, Sun 22 Nov 2026, 18:00–19:00. It was Fri 27 Nov 2026, 18:00–19:00
-    > cancel that
-    I can't tell whether you mean the change or all of “Yoga”, so I did nothing. Say “undo” to take the change back, or “cancel the event Yoga”.
-    > undo
-    Taken back: Changed “Yoga”, Sun 22 Nov 2026, 18:00–19:00. It was Fri 27 Nov 2026, 18:00–19:00
-    > cancel yoga
-    Deleted “Yoga”
     ");
     app.ends_well().await;
 }

@@ -49,9 +49,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "adjutant_chat",
         ],
     ),
+    ("basic", &["agents", "skills", "clock"]),
     (
         "orchestrator",
         &[
+            "basic",
             "workflows",
             "agents",
             "roles",
@@ -139,7 +141,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("template", &[]),
     ("trust", &[]),
     ("metrics", &[]),
-    ("clock", &[]),
+    ("clock", &["suggest"]),
     ("suggest", &["adjutant_chat"]),
     ("domain", &[]),
     ("sandbox", &[]),

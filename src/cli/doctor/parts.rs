@@ -204,7 +204,7 @@ async fn model(endpoint: &Endpoint) -> Finding {
     let name = name.trim();
     let built = match service::model_of(endpoint) {
         Ok(Some(built)) => built,
-        Ok(None) => return Finding::ok("the built-in planner; it needs no network"),
+        Ok(None) => return Finding::ok("basic mode; it needs no network"),
         Err(error) => return Finding::error(format!("{name}: {error}"), fix(&error)),
     };
     let request = Request {
@@ -231,7 +231,7 @@ fn fix(error: &ModelError) -> &'static str {
             "check this machine's network and [model] base_url"
         }
         ModelErrorKind::Refused => "check [model] provider, name and base_url",
-        ModelErrorKind::BeyondPlanner => "set a language model in [model]",
+        ModelErrorKind::NoModel => "set a language model in [model]",
         ModelErrorKind::Nonsense => {
             "check that the server at [model] base_url speaks the provider's protocol"
         }

@@ -68,7 +68,7 @@ pub(super) fn fix(error: &ModelError, section: &str) -> String {
         ModelErrorKind::Network | ModelErrorKind::Timeout => {
             format!("start the service, or correct {section} base_url")
         }
-        ModelErrorKind::Refused | ModelErrorKind::BeyondPlanner => {
+        ModelErrorKind::Refused | ModelErrorKind::NoModel => {
             format!("check {section} name and base_url")
         }
         ModelErrorKind::Nonsense => {

@@ -44,8 +44,10 @@ const KNOWN: [Known; 5] = [
 pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let written = draft.at(&["model", "provider"]);
     let mut items: Vec<&str> = KNOWN.iter().map(|known| known.about).collect();
-    items
-        .extend(["another provider", "built in     a small planner for simple requests; no network, no key"]);
+    items.extend([
+        "another provider",
+        "none         basic mode: simple requests in fixed words; no network, no key",
+    ]);
     let (other, builtin) = (KNOWN.len(), KNOWN.len() + 1);
     let suggested = match KNOWN.iter().position(|known| known.provider == written) {
         Some(index) => index,

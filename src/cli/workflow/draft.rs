@@ -54,7 +54,7 @@ impl Workspace<'_> {
         context: &CheckContext<'_>,
     ) -> Result<Workflow, CliError> {
         on_store(self.config, async |store| {
-            let model = build_models(self.config, &self.loaded, store.clock())?.orchestrator;
+            let model = build_models(self.config, store.clock())?.orchestrator;
             let instance = Instance::register(store).await?;
             let ledger = BudgetLedger {
                 store: store.clone(),

@@ -42,7 +42,7 @@ pub struct Chain {
 pub struct Endpoint {
     /// `builtin`, or the provider's name in lower case (`openai`, `openrouter`).
     pub provider: String,
-    /// The model's name; empty for the built-in planner.
+    /// The model's name; empty in basic mode.
     pub name: String,
     /// The key, if the provider needs one.
     pub api_key: Option<Secret>,
@@ -152,8 +152,7 @@ impl Endpoint {
         if self.provider == BUILTIN {
             for key in ["name", "api_key", "base_url", "price", "pictures", "requests_per_minute"] {
                 if section.has(key) {
-                    let problem =
-                        "the built-in planner doesn't use it; set `provider`, such as provider = \"openai\"";
+                    let problem = "basic mode doesn't use it; set `provider`, such as provider = \"openai\"";
                     section.problem(key, problem);
                 }
             }

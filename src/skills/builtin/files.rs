@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
-use crate::skills::{Approved, Failure, Output, kept};
+use crate::skills::{Approved, Failure, Output, SkillError, kept};
 use crate::store::Batch;
 use crate::store::files::{self, FileRow};
 use crate::trust::ActionKind;
@@ -39,6 +39,9 @@ impl BuiltinSkill for FileSkill {
     }
 }
 
+/// Stands for the id of the file that was sent last.
+const LAST: &str = "last";
+
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
     let limit = i64::try_from(call.limit()).unwrap_or(20);
@@ -53,7 +56,14 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
 
 async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let number = |name: &str| call.arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
-    let file = kept::find(call, &call.text("id").unwrap_or_default().into()).await?;
+    let file = match call.text("id").unwrap_or_default() {
+        LAST => {
+            let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+            let none = || SkillError::not_found("you haven't sent me any files");
+            files::newest(call.store(), person, here, 1).await?.pop().ok_or_else(none)?
+        }
+        id => kept::find(call, &id.into()).await?,
+    };
     kept::text(&file)?;
     let file = match number("entry") {
         Some(entry) => kept::take_out(call, &file, entry, writes).await?,

@@ -340,6 +340,16 @@ fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
 }
 
 /// Whether a text in small letters contains every word of a query in small letters.
+/// Whether a name has every word of the query as a word of its own: “car” doesn't name the scarf.
+fn is_named(name: &str, query: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (own, wanted) = (words(name), words(query));
+    !wanted.is_empty() && wanted.iter().all(|word| own.contains(word))
+}
+
 fn has_all_words(text: &str, query: &str) -> bool {
     query.split_whitespace().all(|word| text.contains(word))
 }

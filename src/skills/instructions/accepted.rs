@@ -244,7 +244,7 @@ fn skill(word: String, summary: String, risk: Risk, call: InstructionCall, param
         handler: Handler::Instructions(call),
         arguments: arguments(&parameters),
         parameters,
-        intents: Vec::new(),
+        forms: Vec::new(),
         validator: Checker::default(),
     }
 }

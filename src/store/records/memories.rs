@@ -117,7 +117,7 @@ pub async fn turns_that_say(
         .await
 }
 
-/// The turns of a person whose first messages showed a memory, each with its message, its answer, and what its model
+/// The turns of a person whose first messages showed a memory, or which searched for it, each with its message, its answer, and what its model
 /// asked for.
 pub async fn turns_that_knew(
     store: &Store,
@@ -129,8 +129,10 @@ pub async fn turns_that_knew(
             "SELECT t.seq, t.text || ' ' || coalesce(t.answer, '') || ' ' || coalesce((SELECT string_agg(a.arguments, ' ') \
              FROM tool_calls a JOIN executions x ON x.id = a.execution_id WHERE x.turn_id = t.id), '') AS said \
              FROM turns t WHERE t.person_id = $1 \
-             AND t.forgotten_at IS NULL AND EXISTS (SELECT 1 FROM executions e JOIN calls c ON c.execution_id = e.id \
-             WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.first_messages LIKE '%[' || $2 || ']%')",
+             AND t.forgotten_at IS NULL AND (EXISTS (SELECT 1 FROM executions e JOIN calls c ON c.execution_id = e.id \
+             WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.first_messages LIKE '%[' || $2 || ']%') \
+             OR EXISTS (SELECT 1 FROM executions s WHERE s.turn_id = t.id AND s.skill IN ('memory.search', 'memory.list') \
+             AND s.data LIKE '%\"' || $2 || '\"%'))",
             &[person.into(), memory.into()],
         )
         .await

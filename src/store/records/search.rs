@@ -102,7 +102,7 @@ pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Documen
 }
 
 /// Ended turns whose words aren't kept yet, oldest first. What was said among two belongs to whose conversation it is. The
-/// built-in planner's help says nothing of the question, and its examples name people.
+/// refusals of basic mode say nothing of the question, and their examples name people.
 pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
     store
         .all(

@@ -326,7 +326,7 @@ fn a_dry_run_shows_what_would_happen() {
       model calls  1 to 2
       skill calls  4
       tokens       799 to 24,398
-      cost         none: the built-in planner is free
+      cost         none: there is no language model, so agents can't run
     "#);
     let plan = planned(&built_in("map-reduce"), &[], None).json();
     assert_eq!(plan["plan"]["missing"], json!(["document"]));

@@ -30,7 +30,7 @@ pub struct EstimateContext<'s> {
     pub model: &'s str,
     /// Its price.
     pub price: Option<Price>,
-    /// Whether it's the built-in planner, which is free.
+    /// Whether there is none, in basic mode.
     pub is_free: bool,
     /// What agents of these roles took so far; a role that isn't there is judged by its limits.
     pub history: Option<&'s History>,
@@ -286,7 +286,7 @@ impl Plan {
         let tokens = Range(least + estimate.completion_tokens.0, most + estimate.completion_tokens.1);
         let money = match self.cost_usd {
             None => "unknown: the model has no price in [model]".to_owned(),
-            Some((_, 0.0)) => "none: the built-in planner is free".to_owned(),
+            Some((_, 0.0)) => "none: there is no language model, so agents can't run".to_owned(),
             Some((least, most)) => format!("{} to {}", cost(least), cost(most)),
         };
         format!(

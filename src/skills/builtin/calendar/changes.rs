@@ -9,9 +9,9 @@ use super::clashes::Clashes;
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
 use super::{MOST_INSTANCES, event};
 use crate::clock::rule;
-use crate::domain::{FromCall, Own, ours};
+use crate::domain::{FromCall, FromStore, Own, ours};
 use crate::skills::builtin::undo::{self, Step};
-use crate::skills::builtin::{CallContext, Preview, contacts, email};
+use crate::skills::builtin::{CallContext, Preview, ambiguous, contacts, email, is_named};
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 use crate::store::{Batch, executions};
 use crate::trust::Thing;
@@ -244,15 +244,19 @@ async fn cancel(
 
 /// The event of a call, and the addresses of its guests.
 pub(super) async fn thing(call: &CallContext<'_>) -> Result<(Thing, Vec<String>), Failure> {
-    let event = by_id(call).await?.series.event()?;
+    let stored = by_id(call).await?;
+    let (id, event) = (stored.series.uid(), stored.series.event()?);
     let guests: Vec<String> = event.attendees.into_iter().map(|guest| guest.address).collect();
-    let id = call.text("id").unwrap_or_default().to_owned();
     Ok((Thing { noun: "event", id, title: event.title, is_shared: !guests.is_empty() }, guests))
 }
 
-/// The event with the id in the arguments.
+/// The event with the id in the arguments, or the one coming event that these words name. Of a series they don't
+/// say which day is meant, unless all of it is to be deleted.
 async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
     let id = call.text("id").unwrap_or_default();
+    if let Some(stored) = backend::find(call, id).await? {
+        return Ok(stored);
+    }
     let missing = || {
         let message = ours!(
             "there is no event {}; calendar.list_events and calendar.search list the ids",
@@ -260,7 +264,30 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
         );
         SkillError::not_found(message)
     };
-    backend::find(call, id).await?.ok_or_else(|| missing().into())
+    let ahead = TimeRange { from: call.now(), to: call.now() + TimeDelta::days(5 * 366) };
+    // A retry may have deleted what these words named: another thing of that name stays.
+    let named = if call.is_retry { Vec::new() } else { backend::list(call, ahead, None).await? };
+    let mut named: Vec<StoredEvent> =
+        named.into_iter().filter(|stored| title(stored).is_some_and(|title| is_named(&title, id))).collect();
+    match named.len() {
+        0 => Err(missing().into()),
+        1 if named[0].series.event()?.rule.is_some() && call.text("start").is_some() => {
+            Err(SkillError::params(ours!("“{}” repeats, so give its id and the instance", FromCall(id)))
+                .into())
+        }
+        1 => Ok(named.remove(0)),
+        _ => {
+            let name = |stored: &StoredEvent| {
+                let uid = stored.series.uid();
+                ours!("“{}”", FromStore("calendar", uid.as_str(), title(stored).unwrap_or_default().as_str()))
+            };
+            Err(ambiguous(ours!("several events match “{}”", FromCall(id)), named.iter().map(name)).into())
+        }
+    }
+}
+
+fn title(stored: &StoredEvent) -> Option<String> {
+    stored.series.event().ok().map(|event| event.title)
 }
 
 pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {

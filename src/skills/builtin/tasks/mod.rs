@@ -10,7 +10,8 @@ use search::{Filter, all_meant, counted, listed, of_kind, search};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, read_rule,
+    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, is_named,
+    read_rule,
 };
 use crate::clock::local_to_utc;
 use crate::clock::rule;
@@ -71,9 +72,10 @@ impl BuiltinSkill for TaskSkill {
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
-        let Some(id) = call.text("id") else { return Ok(None) };
-        let task = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await?;
-        Ok(task.map(|task| format!("the task: {}", spoken(&task, call))))
+        if call.text("id").is_none() {
+            return Ok(None);
+        }
+        Ok(by_id(call).await.ok().map(|task| format!("the task: {}", spoken(&task, call))))
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -257,13 +259,47 @@ fn mentions(task: &TaskRow, query: &str) -> bool {
     has_all_words(&format!("{} {} {}", task.title, task.notes, task.tags).to_lowercase(), query)
 }
 
-/// The task with the id in the arguments.
+/// The task with the id in the arguments, or the one open task that these words name.
 async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     let id = call.text("id").unwrap_or_default();
-    let task = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await?;
-    let missing =
-        || SkillError::not_found(ours!("there is no task {}; tasks.search lists the ids", FromCall(id)));
-    task.ok_or_else(|| missing().into())
+    if let Some(task) = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await? {
+        return Ok(task);
+    }
+    let open = open_tasks(call).await?;
+    match called(&open, id, is_named)? {
+        Some(task) => Ok(task),
+        None => {
+            Err(SkillError::not_found(ours!("there is no task {}; tasks.search lists the ids", FromCall(id)))
+                .into())
+        }
+    }
+}
+
+async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>, Failure> {
+    Ok(tasks::of_person(call.store(), &call.scope.person.id, Some(TaskState::Open), 1000).await?)
+}
+
+/// The one task that has this title or, if none has it, that these words mean.
+fn called(
+    all: &[TaskRow],
+    title: &str,
+    is_meant: impl Fn(&str, &str) -> bool,
+) -> Result<Option<TaskRow>, Failure> {
+    let wanted = title.to_lowercase();
+    let exact: Vec<&TaskRow> = all.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
+    let loose: Vec<&TaskRow> = all.iter().filter(|task| is_meant(&task.title, &wanted)).collect();
+    let found = if exact.is_empty() { loose } else { exact };
+    match found.as_slice() {
+        [] => Ok(None),
+        [task] => Ok(Some((*task).clone())),
+        several => {
+            let name = |task: &&TaskRow| {
+                ours!("“{}” ({})", FromStore("tasks", task.id.as_str(), task.title.as_str()), Own(&task.id))
+            };
+            Err(ambiguous(ours!("several tasks match “{}”", FromCall(title)), several.iter().map(name))
+                .into())
+        }
+    }
 }
 
 async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -321,22 +357,10 @@ fn complete_one(
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
 async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
-    let wanted = title.to_lowercase();
-    let open = tasks::of_person(call.store(), &call.scope.person.id, Some(TaskState::Open), 1000).await?;
-    let exact: Vec<&TaskRow> = open.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
-    let loose: Vec<&TaskRow> = open.iter().filter(|task| mentions(task, &wanted)).collect();
-    let found = if exact.is_empty() { loose } else { exact };
-    match found.as_slice() {
-        [task] => Ok((*task).clone()),
-        [] => Err(SkillError::not_found(ours!("there is no open task called “{}”", FromCall(title))).into()),
-        several => {
-            let name = |task: &&TaskRow| {
-                ours!("“{}” ({})", FromStore("tasks", task.id.as_str(), task.title.as_str()), Own(&task.id))
-            };
-            Err(ambiguous(ours!("several tasks match “{}”", FromCall(title)), several.iter().map(name))
-                .into())
-        }
-    }
+    let open = open_tasks(call).await?;
+    let missing = || SkillError::not_found(ours!("there is no open task called “{}”", FromCall(title)));
+    called(&open, title, |name, words| has_all_words(&name.to_lowercase(), words))?
+        .ok_or_else(|| missing().into())
 }
 
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
