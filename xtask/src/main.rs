@@ -1,4 +1,5 @@
-//! `cargo run -p xtask -- shape`: the measures of the code beside what they were and what they should be.
+//! `cargo run -p xtask -- shape`: the measures of the code beside what they were and what they should be. It fails if the code
+//! has more lines than `xtask/lines.toml` allows.
 //! (How many modules a message crosses is counted by hand, in `docs/architecture.md`.)
 //! `shape FOLDER` measures another checkout; `shape . NAME` lists the places of one measure.
 
@@ -7,6 +8,7 @@ use std::error::Error;
 use std::io::{Write as _, stdout};
 use std::path::Path;
 
+use xtask::lines;
 use xtask::measures::{self, Finding};
 use xtask::source::{Source, production};
 
@@ -46,11 +48,13 @@ fn shape(root: &Path) -> Result<(), Box<dyn Error>> {
     let (engine, adapters) = (production(root, "src")?, production(root, "adapters")?);
     let all = || engine.iter().chain(&adapters);
     let mut table = vec![row("", "first build", "now", "target")];
-    for (name, sources, before, target) in
-        [("src", &engine, "45787", "38000"), ("adapters", &adapters, "19096", "18000")]
-    {
-        table.push(row(&format!("production lines of {name}"), before, lines(sources), target));
+    let parts = lines::parts(root)?;
+    for (part, before) in parts.iter().zip(["45787", "19096", ""]) {
+        let limit = part.limit.map_or_else(String::new, |limit| format!("{limit} at most"));
+        table.push(row(&format!("production lines of {}", part.name), before, part.lines, limit));
     }
+    let both = parts.iter().filter(|part| part.name != "core").map(|part| part.lines).sum::<usize>();
+    table.push(row("production lines of src and adapters", "64883", both, "86000"));
     for (_, title, measure, before) in ZEROS {
         let now: usize = engine.iter().map(|source| measure(source).len()).sum();
         table.push(row(title, before, now, 0));
@@ -62,22 +66,20 @@ fn shape(root: &Path) -> Result<(), Box<dyn Error>> {
     let longest = all().max_by_key(|source| source.text.lines().count());
     let (path, length) =
         longest.map_or(("", 0), |source| (source.path.as_str(), source.text.lines().count()));
-    table.push(row(&format!("longest file ({path})"), 398, length, "400 at most"));
+    table.push(row(&format!("longest file ({path})"), 398, length, "600 at most"));
     let function = all().flat_map(measures::functions).max_by_key(|(_, length)| *length);
     let (name, length) =
         function.map_or((String::new(), 0), |(finding, length)| (finding.to_string(), length));
     table.push(row(&format!("longest function ({name})"), 58, length, "60 at most"));
     let (folder, files) = widest(&engine);
     table.push(row(&format!("files in one folder ({folder})"), 30, files, "about 15"));
-    print(&table)
+    print(&table)?;
+    let excess: Vec<String> = parts.iter().filter_map(lines::Part::excess).collect();
+    if excess.is_empty() { Ok(()) } else { Err(excess.join("\n").into()) }
 }
 
 fn row(title: &str, before: impl ToString, now: impl ToString, target: impl ToString) -> [String; 4] {
     [title.to_owned(), before.to_string(), now.to_string(), target.to_string()]
-}
-
-fn lines(sources: &[Source]) -> usize {
-    sources.iter().map(|source| source.text.lines().count()).sum()
 }
 
 fn widest(sources: &[Source]) -> (String, usize) {
