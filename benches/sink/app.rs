@@ -29,6 +29,7 @@ pub(crate) async fn app(model: SharedModel) -> App {
     let sink = Arc::new(Sink::default());
     let channels = vec![Channel::open(sink.clone())];
     let models = Models {
+        basic: adjutant::orchestrator::BasicMode::Never,
         orchestrator: model.clone(),
         agent: model.clone(),
         intent: Some(model),

@@ -36,11 +36,13 @@ pub(super) struct Fit<'f> {
     /// How many words are the form's own.
     pub(super) own: usize,
     pub(super) slots: Slots<'f>,
+    /// Whether it ends with a text that goes on to the end.
+    pub(super) goes_on: bool,
 }
 
 /// How a form fits a sentence.
 pub(super) fn fit<'f>(form: &'f Form, sentence: &Sentence<'_>) -> Option<Fit<'f>> {
-    let mut fit = Fit { own: 0, slots: Vec::new() };
+    let mut fit = Fit { own: 0, slots: Vec::new(), goes_on: false };
     let items = Items { items: &form.items, then: None };
     follow(&items, 0, sentence, &mut fit).then_some(fit)
 }
@@ -87,6 +89,7 @@ fn follow<'f>(left: &Items<'_, 'f>, at: usize, sentence: &Sentence<'_>, fit: &mu
                 if !fits {
                     fit.slots.pop();
                 }
+                fit.goes_on |= fits && *kind == SlotType::Any;
                 fits
             })
         }
@@ -122,7 +125,8 @@ fn held(kind: SlotType, range: std::ops::Range<usize>, sentence: &Sentence<'_>) 
             let all = sentence.text[words[0].range.start..].trim();
             // Behind a colon stands somebody's text, whatever it says.
             let is_behind_colon = range.start > 0 && sentence.words[range.start - 1].text == ":";
-            let is_sound = is_behind_colon || joined(&spoken_of(words), sentence.beginnings).is_none();
+            let is_one = !all.contains('\n') && joined(&spoken_of(words), sentence.beginnings).is_none();
+            let is_sound = is_behind_colon || is_one;
             is_sound.then(|| Held::Text(all.to_owned()))
         }
         SlotType::Word => Some(Held::Text(typed().to_owned())),
@@ -153,11 +157,11 @@ fn held(kind: SlotType, range: std::ops::Range<usize>, sentence: &Sentence<'_>) 
 
 /// Words that make a title vague, or that begin something else.
 const VAGUE: &str = "it that this these those them both all every everything everyone nothing each any first second third last \
-    next other another a an some two three one none and or but not no also again oldest newest to about of for him her";
+    next other another a an some two three one none and or but not no also again please the my our oldest newest to about of for him her";
 /// Words behind which more must come.
 const OPEN_ENDED: &str = "at on in of to the a an with from since after than for and or but not only just about around other \
     day day days time week thing each earliest starting commencing w/c deadline next last ever late first coming easter once twice expiring dated arriving sent taken mentioned \
-    through thru ths weds holiday black good palm ash mothering shrove it that's what's we're as free due please thanks thx";
+    through thru ths nxt weds holiday black good palm ash mothering shrove it that's what's we're as free due please thanks thx";
 /// Words of a condition, or to somebody else than the list.
 const CONDITIONS: &str = "if unless but except whether instead because you";
 /// Words of a clause: what follows may be when that is, and not when to do it.

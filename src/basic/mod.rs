@@ -50,7 +50,16 @@ pub struct Call {
     pub is_next: bool,
     /// The argument that takes what the call before it has found.
     pub results_in: Option<String>,
+    /// Whether it changes something.
+    has_effect: bool,
+    /// Whether it ends with a text that goes on to the end of its sentence.
+    goes_on: bool,
+    /// Whether it is about what is to be done later.
+    is_for_later: bool,
 }
+
+/// How a message begins that is about later.
+const LATER: [&str; 6] = ["remind", "every", "each", "don't", "dont", "remember"];
 
 /// Reads a message, with the skills that the person may use, at their local time. `is_command` knows what starts a
 /// workflow, which may be scheduled.
@@ -88,10 +97,21 @@ struct Reader<'r> {
     is_later: bool,
 }
 
-/// A part of a message, and whether it begins with "then".
+/// A part of a message, and what joins it to the one before.
 struct Part<'t> {
     text: &'t str,
-    is_next: bool,
+    joint: Joint,
+}
+
+/// What stands between two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// "and", or a comma.
+    And,
+    /// "then": it waits for the one before.
+    Then,
+    /// The end of a sentence or a line.
+    End,
 }
 
 impl Reader<'_> {
@@ -114,14 +134,14 @@ impl Reader<'_> {
         }
         // best[n]: the calls up to the n-th cut.
         let ends: Vec<usize> = cuts.iter().map(|cut| cut.start).chain([text.len()]).collect();
-        let starts: Vec<(usize, bool)> =
-            [(0, false)].into_iter().chain(cuts.iter().map(|cut| (cut.end, cut.is_then))).collect();
+        let starts: Vec<(usize, Joint)> =
+            [(0, Joint::End)].into_iter().chain(cuts.iter().map(|cut| (cut.end, cut.joint))).collect();
         let mut best: Vec<Option<Vec<Call>>> = vec![Some(Vec::new())];
         for end in ends {
-            let divided = best.iter().zip(&starts).filter_map(|(before, (from, is_next))| {
+            let divided = best.iter().zip(&starts).filter_map(|(before, (from, joint))| {
                 let before = before.as_ref()?;
-                let part = Part { text: text.get(*from..end)?, is_next: *is_next };
-                let call = self.call(&part, !before.is_empty())?;
+                let part = Part { text: text.get(*from..end)?, joint: *joint };
+                let call = self.call(&part, before)?;
                 Some(before.iter().cloned().chain([call]).collect::<Vec<_>>())
             });
             // Of equals the one whose first part is longest comes last.
@@ -132,7 +152,12 @@ impl Reader<'_> {
     }
 
     /// The call that one part asks for.
-    fn call(&self, part: &Part<'_>, has_earlier: bool) -> Option<Call> {
+    fn call(&self, part: &Part<'_>, before: &[Call]) -> Option<Call> {
+        // What is to be remembered, sent or done later goes on to the end: the rest of it is no wish for now.
+        let last = before.last();
+        if last.is_some_and(|last| last.goes_on) {
+            return None;
+        }
         let (whole, bare, is_asked) = tidy(part.text);
         let words = words(bare);
         let sentence =
@@ -140,7 +165,7 @@ impl Reader<'_> {
         let fits = self.forms().filter_map(|(skill, form)| {
             let results_in = takes_results(form);
             // "Delete the milk task?" may ask whether to.
-            let is_allowed = (!is_asked || !skill.has_effect()) && (results_in.is_none() || has_earlier);
+            let is_allowed = (!is_asked || !skill.has_effect()) && (results_in.is_none() || last.is_some());
             let fit = is_allowed.then(|| fit::fit(form, &sentence)).flatten()?;
             Some((fit, skill, form, results_in))
         });
@@ -157,8 +182,24 @@ impl Reader<'_> {
         if later.is_some_and(|later| !(self.is_command)(later) && then.calls(later).is_none()) {
             return None;
         }
-        let is_next = part.is_next || results_in.is_some();
-        Some(Call { skill: skill.name.clone(), text: bare.to_owned(), arguments, is_next, results_in })
+        // "Remind me tomorrow to call Bob and cancel the review": both may be for tomorrow.
+        if last.is_some_and(|last| last.is_for_later && part.joint == Joint::And) && skill.has_effect() {
+            return None;
+        }
+        // "Mark it as done and show what is left" shows what is left then.
+        let shows = !skill.has_effect() && before.iter().any(|call| call.has_effect);
+        let is_next =
+            part.joint == Joint::Then || results_in.is_some() || (shows && part.joint == Joint::And);
+        Some(Call {
+            skill: skill.name.clone(),
+            text: bare.to_owned(),
+            arguments,
+            is_next,
+            results_in,
+            has_effect: skill.has_effect(),
+            goes_on: fit.goes_on,
+            is_for_later: words.first().is_some_and(|first| LATER.contains(&first.text.as_str())),
+        })
     }
 
     fn forms(&self) -> impl Iterator<Item = (&Skill, &Form)> {
@@ -172,13 +213,15 @@ impl Reader<'_> {
         self.forms().any(|(_, form)| form.begins_with(word))
     }
 
-    /// The words for which a message isn't understood, if it would be without them.
+    /// The words for which a message isn't understood, if it would be with them in quotation marks.
     fn unclear(&self, text: &str) -> Option<String> {
         let (_, text, _) = tidy(text);
         let words = words(text);
-        let is_like_a_form = words.first().is_some_and(|first| self.begins(&first.text));
-        let range = fit::unclear(&words, &|word| self.begins(word)).filter(|_| is_like_a_form)?;
-        text.get(words.get(range.start)?.range.start..words.get(range.end - 1)?.range.end).map(str::to_owned)
+        let range = fit::unclear(&words, &|word| self.begins(word))?;
+        let (start, end) = (words.get(range.start)?.range.start, words.get(range.end - 1)?.range.end);
+        let unclear = text.get(start..end)?;
+        let quoted = format!("{}“{unclear}”{}", text.get(..start)?, text.get(end..)?);
+        self.calls(&quoted).is_some().then(|| unclear.to_owned())
     }
 }
 
@@ -193,8 +236,25 @@ fn takes_results(form: &Form) -> Option<String> {
 
 /// A part without politeness, the same without the punctuation at its end, and whether it asks instead of telling.
 fn tidy(text: &str) -> (&str, &str, bool) {
-    const POLITE: [&str; 6] = ["please ", "can you ", "could you ", "would you ", "will you ", "please, "];
-    let text = text.trim().trim_start_matches(SPOKEN);
+    const POLITE: [&str; 12] = [
+        "please ",
+        "please, ",
+        "can you ",
+        "could you ",
+        "would you ",
+        "will you ",
+        "hi ",
+        "hi, ",
+        "hey ",
+        "hey, ",
+        "ok ",
+        "ok, ",
+    ];
+    const THANKS: [&str; 4] = [", thanks", ", thank you", ", please", " 🙏"];
+    let mut text = text.trim().trim_start_matches(SPOKEN);
+    for thanks in THANKS {
+        text = text.strip_suffix(thanks).unwrap_or(text);
+    }
     let mut text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     let is_question = text.ends_with('?');
     let mut is_polite = false;
@@ -213,7 +273,7 @@ fn tidy(text: &str) -> (&str, &str, bool) {
 struct Cut {
     start: usize,
     end: usize,
-    is_then: bool,
+    joint: Joint,
 }
 
 /// The places at which another request may begin: not in quotation marks, nor behind a colon, where somebody's text stands.
@@ -230,14 +290,19 @@ fn cuts(text: &str) -> Vec<Cut> {
         if !is_joint(word) && !ends_sentence {
             continue;
         }
-        let is_then = word.text == "then" && !word.is_quoted;
+        let joint = match (is_joint(word), word.text.as_str()) {
+            (true, "then") => Joint::Then,
+            (true, _) => Joint::And,
+            (false, _) => Joint::End,
+        };
         let end = if is_joint(word) { word.range.end } else { word.range.start };
         match cuts.last_mut() {
             // ", and then" is one joint.
             Some(last) if text[last.end..word.range.start].trim().is_empty() && is_joint(word) => {
-                (last.end, last.is_then) = (end, last.is_then || is_then);
+                last.end = end;
+                last.joint = if joint == Joint::Then { joint } else { last.joint };
             }
-            _ => cuts.push(Cut { start: before.range.end, end, is_then }),
+            _ => cuts.push(Cut { start: before.range.end, end, joint }),
         }
     }
     cuts

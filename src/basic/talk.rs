@@ -95,20 +95,22 @@ pub(super) fn not_understood(text: &str, unclear: Option<String>, skills: &Regis
 
 /// The examples that share the most words with a text.
 fn nearest<'r>(text: &str, skills: &'r Registry) -> Vec<&'r str> {
-    const COMMON: [&str; 13] =
-        ["a", "an", "the", "to", "my", "me", "is", "of", "on", "at", "in", "for", "what"];
+    const COMMON: &str = "a an the to my me is of on at in for what what's did do you can and";
     let content = |text: &str| -> BTreeSet<String> {
         let words =
             words(text).into_iter().map(|word| word.text.trim_end_matches(['?', '!', '.']).to_owned());
-        words.filter(|word| !COMMON.contains(&word.as_str())).collect()
+        words.filter(|word| !COMMON.split(' ').any(|common| common == word)).collect()
     };
     let said = content(text);
-    let skills = skills.domains().iter().flat_map(|domain| &domain.skills);
-    let forms = skills.flat_map(|skill| skill.forms.iter().filter_map(example));
-    let mut ranked: Vec<(usize, &str)> =
-        forms.map(|example| (content(example).intersection(&said).count(), example)).collect();
-    ranked.sort_by_key(|(shared, _)| usize::MAX - shared);
-    ranked.into_iter().map(|(_, example)| example).take(NEAREST).collect()
+    let all = skills.domains().iter().flat_map(|domain| &domain.skills);
+    let mut examples = introduced(skills);
+    let known: BTreeSet<&str> = examples.iter().copied().collect();
+    let forms = all.flat_map(|skill| skill.forms.iter().filter_map(example));
+    examples.extend(forms.filter(|example| !known.contains(example)));
+    // Of those that share equally much, those that people know first.
+    examples.sort_by_key(|example| usize::MAX - content(example).intersection(&said).count());
+    examples.truncate(NEAREST);
+    examples
 }
 
 /// A form's example. An answer that ends with a question mark would ask something.

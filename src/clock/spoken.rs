@@ -10,7 +10,7 @@ use super::{MONTHS, WEEKDAYS};
 use crate::suggest::distance;
 
 /// Prepositions before a day or a clock time that don't change what it means.
-const LEADS: [&str; 4] = ["on", "at", "for", "the"];
+const LEADS: [&str; 5] = ["on", "at", "@", "for", "the"];
 /// The same of a due date.
 const DUE: [&str; 2] = ["by", "due"];
 
@@ -52,7 +52,7 @@ fn day_and_clock(words: &[&str], now: NaiveDateTime) -> Option<(Option<NaiveDate
         let lead = words[at..].iter().take_while(|word| LEADS.contains(word)).count();
         let rest = &words[at + lead..];
         // Behind "at" and beside a day, a bare number is an hour.
-        let is_at = lead > 0 && words[at + lead - 1] == "at";
+        let is_at = lead > 0 && matches!(words[at + lead - 1], "at" | "@");
         let used = if let Some((time, used)) =
             clock_time(rest, is_at || day.is_some()).filter(|_| clock.is_none())
         {

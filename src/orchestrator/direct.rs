@@ -279,7 +279,11 @@ fn task_of_basic((at, call): (usize, basic::Call)) -> AgentTask {
         mission: call.text,
         skills: vec![call.skill],
         arguments: Some(call.arguments.into()),
-        depends_on: if call.is_next { vec![format!("a{at}")] } else { Vec::new() },
+        depends_on: if call.is_next {
+            (1..=at).map(|earlier| format!("a{earlier}")).collect()
+        } else {
+            Vec::new()
+        },
         results_in: call.results_in,
         ..AgentTask::default()
     }

@@ -227,7 +227,7 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
         assert!(heard.text.starts_with(fault), "{arguments}: {}", heard.text);
     }
     let (said, _) = call(&app, "calendar.delete_event", json!({"id": "none"})).await;
-    assert!(said.starts_with("not_found: there is no event none"), "{said}");
+    assert!(said.starts_with("not_found: there is no event called “none” ahead"), "{said}");
     assert_eq!(app.store().count("SELECT count(*) FROM objects", &[]).await.unwrap(), 0);
     app.ends_well().await;
 }

@@ -51,7 +51,7 @@ async fn everything_a_person_keeps_here_comes_back() {
         ("add a task to buy milk", "mark buy milk as done", "SELECT state FROM tasks", "open"),
         (
             "remember that Bob prefers mornings",
-            "forget Bob",
+            "forget what I said about Bob",
             "SELECT text FROM memories",
             "Bob prefers mornings",
         ),

@@ -258,10 +258,7 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
         return Ok(stored);
     }
     let missing = || {
-        let message = ours!(
-            "there is no event {}; calendar.list_events and calendar.search list the ids",
-            FromCall(id)
-        );
+        let message = ours!("there is no event called “{}” ahead, and none with that id", FromCall(id));
         SkillError::not_found(message)
     };
     let ahead = TimeRange { from: call.now(), to: call.now() + TimeDelta::days(5 * 366) };

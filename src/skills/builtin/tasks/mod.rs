@@ -269,8 +269,8 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     match called(&open, id, is_named)? {
         Some(task) => Ok(task),
         None => {
-            Err(SkillError::not_found(ours!("there is no task {}; tasks.search lists the ids", FromCall(id)))
-                .into())
+            let missing = ours!("there is no open task called “{}”, and none with that id", FromCall(id));
+            Err(SkillError::not_found(missing).into())
         }
     }
 }
@@ -359,8 +359,7 @@ fn complete_one(
 async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
     let open = open_tasks(call).await?;
     let missing = || SkillError::not_found(ours!("there is no open task called “{}”", FromCall(title)));
-    called(&open, title, |name, words| has_all_words(&name.to_lowercase(), words))?
-        .ok_or_else(|| missing().into())
+    called(&open, title, is_named)?.ok_or_else(|| missing().into())
 }
 
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
