@@ -1,5 +1,8 @@
 //! Whether a sentence is one of a form's ways, and what its slots hold.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 
@@ -17,7 +20,7 @@ pub(super) struct Sentence<'t> {
     pub(super) words: &'t [Word],
     pub(super) now: NaiveDateTime,
     /// Words that begin forms: behind an "and" they are another wish, not more of a title.
-    pub(super) beginnings: &'t dyn Fn(&str) -> bool,
+    pub(super) beginnings: &'t HashSet<&'t str>,
 }
 
 /// What a slot holds.
@@ -53,6 +56,18 @@ struct Items<'i, 'f> {
     then: Option<&'i Items<'i, 'f>>,
 }
 
+impl Items<'_, '_> {
+    /// Whether they may begin with this word. To look costs much less than to read a time or a title.
+    fn may_begin(&self, word: Option<&Word>) -> bool {
+        match (self.items.first(), word) {
+            (Some(Item::Word(wanted)), Some(word)) => word.text == *wanted || word.text == ",",
+            (Some(Item::Word(_)), None) => false,
+            (Some(_), _) => true,
+            (None, word) => self.then.map_or(word.is_none(), |then| then.may_begin(word)),
+        }
+    }
+}
+
 /// Fits the rest of a form to the words from `at` on.
 fn follow<'f>(left: &Items<'_, 'f>, at: usize, sentence: &Sentence<'_>, fit: &mut Fit<'f>) -> bool {
     let Some((item, rest)) = left.items.split_first() else {
@@ -83,6 +98,9 @@ fn follow<'f>(left: &Items<'_, 'f>, at: usize, sentence: &Sentence<'_>, fit: &mu
             let longest = *lengths.end();
             lengths.map(|length| if is_title { length } else { longest + 1 - length }).any(|length| {
                 let end = at + length;
+                if !rest.may_begin(sentence.words.get(end)) {
+                    return false;
+                }
                 let Some(held) = held(*kind, at..end, sentence) else { return false };
                 fit.slots.push((name, held));
                 let fits = follow(&rest, end, sentence, fit);
@@ -155,44 +173,63 @@ fn held(kind: SlotType, range: std::ops::Range<usize>, sentence: &Sentence<'_>) 
     }
 }
 
+type WordList = LazyLock<HashSet<&'static str>>;
+
+fn words_of(list: &'static str) -> HashSet<&'static str> {
+    list.split_whitespace().collect()
+}
+
 /// Words that make a title vague, or that begin something else.
-const VAGUE: &str = "it that this these those them both all every everything everyone nothing each any first second third last \
-    next other another a an some two three one none and or but not no also again please the my our oldest newest to about of for him her";
+static VAGUE: WordList = WordList::new(|| {
+    words_of(
+        "it that this these those them both all every everything everyone nothing each any first second third last \
+    next other another a an some two three one none and or but not no also again please the my our oldest newest to about of for him her",
+    )
+});
 /// Words behind which more must come.
-const OPEN_ENDED: &str = "at on in of to the a an with from since after than for and or but not only just about around other \
+static OPEN_ENDED: WordList = WordList::new(|| {
+    words_of(
+        "at on in of to the a an with from since after than for and or but not only just about around other \
     day day days time week thing each earliest starting commencing w/c deadline next last ever late first coming easter once twice expiring dated arriving sent taken mentioned \
-    through thru ths nxt weds holiday black good palm ash mothering shrove it that's what's we're as free due please thanks thx";
+    through thru ths nxt weds holiday black good palm ash mothering shrove it that's what's we're as free due please thanks thx",
+    )
+});
 /// Words of a condition, or to somebody else than the list.
-const CONDITIONS: &str = "if unless but except whether instead because you";
+static CONDITIONS: WordList = WordList::new(|| words_of("if unless but except whether instead because you"));
 /// Words of a clause: what follows may be when that is, and not when to do it.
-const CLAUSES: &str = "that which who what when where while we he she they i i'm i've i'll";
+static CLAUSES: WordList =
+    WordList::new(|| words_of("that which who what when where while we he she they i i'm i've i'll"));
 
 /// Whether words are a title and nothing else: they speak neither of a time nor of another wish.
 fn is_whole(range: &std::ops::Range<usize>, sentence: &Sentence<'_>) -> bool {
     let words = &sentence.words[range.clone()];
-    let is_in =
-        |list: &str, word: &Word| !word.is_quoted && list.split_whitespace().any(|known| known == word.text);
+    let is_in = |list: &WordList, word: &Word| !word.is_quoted && list.contains(word.text.as_str());
     let Some(last) = words.last() else { return false };
-    let named = if words.len() > 1 && is_in("the my our", &words[0]) { &words[1..] } else { words };
+    let named =
+        if words.len() > 1 && matches!(words[0].text.as_str(), "the" | "my" | "our") && !words[0].is_quoted {
+            &words[1..]
+        } else {
+            words
+        };
     let is_number = |word: &Word| !word.is_quoted && word.text.bytes().all(|byte| byte.is_ascii_digit());
     let next = sentence.words.get(range.end);
     // "Meet Sam 8 tomorrow": the number may be the hour, as "call Bob every Monday" is more than "call Bob every".
     let runs_on = next.is_some_and(|next| {
-        words.iter().any(|word| is_in(CLAUSES, word))
-            || is_in(OPEN_ENDED, last)
+        words.iter().any(|word| is_in(&CLAUSES, word))
+            || is_in(&OPEN_ENDED, last)
             || (is_number(last)
                 && last.text.len() <= 2
                 && !matches!(next.text.as_str(), "on" | "by" | "at" | "due" | ","))
             || (last.text.ends_with(['.', '!', '?']) && !last.is_quoted)
     });
-    let is_vague = is_in(VAGUE, &named[0])
+    let is_vague = is_in(&VAGUE, &named[0])
         || (is_number(last) && words.len() == 1)
-        || words.iter().any(|word| is_in(CONDITIONS, word));
+        || words.iter().any(|word| is_in(&CONDITIONS, word));
     !runs_on && !is_vague && unclear(words, sentence.beginnings).is_none()
 }
 
 /// The words of a title that say more than a title does.
-pub(super) fn unclear(words: &[Word], beginnings: &dyn Fn(&str) -> bool) -> Option<std::ops::Range<usize>> {
+pub(super) fn unclear(words: &[Word], beginnings: &HashSet<&str>) -> Option<std::ops::Range<usize>> {
     let spoken = spoken_of(words);
     let is_mark = |word: &&str| matches!(*word, ":" | ";") || word.starts_with('#') || is_address(word);
     let marked = spoken.iter().position(is_mark).map(|at| at..at + 1);
@@ -205,10 +242,10 @@ fn spoken_of(words: &[Word]) -> Vec<&str> {
 }
 
 /// Where another wish begins.
-fn joined(spoken: &[&str], beginnings: &dyn Fn(&str) -> bool) -> Option<std::ops::Range<usize>> {
+fn joined(spoken: &[&str], beginnings: &HashSet<&str>) -> Option<std::ops::Range<usize>> {
     let is_joined = |at: &usize| {
         let next = spoken.get(at + 1).copied().unwrap_or_default();
-        matches!(spoken[*at], "and" | "then" | "also" | ",") && beginnings(next)
+        matches!(spoken[*at], "and" | "then" | "also" | ",") && beginnings.contains(next)
     };
     (0..spoken.len()).find(is_joined).map(|at| at..(at + 2).min(spoken.len()))
 }

@@ -11,6 +11,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 
@@ -69,7 +71,9 @@ pub fn read(
     now: NaiveDateTime,
     is_command: &dyn Fn(&str) -> bool,
 ) -> Understood {
-    let reader = Reader { skills, now, is_command, is_later: false };
+    let forms = skills.domains().iter().flat_map(|domain| &domain.skills).flat_map(|skill| &skill.forms);
+    let beginnings = &forms.flat_map(Form::beginnings).collect();
+    let reader = Reader { skills, now, is_command, beginnings, is_later: false };
     let text = text.trim();
     if text.len() > MAX_BYTES {
         return Understood::Reply(talk::TOO_LONG.to_owned());
@@ -93,6 +97,8 @@ struct Reader<'r> {
     skills: &'r Registry,
     now: NaiveDateTime,
     is_command: &'r dyn Fn(&str) -> bool,
+    /// The words that begin forms.
+    beginnings: &'r HashSet<&'r str>,
     /// Whether it reads what is to be done on a schedule, which is no other schedule.
     is_later: bool,
 }
@@ -160,8 +166,7 @@ impl Reader<'_> {
         }
         let (whole, bare, is_asked) = tidy(part.text);
         let words = words(bare);
-        let sentence =
-            Sentence { text: whole, words: &words, now: self.now, beginnings: &|word| self.begins(word) };
+        let sentence = Sentence { text: whole, words: &words, now: self.now, beginnings: self.beginnings };
         let fits = self.forms().filter_map(|(skill, form)| {
             let results_in = takes_results(form);
             // "Delete the milk task?" may ask whether to.
@@ -208,16 +213,11 @@ impl Reader<'_> {
         skills.flat_map(|skill| skill.forms.iter().map(move |form| (&**skill, form)))
     }
 
-    /// Whether a form begins with this word.
-    fn begins(&self, word: &str) -> bool {
-        self.forms().any(|(_, form)| form.begins_with(word))
-    }
-
     /// The words for which a message isn't understood, if it would be with them in quotation marks.
     fn unclear(&self, text: &str) -> Option<String> {
         let (_, text, _) = tidy(text);
         let words = words(text);
-        let range = fit::unclear(&words, &|word| self.begins(word))?;
+        let range = fit::unclear(&words, self.beginnings)?;
         let (start, end) = (words.get(range.start)?.range.start, words.get(range.end - 1)?.range.end);
         let unclear = text.get(start..end)?;
         let quoted = format!("{}“{unclear}”{}", text.get(..start)?, text.get(end..)?);

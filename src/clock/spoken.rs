@@ -2,6 +2,9 @@
 //!
 //! Every reader takes the words of a phrase in lower case, without punctuation around them, and the person's local time.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use chrono::{Datelike, Days, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 use chrono_tz::Tz;
 
@@ -228,11 +231,13 @@ pub fn length(words: &[&str]) -> Option<String> {
 }
 
 /// Words that speak of time wherever they stand.
-const ALWAYS: &str = "today tomorrow tonight yesterday every daily weekly monthly yearly biweekly fortnight fortnightly recurring \
+static ALWAYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "today tomorrow tonight yesterday every daily weekly monthly yearly biweekly fortnight fortnightly recurring \
     nightly everyday workdays times noon midnight dawn dusk sunset sunrise weekend weekends wknd eod eow eom before until till within between sundown \
-    tonite tmrw tmr tomo tomoz 2moro 2morrow 2nite evry evrey b4 later soon asap by mid-afternoon priority";
-/// Words that do so at the end.
-const AT_THE_END: &str = "morning afternoon evening night sat sun wed";
+    tonite tmrw tmr tomo tomoz 2moro 2morrow 2nite evry evrey b4 later soon asap by mid-afternoon priority"
+        .split_whitespace()
+        .collect()
+});
 
 /// Where a text that is no time speaks of one all the same, as the range of its words: "every monday", "at 5pm", "tomorow", "a 2
 /// week trip". A title with such words may mean more than a title.
@@ -241,14 +246,13 @@ pub fn mentioned(words: &[&str]) -> Option<std::ops::Range<usize>> {
 }
 
 fn mentioned_at(words: &[&str], at: usize) -> Option<usize> {
-    let is_in = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let rest = &words[at..];
     let word = rest[0].strip_suffix("'s").unwrap_or(rest[0]);
     let next = rest.get(1).copied().unwrap_or_default();
     let is_amount = |word: &str| has_digit(word) || (number(word).is_some() && !matches!(word, "a" | "an"));
     match word {
-        _ if is_in(ALWAYS, word) => Some(2),
-        _ if is_in(AT_THE_END, word) && rest.len() == 1 => Some(1),
+        _ if ALWAYS.contains(word) => Some(2),
+        "morning" | "afternoon" | "evening" | "night" | "sat" | "sun" | "wed" if rest.len() == 1 => Some(1),
         "each" if is_unit(next) || weekday(next).is_some() => Some(2),
         "next" | "this" | "last" if is_unit(next) || weekday(next).is_some() => Some(2),
         "from" if next == "now" => Some(2),

@@ -211,20 +211,24 @@ fn always_has(items: &[Item], slot: &str) -> bool {
 }
 
 impl Form {
-    /// Whether it may begin with this word.
-    pub fn begins_with(&self, word: &str) -> bool {
-        begin_with(&self.items, word)
+    /// The words that it may begin with.
+    pub fn beginnings(&self) -> Vec<&str> {
+        let mut words = Vec::new();
+        add_beginnings(&self.items, &mut words);
+        words
     }
 }
 
-fn begin_with(items: &[Item], word: &str) -> bool {
+fn add_beginnings<'i>(items: &'i [Item], words: &mut Vec<&'i str>) {
     match items.split_first() {
-        Some((Item::Word(first), _)) => first == word,
+        Some((Item::Word(first), _)) => words.push(first),
         Some((Item::OneOf(all), rest)) => {
-            all.iter().any(|one| begin_with(one, word))
-                || (all.iter().any(Vec::is_empty) && begin_with(rest, word))
+            all.iter().for_each(|one| add_beginnings(one, words));
+            if all.iter().any(Vec::is_empty) {
+                add_beginnings(rest, words);
+            }
         }
-        Some((Item::Slot(..), _)) | None => false,
+        Some((Item::Slot(..), _)) | None => {}
     }
 }
 
