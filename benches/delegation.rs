@@ -21,7 +21,7 @@ mod sink;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant::model::Request;
+use adjutant_models::Request;
 use serde_json::json;
 
 use app::app;

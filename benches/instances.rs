@@ -12,11 +12,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use adjutant::clock::SystemClock;
-use adjutant::store::Store;
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
+use adjutant_store::Store;
+use adjutant_types::clock::SystemClock;
 
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/binary/gateway.rs"]

@@ -20,12 +20,12 @@ mod remembered;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use adjutant::clock::SystemClock;
-use adjutant::memory::vectors::Vectors;
-use adjutant::memory::{self, Asker, SearchIn, index};
-use adjutant::model::embeddings::Embedder;
-use adjutant::store::people::Conversation;
-use adjutant::store::{Batch, Store, people};
+use adjutant_memory::vectors::Vectors;
+use adjutant_memory::{Asker, SearchIn, index};
+use adjutant_models::embeddings::Embedder;
+use adjutant_store::people::Conversation;
+use adjutant_store::{Batch, Store, people};
+use adjutant_types::clock::SystemClock;
 
 use adjutant_fakes::embeddings::FakeEmbeddings;
 use remembered::meanings::direction;
@@ -135,7 +135,9 @@ async fn times(
     let mut times = Vec::new();
     for question in set.questions.iter().cycle().step_by(7).take(SEARCHES) {
         let begin = Instant::now();
-        memory::search(store, asker, &question.text, SearchIn::Both, "", 10).await.expect("a search");
+        adjutant_memory::search(store, asker, &question.text, SearchIn::Both, "", 10)
+            .await
+            .expect("a search");
         times.push(begin.elapsed());
     }
     times.sort_unstable();

@@ -13,8 +13,8 @@ use std::net::{Shutdown, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use adjutant::clock::{Clock, SystemClock};
-use adjutant::store::Batch;
+use adjutant_store::Batch;
+use adjutant_types::clock::{Clock, SystemClock};
 
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/web/chromium.rs"]

@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adjutant::clock::{SharedClock, SystemClock};
-use adjutant::config::{Approval, Config};
-use adjutant::journal::RateLimits;
-use adjutant::model::{Model, ModelError, ModelResponse, Request};
-use adjutant::orchestrator::BasicMode;
 use adjutant::service::{self, Channel, Models, Service};
-use adjutant::skills::{Skills, builtin};
-use adjutant::workflows::{CheckContext, check};
+use adjutant_config::{Approval, Config};
+use adjutant_engine::orchestrator::BasicMode;
+use adjutant_models::{Model, ModelError, ModelResponse, Request};
+use adjutant_skills::{Skills, builtin};
+use adjutant_turn::journal::RateLimits;
+use adjutant_types::clock::{SharedClock, SystemClock};
+use adjutant_workflows::{CheckContext, check};
 use sink::Sink;
 
 const STEPS: usize = 200;

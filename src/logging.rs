@@ -15,7 +15,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::{ConfigError, Env, WRITE_A_FILTER};
+use adjutant_config::{ConfigError, Env, WRITE_A_FILTER};
 
 /// The log filter, which can change while the process runs.
 pub struct LogFilter {

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use adjutant::cli::{self, Cli, CliError};
-use adjutant::config::Env;
-use adjutant::files::apart;
-use adjutant::{config, heap, logging, sandbox};
+use adjutant::{heap, logging};
+use adjutant_config::Env;
+use adjutant_files::apart;
 use clap::Parser;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
@@ -14,12 +14,12 @@ fn main() -> ExitCode {
     heap::use_one_arena();
     match words.next() {
         Some(word) if word == apart::COMMAND => return apart::run(words.next()),
-        Some(word) if word == sandbox::COMMAND => return sandbox::run(words),
+        Some(word) if word == adjutant_sandbox::COMMAND => return adjutant_sandbox::run(words),
         _ => {}
     }
     // Without it, another program of the same user could read our secrets from our memory. (prctl(2))
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    config::clear_initial_environment();
+    adjutant_config::clear_initial_environment();
     run(Cli::parse()).unwrap_or_else(|error| error.report())
 }
 

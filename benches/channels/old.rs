@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use adjutant::store::Batch;
+use adjutant_store::Batch;
 
 use crate::{House, PLATFORMS, house_of, ms, row, serve};
 

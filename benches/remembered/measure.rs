@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use adjutant::memory::vectors::Vectors;
-use adjutant::memory::{self, Asker, Found, SearchIn};
-use adjutant::store::people::{self, Conversation};
-use adjutant::store::{Batch, Store};
+use adjutant_memory::vectors::Vectors;
+use adjutant_memory::{Asker, Found, SearchIn};
+use adjutant_store::people::{self, Conversation};
+use adjutant_store::{Batch, Store};
 
 use super::{KINDS, Kind, Set};
 
@@ -36,7 +36,7 @@ pub(crate) async fn load(store: &Store, set: &Set) -> Conversation {
         }
         store.write(batch).await.expect("written");
     }
-    memory::index::catch_up(store, chrono_tz::Tz::UTC, true, usize::MAX).await.expect("indexed");
+    adjutant_memory::index::catch_up(store, chrono_tz::Tz::UTC, true, usize::MAX).await.expect("indexed");
     here
 }
 
@@ -50,7 +50,8 @@ pub(crate) async fn ask(
     let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors, fade: None };
     let mut all = Vec::new();
     for question in &set.questions {
-        let found = memory::search(store, asker, &question.text, SearchIn::Conversations, "", AT).await;
+        let found =
+            adjutant_memory::search(store, asker, &question.text, SearchIn::Conversations, "", AT).await;
         let number = |found| match found {
             Found::Said(said) => said.id[1..].parse().ok(),
             Found::Memory(_) => None,

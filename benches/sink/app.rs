@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant::clock::{SharedClock, SystemClock};
-use adjutant::config::Config;
-use adjutant::journal::RateLimits;
-use adjutant::model::SharedModel;
 use adjutant::service::{self, Channel, Models, Service};
+use adjutant_config::Config;
+use adjutant_models::SharedModel;
+use adjutant_turn::journal::RateLimits;
+use adjutant_types::clock::{SharedClock, SystemClock};
 
 use crate::sink::Sink;
 
@@ -29,7 +29,7 @@ pub(crate) async fn app(model: SharedModel) -> App {
     let sink = Arc::new(Sink::default());
     let channels = vec![Channel::open(sink.clone())];
     let models = Models {
-        basic: adjutant::orchestrator::BasicMode::Never,
+        basic: adjutant_engine::orchestrator::BasicMode::Never,
         orchestrator: model.clone(),
         agent: model.clone(),
         intent: Some(model),

@@ -13,10 +13,10 @@ use adjutant_console::{ConsolePort, Settings, Style};
 use tokio::sync::mpsc::Receiver;
 
 use super::{ChatArgs, CliError};
-use crate::clock::{self, SharedClock, SystemClock};
-use crate::config::Config;
 use crate::service::{self, Channel, Service};
-use crate::store::{Store, turns};
+use adjutant_config::Config;
+use adjutant_store::{Store, turns};
+use adjutant_types::clock::{self, SharedClock, SystemClock};
 
 /// The console's name among the channels.
 pub(super) const CHANNEL: &str = "console";
@@ -268,7 +268,7 @@ impl Session {
 
     fn greet(&self, config: &Config) -> Result<(), CliError> {
         let model = match config.model.main.first.provider.as_str() {
-            crate::config::BUILTIN => {
+            adjutant_config::BUILTIN => {
                 " in basic mode (no language model). To talk freely, run `adjutant init` and add one."
                     .to_owned()
             }

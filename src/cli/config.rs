@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::{CliError, out};
-use crate::clock::{SharedClock, SystemClock};
-use crate::config::{BUILTIN, Chain, Config, Endpoint};
 use crate::service;
+use adjutant_config::{BUILTIN, Chain, Config, Endpoint};
+use adjutant_types::clock::{SharedClock, SystemClock};
 
 /// Builds what a start would build, and prints a summary of the configuration.
 pub(super) fn check(config: &Config) -> Result<ExitCode, CliError> {
@@ -65,7 +65,7 @@ fn model(endpoint: &Endpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Secret;
+    use adjutant_config::Secret;
 
     #[test]
     fn the_summary_names_the_parts_without_secrets() {

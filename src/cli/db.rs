@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CliError, DbCommand};
-use crate::clock::{SystemClock, rfc3339};
-use crate::config::Config;
-use crate::gateway::retention::remove_unknown_files;
 use crate::service::open_store;
-use crate::store::check::{self, Finding};
-use crate::store::instances::{self, LivingInstance};
-use crate::store::{Store, StoreError, leases, rate_limits};
-use crate::trace::one_line;
+use adjutant_config::Config;
+use adjutant_engine::gateway::retention::remove_unknown_files;
+use adjutant_store::check::{self, Finding};
+use adjutant_store::instances::{self, LivingInstance};
+use adjutant_store::{Store, StoreError, leases, rate_limits};
+use adjutant_types::clock::{SystemClock, rfc3339};
+use adjutant_workflows::trace::one_line;
 
 /// How many rows of a finding to list.
 const LISTED: usize = 10;
@@ -178,16 +178,16 @@ mod tests {
     use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 
     use super::*;
-    use crate::store::leases::Instance;
-    use crate::trace::tests::{TestApp, busy_turn};
+    use adjutant_store::leases::Instance;
+    use adjutant_test_support::journal::{TestStore, busy_turn};
 
-    async fn said(app: &TestApp, what: DbCommand) -> (String, bool) {
+    async fn said(app: &TestStore, what: DbCommand) -> (String, bool) {
         let (text, well) = run_on(&app.store, &what).await.unwrap();
         (text.replace(app.folder.path().to_str().unwrap(), "FOLDER"), well)
     }
 
     /// Does to the store's file what the store itself would refuse.
-    async fn break_by(app: &TestApp, sql: &str) {
+    async fn break_by(app: &TestStore, sql: &str) {
         let url = format!("sqlite://{}", app.store.file().unwrap().display());
         let mut connection = AnyConnection::connect(&url).await.unwrap();
         connection.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").await.unwrap();
@@ -240,7 +240,7 @@ mod tests {
             ),
         ];
         for (sql, finding) in broken {
-            let app = TestApp::open().await;
+            let app = TestStore::open().await;
             busy_turn(&app).await;
             assert_eq!(
                 said(&app, DbCommand::Check).await,
@@ -272,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn status_shows_where_what_and_who() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         busy_turn(&app).await;
         let first = Instance::register(&app.store).await.unwrap();
         let pid = std::process::id().to_string();
@@ -307,7 +307,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_backup_is_a_store_and_overwrites_nothing() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         busy_turn(&app).await;
         let path = app.folder.path().join("copy's.db");
         let (text, _) = said(&app, DbCommand::Backup { path: path.clone() }).await;
@@ -324,7 +324,7 @@ mod tests {
 
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 38 applied, latest 44 (send delay)");
         break_by(
             &app,

@@ -17,11 +17,13 @@ use adjutant_chat::{CheckStatus, Finding};
 use serde::Serialize;
 
 use super::CliError;
-use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, ConfigError};
-use crate::store::Store;
-use crate::trace::text::several;
-use crate::{service, trace};
+use adjutant_config::{Config, ConfigError};
+use adjutant_store::Store;
+use adjutant_types::clock::{Clock, SystemClock};
+use adjutant_workflows::trace;
+use adjutant_workflows::trace::text::several;
+
+use crate::service;
 
 /// A finding and the name of its check.
 #[derive(Debug, Serialize)]

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use crate::config::ConfigError;
 use crate::service::StartError;
-use crate::store::StoreError;
+use adjutant_config::ConfigError;
+use adjutant_store::StoreError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]

@@ -22,7 +22,7 @@ use self::draft::Draft;
 use self::terminal::Terminal;
 use super::config::can_start;
 use super::{CliError, InitArgs, out};
-use crate::config::{Env, find, place};
+use adjutant_config::{Env, find, place};
 
 /// Runs `adjutant init`.
 pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<ExitCode, CliError> {

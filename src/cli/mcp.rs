@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use super::oauth::{by_browser, in_words, plain};
 use super::{CliError, McpCommand as Command, confirmed, out};
-use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, McpClient, McpConfig, McpLaunch, Secret};
-use crate::domain::invisible_chars::{line, shown};
-use crate::sandbox::{Launcher, Permissions};
 use crate::service;
-use crate::skills::handlers::mcp::{
+use adjutant_config::{Config, McpClient, McpConfig, McpLaunch, Secret};
+use adjutant_sandbox::{Launcher, Permissions};
+use adjutant_skills::handlers::mcp::{
     Definition, Inspection, McpServers, ToolState, approve, difference, withdraw,
 };
-use crate::skills::oauth::{LoginState, OAuth};
-use crate::store::{Batch, Store};
-use crate::trace::text::several;
+use adjutant_skills::oauth::{LoginState, OAuth};
+use adjutant_store::{Batch, Store};
+use adjutant_types::clock::{Clock, SystemClock};
+use adjutant_types::invisible_chars::{line, shown};
+use adjutant_workflows::trace::text::several;
 
 /// A probed server needn't be stopped for being idle.
 const PROBE: Duration = Duration::from_secs(60);
@@ -208,12 +208,6 @@ fn describe(text: &mut String, server: &str, servers: &McpServers, tool: &Defini
     let _ = writeln!(text, "\n{}: {what}, risk {risk}", shown(&tool.name));
     for line in lines {
         let _ = writeln!(text, "  {line}");
-    }
-}
-
-impl Inspection {
-    fn has(&self, tool: &str) -> bool {
-        self.gone.iter().any(|gone| gone == tool) || self.tools.iter().any(|(known, _)| known.name == tool)
     }
 }
 

@@ -5,14 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::{CliError, MemoryCommand, out};
-use crate::clock::{self, SystemClock};
-use crate::config::Config;
-use crate::domain::MemoryId;
-use crate::memory;
 use crate::service;
-use crate::store::memories::{self, KeptRow};
-use crate::store::{Batch, Store, StoreError};
-use crate::trace::one_line;
+use adjutant_config::Config;
+use adjutant_store::memories::{self, KeptRow};
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_types::MemoryId;
+use adjutant_types::clock::{self, SystemClock};
+use adjutant_workflows::trace::one_line;
 
 pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCode, CliError> {
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
@@ -56,9 +55,9 @@ async fn forget(store: &Store, config: &Config, id: &MemoryId) -> Result<String,
     let mut batch = Batch::new();
     let zone = config.assistant.timezone;
     let text = row.memory.text.clone();
-    let memories = [memory::Meant::all(row.memory)];
-    let asker = memory::Forgetting { person: &row.person_id, here: None, zone };
-    memory::forget(store, asker, &memories, None, &mut batch).await?;
+    let memories = [adjutant_memory::Meant::all(row.memory)];
+    let asker = adjutant_memory::Forgetting { person: &row.person_id, here: None, zone };
+    adjutant_memory::forget(store, asker, &memories, None, &mut batch).await?;
     store.write(batch).await?;
     Ok(format!("Forgotten: {}\n", one_line(&text)))
 }

@@ -26,8 +26,8 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::config::{Config, Env};
 use crate::logging::LogFilter;
+use adjutant_config::{Config, Env};
 
 pub use args::Cli;
 use args::{

@@ -8,12 +8,12 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::{CliError, OAuthCommand as Command, out};
-use crate::clock::local_day;
-use crate::config::Config;
-use crate::domain::invisible_chars::line;
 use crate::service;
-use crate::skills::SkillError;
-use crate::skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
+use adjutant_config::Config;
+use adjutant_skills::SkillError;
+use adjutant_skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
+use adjutant_types::clock::local_day;
+use adjutant_types::invisible_chars::line;
 
 /// Runs `adjutant oauth`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {

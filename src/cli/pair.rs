@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::{CliError, PairCommand, out};
-use crate::clock::{self, SystemClock};
-use crate::config::Config;
 use crate::service;
-use crate::store::access::{self, Pairing, new_code};
-use crate::store::{Batch, Store, StoreError};
+use adjutant_config::Config;
+use adjutant_store::access::{self, Pairing, new_code};
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_types::clock::{self, SystemClock};
 
 /// An invitation is valid for a week, in milliseconds.
 const INVITATION_MS: i64 = 7 * 24 * 3600 * 1000;

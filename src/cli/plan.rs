@@ -9,17 +9,17 @@ use chrono_tz::Tz;
 use super::workflow::run::{RunEnd, converse, ended};
 use super::workflow::{on_store, runs as reports};
 use super::{CliError, PlanArgs, PlanCommand as Command, columns, out};
-use crate::clock::utc;
-use crate::config::Config;
-use crate::domain::TurnStatus;
-use crate::store::runs::{self, PlanRow};
-use crate::store::turns;
-use crate::store::{Batch, Store, StoreError};
-use crate::trace::text::{cut, one_line};
-use crate::wording;
-use crate::workflows::draft;
-use crate::workflows::is_name;
-use crate::workflows::plans::{self, Plan};
+use adjutant_config::Config;
+use adjutant_store::runs::{self, PlanRow};
+use adjutant_store::turns;
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_turn::wording;
+use adjutant_types::TurnStatus;
+use adjutant_types::clock::utc;
+use adjutant_workflows::draft;
+use adjutant_workflows::is_name;
+use adjutant_workflows::plans::{self, Plan};
+use adjutant_workflows::trace::text::{cut, one_line};
 
 /// Columns of a goal in the list.
 const GOAL: usize = 60;

@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::{CliError, RolesCommand as Command};
-use crate::config::Config;
-use crate::document::Problem;
-use crate::domain::Effects;
-use crate::roles::{Role, RoleSet};
 use crate::service::{build_services, load_skills, missing_models, role_places};
-use crate::skills::executor::offered;
-use crate::skills::{Grant, Registry, Rights};
-use crate::trace::text::{one_line, several};
-use crate::wording;
+use adjutant_config::Config;
+use adjutant_config::document::Problem;
+use adjutant_skills::executor::offered;
+use adjutant_skills::{Grant, Registry, Rights};
+use adjutant_turn::wording;
+use adjutant_types::Effects;
+use adjutant_workflows::roles::{Role, RoleSet};
+use adjutant_workflows::trace::text::{one_line, several};
 
 /// Runs `adjutant roles`.
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
@@ -66,7 +66,7 @@ fn show(role: &Role, offered: &BTreeMap<String, Effects>) -> String {
     let time = role.max_duration.map_or_else(|| "default".to_owned(), wording::duration);
     let mut out = format!("{}\n  {}\n\n", role.name, one_line(&role.description));
     let context = match role.context {
-        crate::domain::ContextMode::None => role.context.to_string(),
+        adjutant_types::ContextMode::None => role.context.to_string(),
         mode => format!("{mode}, at most {} tokens", role.context_limit),
     };
     let delegates = if role.delegates_to.is_empty() { "nobody".into() } else { role.delegates_to.join(", ") };

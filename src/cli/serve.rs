@@ -12,15 +12,15 @@ use adjutant_chat::WebhookResponse;
 use futures::FutureExt;
 
 use super::CliError;
-use crate::clock::{SharedClock, SystemClock};
-use crate::config::{Config, ConfigError, Env};
-use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::heap;
 use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
 use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
 use crate::logging::LogFilter;
 use crate::service::{self, Channel, Service};
-use crate::store::leases;
+use adjutant_config::{Config, ConfigError, Env};
+use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
+use adjutant_store::leases;
+use adjutant_types::clock::{SharedClock, SystemClock};
 
 /// How long running turns may take to end; the next start resumes the rest.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use super::{CliError, ServiceCommand, out};
-use crate::config::Env;
+use adjutant_config::Env;
 use unit::Unit;
 
 const SERVICE: &str = "adjutant.service";

@@ -12,16 +12,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{CliError, SkillsCommand as Command};
-use crate::clock::SystemClock;
-use crate::config::Config;
-use crate::document::Problem;
 use crate::service;
-use crate::skills::arguments::Argument;
-use crate::skills::builtin;
-use crate::skills::handlers::mcp::McpServers;
-use crate::skills::instructions::Instructions;
-use crate::skills::{Domain, Layer, Registry, Skill, Skills, WORKFLOW, check_files, is_word};
-use crate::trace::text::several;
+use adjutant_config::Config;
+use adjutant_config::document::Problem;
+use adjutant_skills::arguments::Argument;
+use adjutant_skills::builtin;
+use adjutant_skills::handlers::mcp::McpServers;
+use adjutant_skills::instructions::Instructions;
+use adjutant_skills::{Domain, Layer, Registry, Skill, Skills, WORKFLOW, check_files, is_word};
+use adjutant_types::clock::SystemClock;
+use adjutant_workflows::trace::text::several;
 
 /// Runs `adjutant skills`.
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::{CliError, TraceArgs};
-use crate::clock::SystemClock;
-use crate::config::Config;
 use crate::service::open_store;
-use crate::store::turns::{self, TurnRow};
-use crate::store::{Store, people};
-use crate::trace::{self, Style, one_line};
+use adjutant_config::Config;
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Store, people};
+use adjutant_types::clock::SystemClock;
+use adjutant_workflows::trace::{self, Style, one_line};
 
 /// How many turns are listed when the beginning of an id matches several.
 const NAMED: i64 = 5;
@@ -114,7 +114,7 @@ fn style() -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::tests::{TestApp, busy_turn};
+    use adjutant_test_support::journal::{TestStore, busy_turn};
 
     fn last() -> TraceArgs {
         TraceArgs { turn: "last".into(), json: false, conversation: None, calls: false }
@@ -128,7 +128,7 @@ mod tests {
         TraceArgs { conversation: Some(conversation.into()), ..last() }
     }
 
-    async fn shown(app: &TestApp, args: &TraceArgs) -> String {
+    async fn shown(app: &TestStore, args: &TraceArgs) -> String {
         let mut out = Vec::new();
         let style = Style { width: 80, colour: false };
         match show(&app.store, args, style, &mut out).await {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     /// The ids of the turns that were drawn.
-    async fn ids(app: &TestApp, args: &TraceArgs) -> Vec<String> {
+    async fn ids(app: &TestStore, args: &TraceArgs) -> Vec<String> {
         let drawing = shown(app, args).await;
         let heads = drawing.lines().filter_map(|line| line.strip_prefix("Turn "));
         heads.map(|head| head.split(' ').next().unwrap().to_owned()).collect()
@@ -150,7 +150,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_is_found_by_the_beginning_of_its_id() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         for id in ["Aab1", "Aac2", "aab3"] {
             let turn = app.turn(id, "hello\nworld\u{1b}[2J").await;
             app.end(&turn, "completed", "yes").await;
@@ -169,7 +169,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_conversation_is_found_by_name_place_and_id() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         insta::assert_snapshot!(shown(&app, &last()).await, @r"there are no turns yet; start one with `adjutant chat`");
         let first = app.turn("t1", "one").await;
         app.turn("t2", "two").await;
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test]
     async fn json_is_an_object_a_line() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         busy_turn(&app).await;
         app.turn("t2", "two").await;
         let lines = shown(&app, &TraceArgs { json: true, ..all_of("main") }).await;

@@ -13,13 +13,13 @@ use serde_json::{Map, Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::{CliError, UsageArgs, UsageBy};
-use crate::clock::{SystemClock, local_to_utc, rfc3339};
-use crate::config::Config;
 use crate::service::open_store;
-use crate::store::usage::questions::{QuestionUse, RuleUse};
-use crate::store::usage::{self, ModelUse, RoleUse, SkillUse};
-use crate::store::{Store, StoreError};
-use crate::trace::{cost, count, duration, one_line};
+use adjutant_config::Config;
+use adjutant_store::usage::questions::{QuestionUse, RuleUse};
+use adjutant_store::usage::{self, ModelUse, RoleUse, SkillUse};
+use adjutant_store::{Store, StoreError};
+use adjutant_types::clock::{SystemClock, local_to_utc, rfc3339};
+use adjutant_workflows::trace::{cost, count, duration, one_line};
 
 /// Runs `adjutant usage`.
 pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
@@ -226,10 +226,10 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ExecutionKind;
-    use crate::store::Batch;
-    use crate::store::calls::{self, CallRow};
-    use crate::trace::tests::TestApp;
+    use adjutant_store::Batch;
+    use adjutant_store::calls::{self, CallRow};
+    use adjutant_test_support::journal::TestStore;
+    use adjutant_types::ExecutionKind;
 
     const BERLIN: Tz = chrono_tz::Europe::Berlin;
     const DAY_MS: u64 = 86_400_000;
@@ -243,11 +243,11 @@ mod tests {
         }
     }
 
-    async fn output(app: &TestApp, words: &[&str]) -> String {
+    async fn output(app: &TestStore, words: &[&str]) -> String {
         command(&app.store, BERLIN, &args(words)).await.unwrap()
     }
 
-    async fn call(app: &TestApp, execution: &str, n: i64, model: &str, error: Option<&str>) {
+    async fn call(app: &TestStore, execution: &str, n: i64, model: &str, error: Option<&str>) {
         let mut batch = Batch::new();
         let row = CallRow {
             execution_id: execution.into(),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     /// A turn on Thursday, 1 January 2026, and another one on the Friday after.
-    async fn fill(app: &TestApp) {
+    async fn fill(app: &TestStore) {
         let turn = app.turn("t1", "hello").await;
         app.orchestrator(&turn).await;
         call(app, "root", 0, "big", None).await;
@@ -291,7 +291,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_store_says_so() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         assert_eq!(output(&app, &[]).await, "no model calls since 2026-01-01, 00:00 (Europe/Berlin)\n");
         assert_eq!(
             output(&app, &["--week", "--by", "skill"]).await,
@@ -301,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn tables_are_aligned_and_end_with_their_sum() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         fill(&app).await;
         insta::assert_snapshot!(output(&app, &[]).await, @r"
         since 2026-01-02, 00:00 (Europe/Berlin)
@@ -338,7 +338,7 @@ mod tests {
 
     #[tokio::test]
     async fn seconds_of_sound_have_a_column_where_there_are_any() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         fill(&app).await;
         let mut batch = Batch::new();
         usage::insert_background_call(
@@ -374,7 +374,7 @@ mod tests {
 
     #[tokio::test]
     async fn roles_are_shown_with_how_often_they_succeed() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         let turn = app.turn("t1", "hello").await;
         app.orchestrator(&turn).await;
         let ends = [("completed", None, 500), ("completed", None, 1500), ("timeout", Some("time"), 4000)];
@@ -400,7 +400,7 @@ mod tests {
 
     #[tokio::test]
     async fn questions_are_counted_by_what_asks() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         assert_eq!(
             output(&app, &["--questions"]).await,
             "no questions since 2026-01-01, 00:00 (Europe/Berlin)\n"
@@ -456,7 +456,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_cost_is_no_zero_and_every_row_has_a_name() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         fill(&app).await;
         let mut batch = Batch::new();
         batch.run("UPDATE calls SET cost_usd = 0 WHERE model = 'big'", []);
@@ -483,7 +483,7 @@ mod tests {
 
     #[tokio::test]
     async fn json_has_plain_names() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         fill(&app).await;
         insta::assert_snapshot!(output(&app, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25,"audio_seconds":0.0}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25,"audio_seconds":0.0},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
         let people = output(&app, &["--week", "--by", "person", "--json"]).await;
@@ -496,7 +496,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_day_begins_at_midnight_of_the_zone() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         // 23:30 in Berlin.
         app.later(13 * 3_600_000 + 1_800_000);
         fill(&app).await;

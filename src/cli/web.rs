@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::{CliError, WebCommand, out};
-use crate::clock::{SystemClock, utc};
-use crate::config::{Config, ConfigError};
 use crate::service;
-use crate::store::people::Person;
-use crate::store::{Store, StoreError, known, people, web};
+use adjutant_config::{Config, ConfigError};
+use adjutant_store::people::Person;
+use adjutant_store::{Store, StoreError, known, people, web};
+use adjutant_types::clock::{SystemClock, utc};
 
 pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode, CliError> {
     let page = config.page().map(|(_, url)| url.to_owned());
@@ -53,8 +53,8 @@ async fn list(store: &Store) -> Result<String, StoreError> {
         let name = people::person_by_id(store, &session.person_id).await?.name;
         let (since, seen) = (utc(session.created_at), utc(session.seen_at));
         let (since, seen) = (since.format("%Y-%m-%d"), seen.format("%Y-%m-%d %H:%M UTC"));
-        let browser = crate::trace::one_line(&session.browser);
-        let name = crate::trace::one_line(&name);
+        let browser = adjutant_workflows::trace::one_line(&session.browser);
+        let name = adjutant_workflows::trace::one_line(&name);
         let _ = writeln!(text, "{}  {name}, since {since}, last used {seen}  {browser}", session.id);
     }
     if text.is_empty() {

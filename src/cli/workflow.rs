@@ -16,20 +16,20 @@ use serde_json::{Map, Value};
 use hold::Control;
 
 use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
-use crate::clock::{Clock, SystemClock, utc};
-use crate::config::{BUILTIN, Config};
-use crate::document::Problem;
-use crate::roles::RoleSet;
 use crate::service::{open_store, role_places};
-use crate::skills::{Registry, Skills, builtin};
-use crate::store::Store;
-use crate::suggest::did_you_mean;
-use crate::trace::text::{one_line, several};
-use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
-use crate::workflows::draft::save;
-use crate::workflows::language::inputs::resolve;
-use crate::workflows::view::plan::{EstimateContext, plan};
-use crate::workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles, svg};
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::document::Problem;
+use adjutant_config::{BUILTIN, Config};
+use adjutant_skills::{Registry, Skills, builtin};
+use adjutant_store::Store;
+use adjutant_types::clock::{Clock, SystemClock, utc};
+use adjutant_workflows::catalogue::{self, BUILT_IN, Catalogue, File};
+use adjutant_workflows::draft::save;
+use adjutant_workflows::language::inputs::resolve;
+use adjutant_workflows::roles::RoleSet;
+use adjutant_workflows::trace::text::{one_line, several};
+use adjutant_workflows::view::plan::{EstimateContext, plan};
+use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles, svg};
 
 /// Runs `adjutant workflow`.
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
@@ -136,7 +136,7 @@ impl<'w> Workspace<'w> {
         let known: Vec<&Workflow> = all.workflows.iter().collect();
         let context =
             CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &known };
-        crate::workflows::check(&file.name, &file.text, &context)
+        adjutant_workflows::check(&file.name, &file.text, &context)
     }
 
     fn list(&self) -> String {
@@ -244,10 +244,10 @@ impl<'w> Workspace<'w> {
         Ok(if args.json { format!("{}\n", plan.json()) } else { plan.text() })
     }
 
-    /// The values of [`crate::workflows::DATE_NAMES`].
+    /// The values of [`adjutant_workflows::DATE_NAMES`].
     fn now(&self) -> Map<String, Value> {
         let now = utc(SystemClock.now_ms()).with_timezone(&self.config.assistant.timezone).naive_local();
-        crate::workflows::date_values(now)
+        adjutant_workflows::date_values(now)
     }
 
     fn new_file(&self, name: &str, from: &str) -> Result<String, CliError> {

@@ -12,7 +12,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::clock::{Clock, SystemClock};
+use adjutant_types::clock::{Clock, SystemClock};
 
 /// How many lines are kept.
 const LINES: usize = 1_000;

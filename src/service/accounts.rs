@@ -10,13 +10,13 @@ use adjutant_mail::{Address, Imap, Server, Smtp, Tls};
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
-use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
-use crate::files::{Folder, Reader};
-use crate::gateway::outbox::Deliverer;
-use crate::memory::vectors::Vectors;
-use crate::model::embeddings::Embedder;
-use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
-use crate::skills::oauth::OAuth;
+use adjutant_config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
+use adjutant_engine::gateway::outbox::Deliverer;
+use adjutant_files::{Folder, Reader};
+use adjutant_memory::vectors::Vectors;
+use adjutant_models::embeddings::Embedder;
+use adjutant_skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
+use adjutant_skills::oauth::OAuth;
 
 /// How long one exchange with a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);

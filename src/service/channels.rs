@@ -7,11 +7,11 @@ use adjutant_chat::{ChatPort, Connection, Rooms, SetupGuide};
 use adjutant_web::Web;
 
 use super::StartError;
-use crate::config::{ChannelConfig, Config, Kind, Platform, Secret};
-use crate::gateway::intake::Intake;
-use crate::gateway::maintenance::Maintenance;
-use crate::gateway::outbox::DeliveryFilter;
-use crate::gateway::receiver::ChannelReceiver;
+use adjutant_config::{ChannelConfig, Config, Kind, Platform, Secret};
+use adjutant_engine::gateway::intake::Intake;
+use adjutant_engine::gateway::maintenance::Maintenance;
+use adjutant_engine::gateway::outbox::DeliveryFilter;
+use adjutant_engine::gateway::receiver::ChannelReceiver;
 
 /// A channel and what this process does with it.
 pub struct Channel {

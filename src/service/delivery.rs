@@ -7,15 +7,15 @@ use adjutant_chat::{ChatPort, Progress};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::gateway::SharedWakers;
-use crate::gateway::governor::Governor;
-use crate::gateway::outbox::{Deliverer, DeliveryFilter};
-use crate::gateway::progress::ProgressDisplay;
-use crate::gateway::sharing::Sharing;
-use crate::gateway::speech::Speaking;
-use crate::journal::InFlight;
-use crate::store::Store;
-use crate::store::leases::Instance;
+use adjutant_engine::gateway::SharedWakers;
+use adjutant_engine::gateway::governor::Governor;
+use adjutant_engine::gateway::outbox::{Deliverer, DeliveryFilter};
+use adjutant_engine::gateway::progress::ProgressDisplay;
+use adjutant_engine::gateway::sharing::Sharing;
+use adjutant_engine::gateway::speech::Speaking;
+use adjutant_store::Store;
+use adjutant_store::leases::Instance;
+use adjutant_turn::journal::InFlight;
 
 type Ports = HashMap<String, Arc<dyn ChatPort>>;
 

@@ -2,10 +2,10 @@
 
 use tokio::sync::Semaphore;
 
-use crate::gateway::download::Ports;
-use crate::gateway::files::{AT_ONCE, Fetching};
-use crate::skills::builtin::Services;
-use crate::store::Store;
+use adjutant_engine::gateway::download::Ports;
+use adjutant_engine::gateway::files::{AT_ONCE, Fetching};
+use adjutant_skills::builtin::Services;
+use adjutant_store::Store;
 
 /// What the lanes need to fetch files.
 pub(super) fn fetching(store: &Store, ports: &Ports, services: &Services) -> Fetching {

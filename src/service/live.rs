@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::models::{endpoints, price_of, unpriced};
-use crate::config::{ChannelConfig, Config, Endpoint, Settings, SharedSettings};
-use crate::model::price::SharedPrice;
+use adjutant_config::{ChannelConfig, Config, Endpoint, Settings, SharedSettings};
+use adjutant_models::price::SharedPrice;
 
 /// The part of the configuration that a running service reloads.
 pub struct LiveConfig {
@@ -155,7 +155,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::config::{Chain, Otlp, Platform, Price, Secret};
+    use adjutant_config::{Chain, Otlp, Platform, Price, Secret};
 
     fn telegram(token: &str, allow: &str) -> ChannelConfig {
         let platform = Platform::Telegram(Secret::new(token));

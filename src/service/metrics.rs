@@ -7,16 +7,16 @@ use futures::FutureExt;
 use prometheus::{Gauge, GaugeVec, Opts, Registry};
 
 use super::Service;
-use crate::clock;
-use crate::conversation::Conversations;
-use crate::gateway::receiver::Health;
 use crate::http::MetricsText;
-use crate::journal::Limits;
-use crate::metrics::{encode, register, seconds, text};
-use crate::store::instances::{self, LivingInstance};
-use crate::store::queues::{self, Queue};
-use crate::store::rate_limits;
-use crate::store::spending::{self, Amount};
+use adjutant_engine::conversation::Conversations;
+use adjutant_engine::gateway::receiver::Health;
+use adjutant_store::instances::{self, LivingInstance};
+use adjutant_store::queues::{self, Queue};
+use adjutant_store::rate_limits;
+use adjutant_store::spending::{self, Amount};
+use adjutant_turn::journal::Limits;
+use adjutant_types::clock;
+use adjutant_types::metrics::{encode, register, seconds, text};
 
 /// The longest to wait for the store; Prometheus waits ten seconds in all.
 const PATIENCE: Duration = Duration::from_secs(5);

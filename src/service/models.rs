@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::StartError;
-use crate::agents::ModelByName;
-use crate::clock::SharedClock;
-use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
-use crate::journal::RateLimits;
-use crate::model::counted::Counted;
-use crate::model::price::{Price, SharedPrice};
-use crate::model::provider::{self, Provider, ProviderConfig};
-use crate::model::resilience::Resilient;
-use crate::model::{ModelError, NoModel, SharedModel};
-use crate::orchestrator::BasicMode;
+use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
+use adjutant_engine::orchestrator::BasicMode;
+use adjutant_models::counted::Counted;
+use adjutant_models::price::{Price, SharedPrice};
+use adjutant_models::provider::{self, Provider, ProviderConfig};
+use adjutant_models::resilience::Resilient;
+use adjutant_models::{ModelError, NoModel, SharedModel};
+use adjutant_turn::journal::RateLimits;
+use adjutant_types::clock::SharedClock;
+use adjutant_workflows::agents::ModelByName;
 
 /// The models in use.
 pub struct Models {

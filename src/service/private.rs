@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 
-use crate::config::Config;
-use crate::store::{Backend, backups};
+use adjutant_config::Config;
+use adjutant_store::{Backend, backups};
 
 /// Our folders in the data folder, and how the names of our files there begin. Nothing else there is touched, because the
 /// folder may be shared.

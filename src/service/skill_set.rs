@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
-use crate::config::{BUILTIN, Config, ConfigError};
-use crate::document::{Problem, Severity};
-use crate::roles::{RoleSet, Roles};
-use crate::skills::builtin::Services;
-use crate::skills::handlers::mcp::McpServers;
-use crate::skills::instructions::{self, Instructions};
-use crate::skills::{Layer, Registry, Skills, WORKFLOW, builtin};
-use crate::store::{Store, StoreError};
-use crate::workflows::catalogue::Workflows;
-use crate::workflows::skill;
+use adjutant_config::document::{Problem, Severity};
+use adjutant_config::{BUILTIN, Config, ConfigError};
+use adjutant_skills::builtin::Services;
+use adjutant_skills::handlers::mcp::McpServers;
+use adjutant_skills::instructions::{self, Instructions};
+use adjutant_skills::{Layer, Registry, Skills, WORKFLOW, builtin};
+use adjutant_store::{Store, StoreError};
+use adjutant_workflows::catalogue::Workflows;
+use adjutant_workflows::roles::{RoleSet, Roles};
+use adjutant_workflows::skill;
 
 /// How often we look whether an owner has approved tools of MCP servers.
 const TOOLS: Duration = Duration::from_secs(2);

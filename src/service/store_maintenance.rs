@@ -1,11 +1,11 @@
 //! What a long-running process does for its store, beside the turns.
 
 use super::Service;
-use crate::config::Config;
-use crate::gateway::backups::Backups;
-use crate::gateway::retention::Retention;
-use crate::gateway::{extraction, vectors};
-use crate::store::retention::Ages;
+use adjutant_config::Config;
+use adjutant_engine::gateway::backups::Backups;
+use adjutant_engine::gateway::retention::Retention;
+use adjutant_engine::gateway::{extraction, vectors};
+use adjutant_store::retention::Ages;
 
 impl Service {
     /// Starts retention, backups, and the growth and vectors of memory, for a long-running process. No turn waits for them, so they count as never stuck.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::journal::RateLimits;
 use crate::lifecycle::task_monitor::TaskMonitor;
-use crate::store::Store;
-use crate::store::leases::Instance;
+use adjutant_store::Store;
+use adjutant_store::leases::Instance;
+use adjutant_turn::journal::RateLimits;
 
 /// A healthy task never waits longer than this between two steps.
 pub(super) const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));

@@ -4,7 +4,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::clock::SystemClock;
+use adjutant_types::clock::SystemClock;
 
 /// A workflow whose only step calls this skill.
 fn workflow(name: &str, description: &str, inputs: &str, skill: &str) -> String {
@@ -77,7 +77,7 @@ fn a_sound_workflow_is_a_skill_by_its_name() {
     let skills = known.skills.current();
     let skill = skills.get("workflow.visit-report").unwrap();
     assert_eq!(skill.signature(), "workflow.visit-report(customer, depth?, brief?)");
-    assert_eq!((skill.risk, skill.workflow()), (crate::skills::Risk::Low, Some("visit-report")));
+    assert_eq!((skill.risk, skill.workflow()), (adjutant_skills::Risk::Low, Some("visit-report")));
     insta::assert_snapshot!(skill.parameters, @r#"{"type":"object","properties":{"customer":{"type":"string","description":"Who was visited"},"depth":{"type":"number","default":2},"brief":{"type":"boolean"}},"required":["customer"],"additionalProperties":false}"#);
     assert!(skill.validate(&json!({"depth": 3})).is_ok(), "the run asks for what is missing");
     insta::assert_snapshot!(skill.validate(&json!({"custmer": "Acme", "depth": "deep"})).unwrap_err(), @r#"
@@ -208,7 +208,7 @@ fn what_may_not_be_used_any_more_takes_its_workflows_along() {
     places.write(0, "workflows/one.yaml", &workflow("one", "One", "", "tasks.search"));
     let known = places.load();
     let mut config = places.config();
-    config.approval.skills.insert("tasks.search".into(), crate::config::Policy::Deny);
+    config.approval.skills.insert("tasks.search".into(), adjutant_config::Policy::Deny);
     assert!(known.workflows.set_approval(&config.approval));
     known.skills.reload().unwrap();
     assert_eq!(summary(&known, "workflow.one"), None);
@@ -242,7 +242,7 @@ fn a_plain_sentence_that_only_starts_a_workflow_is_a_command() {
     let workflows = known.workflows.current();
     let lines = LINES.lines().map(str::trim).filter(|line| !line.is_empty());
     let command = |line: &str| {
-        crate::workflows::command::of_text(line, &workflows).unwrap_or_else(|| "no command".to_owned())
+        adjutant_workflows::command::of_text(line, &workflows).unwrap_or_else(|| "no command".to_owned())
     };
     let shown: Vec<String> = lines.map(|line| format!("> {line}\n{}", command(line))).collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"

@@ -12,11 +12,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Service, StartError};
-use crate::config::{Config, ConfigError};
-use crate::domain::{InstanceId, TurnId};
-use crate::skills::Skills;
-use crate::store::{Store, StoreError, turns};
-use crate::{metrics, trace};
+use adjutant_config::{Config, ConfigError};
+use adjutant_skills::Skills;
+use adjutant_store::{Store, StoreError, turns};
+use adjutant_types::metrics;
+use adjutant_types::{InstanceId, TurnId};
+use adjutant_workflows::trace;
 
 /// How many turns may wait.
 const QUEUE: usize = 1_000;

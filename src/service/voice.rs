@@ -7,13 +7,13 @@ use adjutant_chat::ChatPort;
 use tokio::sync::Semaphore;
 
 use super::{LiveConfig, StartError};
-use crate::clock::SharedClock;
-use crate::config::{Config, VoiceService};
-use crate::gateway::speech::Speaking;
-use crate::gateway::voice::{AT_ONCE, Listening};
-use crate::model::ModelError;
-use crate::voice::service::ServiceConfig;
-use crate::voice::{Service, Speaker, Voice};
+use adjutant_config::{Config, VoiceService};
+use adjutant_engine::gateway::speech::Speaking;
+use adjutant_engine::gateway::voice::{AT_ONCE, Listening};
+use adjutant_models::ModelError;
+use adjutant_models::voice::service::ServiceConfig;
+use adjutant_models::voice::{Service, Speaker, Voice};
+use adjutant_types::clock::SharedClock;
 
 /// What the lanes need to listen to voice notes.
 pub(super) fn listening(

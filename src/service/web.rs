@@ -25,12 +25,12 @@ use futures::future::try_join_all;
 use futures::try_join;
 
 use super::{LiveConfig, Service};
-use crate::conversation::Conversations;
-use crate::conversation::access::Access;
-use crate::domain::{PersonId, TurnId};
-use crate::gateway::receiver::{ChannelReceiver, Health};
-use crate::skills::handlers::mcp::McpServers;
-use crate::store::{Store, StoreError, control, people, timeline, turns, web};
+use adjutant_engine::conversation::Conversations;
+use adjutant_engine::conversation::access::Access;
+use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
+use adjutant_skills::handlers::mcp::McpServers;
+use adjutant_store::{Store, StoreError, control, people, timeline, turns, web};
+use adjutant_types::{PersonId, TurnId};
 use view::Sight;
 
 /// How many turns a page of a conversation has.

@@ -93,7 +93,7 @@ fn a_store_of_a_newer_version_is_left_alone() {
     let home = Home::new();
     assert_eq!(home.run(&["chat", "--once", "what is overdue?"]).status, Some(0));
     home.ask(async |store| {
-        let mut batch = adjutant::store::Batch::new();
+        let mut batch = adjutant_store::Batch::new();
         batch.run(
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
              VALUES (99990101000000, 'later', 1, 'x', 1)",

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use adjutant::store::Batch;
 use adjutant_fakes::postgres;
+use adjutant_store::Batch;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 

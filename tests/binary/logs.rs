@@ -46,12 +46,18 @@ fn every_line_of_a_turn_has_its_id_and_none_what_was_written() {
     let of_turn = |line: &&Value| line["spans"][0]["id"] == turn.as_str();
     let again = lines.iter().filter(of_turn).find(|line| line["message"] == "asking the model again");
     let again = again.unwrap_or_else(|| panic!("no such line of {turn} in:\n{log}"));
-    assert_eq!((&again["level"], &again["target"]), (&"INFO".into(), &"adjutant::model::resilience".into()));
+    assert_eq!((&again["level"], &again["target"]), (&"INFO".into(), &"adjutant_models::resilience".into()));
     // All lines of a turn come from these modules, and these modules log only for turns.
-    let rooms = ["conversation", "orchestrator", "agents", "model", "gateway::outbox"];
+    let rooms = [
+        "adjutant_engine::conversation",
+        "adjutant_engine::orchestrator",
+        "adjutant_engine::gateway::outbox",
+        "adjutant_workflows::agents",
+        "adjutant_models",
+    ];
     for line in &lines {
         let target = line["target"].as_str().unwrap();
-        if rooms.iter().any(|room| target.starts_with(&format!("adjutant::{room}"))) {
+        if rooms.iter().any(|room| target.starts_with(room)) {
             assert_eq!(line["spans"][0]["name"], "turn", "{line}");
         }
     }
@@ -81,7 +87,7 @@ fn journald_gets_text_behind_its_priority() {
     command.env("JOURNAL_STREAM", format!("{}:{}", place.dev(), place.ino())).stderr(journal);
     assert!(command.status().unwrap().success());
     let log = std::fs::read_to_string(&path).unwrap();
-    assert!(log.starts_with("<4> WARN adjutant::config: $ADJUTANT_CONFIG names a file"), "{log}");
+    assert!(log.starts_with("<4> WARN adjutant_config: $ADJUTANT_CONFIG names a file"), "{log}");
 }
 
 #[test]
@@ -100,7 +106,7 @@ fn a_terminal_gets_text_in_colours() {
     assert!(coloured.contains("\u{1b}[33m WARN\u{1b}[0m"), "{coloured:?}");
     let plain = at_terminal("NO_COLOR", "1");
     assert!(
-        plain.contains("Z  WARN adjutant::config: $ADJUTANT_CONFIG") && !plain.contains('\u{1b}'),
+        plain.contains("Z  WARN adjutant_config: $ADJUTANT_CONFIG") && !plain.contains('\u{1b}'),
         "{plain:?}"
     );
 }

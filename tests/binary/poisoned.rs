@@ -1,7 +1,7 @@
 //! What our own code fails on, on every platform: after three tries it is set aside, `doctor` shows it, and the next
 //! message is taken.
 
-use adjutant::store::Batch;
+use adjutant_store::Batch;
 
 use crate::answers::wait_for_answers;
 use crate::gateway::{Gateway, wait_until};

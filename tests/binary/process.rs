@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use adjutant::clock::SystemClock;
-use adjutant::store::{Store, check};
+use adjutant_store::{Store, check};
+use adjutant_types::clock::SystemClock;
 pub(crate) use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use adjutant::domain::ScheduleState;
-use adjutant::store::schedules::{self, ScheduleRow};
-use adjutant::store::{Batch, Store};
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
+use adjutant_store::schedules::{self, ScheduleRow};
+use adjutant_store::{Batch, Store};
+use adjutant_types::ScheduleState;
 
 use crate::gateway::{Gateway, wait_until};
 use crate::process::{self, Home};

@@ -241,7 +241,8 @@ fn four_instances_share_the_turns_of_a_channel() {
 
 #[test]
 fn a_lane_that_waits_and_an_answer_are_told_at_once() {
-    let Some(mut cluster) = Cluster::start(2, "[log]\nfilter = \"info,adjutant::gateway=debug\"\n") else {
+    let Some(mut cluster) = Cluster::start(2, "[log]\nfilter = \"info,adjutant_engine::gateway=debug\"\n")
+    else {
         return;
     };
     let ada = cluster.telegram.person("Ada");

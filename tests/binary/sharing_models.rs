@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adjutant::store::Batch;
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
+use adjutant_store::Batch;
 
 use crate::gateway::{Gateway, wait_until};
 use crate::process::{self, Home};

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adjutant::clock::SystemClock;
-use adjutant::store::{Store, check, queues};
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
+use adjutant_store::{Store, check, queues};
+use adjutant_types::clock::SystemClock;
 
 use crate::process::{Home, json};
 use crate::random::Random;

@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjutant::clock::{FixedClock, SharedClock};
-use adjutant::config::{ChannelConfig, Config, Platform, Policy, Secret};
-use adjutant::journal::RateLimits;
-use adjutant::model::{Request, Role};
-use adjutant::orchestrator::BasicMode;
 use adjutant::service::{self, Channel, Models, Service};
-use adjutant::skills::Skills;
-use adjutant::store::calls::{self, CallRow};
-use adjutant::store::executions::{self, ExecutionRow};
-use adjutant::store::turns::{self, TurnRow};
-use adjutant::store::{Store, check};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChatPort, Choice, Delivery, DownloadError, EventId, FileDownload,
     Inbound, IncomingMessage, LengthUnit, Limits, Markup, Outbound, Progress, Reconciliation, Rooms,
     SenderId,
 };
+use adjutant_config::{ChannelConfig, Config, Platform, Policy, Secret};
+use adjutant_engine::orchestrator::BasicMode;
+use adjutant_models::{Request, Role};
+use adjutant_skills::Skills;
+use adjutant_store::calls::{self, CallRow};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Store, check};
+use adjutant_turn::journal::RateLimits;
+use adjutant_types::clock::{FixedClock, SharedClock};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant::config::Policy;
-use adjutant::domain::TurnStatus;
+use adjutant_config::Policy;
+use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{
@@ -25,7 +25,7 @@ fn create(id: &str, title: &str) -> Reply {
 }
 
 /// Answers with the state of every agent, after waiting for unfinished ones.
-fn read_out(request: &adjutant::model::Request) -> Reply {
+fn read_out(request: &adjutant_models::Request) -> Reply {
     let reports = reports(request);
     let mut lines: Vec<String> = reports
         .iter()
@@ -119,7 +119,7 @@ async fn nobody_answers_and_it_is_a_no() {
 
 #[tokio::test]
 async fn what_was_not_done_for_want_of_a_yes_is_told_whatever_the_model_says() {
-    let answer = |request: &adjutant::model::Request| match has_results(request) {
+    let answer = |request: &adjutant_models::Request| match has_results(request) {
         true => text("All is well."),
         false => create("a", "pay"),
     };
@@ -315,7 +315,7 @@ async fn a_yes_is_good_for_exactly_what_was_shown() {
     let app = careful(script).await;
     let asked = app.says("ada", "go").await;
     // Someone changes the journal behind our back.
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     batch.run("UPDATE executions SET parameters = '{\"title\":\"pay 1000\"}' WHERE kind = 'skill'", []);
     app.store().write(batch).await.unwrap();
     let done = app.presses("ada", &asked, "Approve").await;
@@ -369,7 +369,7 @@ async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
     let mail = |id: &str, to: &str| {
         direct(id, "email.send", json!({"to": [to], "subject": "Lunch", "body": "At noon?"}))
     };
-    let answer = move |request: &adjutant::model::Request| match (has_results(request), user_text(request)) {
+    let answer = move |request: &adjutant_models::Request| match (has_results(request), user_text(request)) {
         (true, _) => read_out(request),
         (false, "add bob") => {
             direct("c", "contacts.create", json!({"name": "Bob", "emails": ["bob@acme.test"]}))
@@ -418,7 +418,7 @@ async fn in_quiet_hours_what_nobody_waits_for_is_asked_when_they_end() {
     });
     let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
-        config.approval.quiet_hours = adjutant::config::QuietHours::read("22:00-07:00");
+        config.approval.quiet_hours = adjutant_config::QuietHours::read("22:00-07:00");
     })
     .await;
     app.says("ada", "plan it").await;

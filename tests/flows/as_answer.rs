@@ -1,6 +1,6 @@
 //! A result that is the answer as it stands: one model call instead of two.
 
-use adjutant::config::Policy;
+use adjutant_config::Policy;
 use serde_json::{Value, json};
 
 use crate::app::{agent, results, scripted, scripted_with, skill_file, without_receipts};

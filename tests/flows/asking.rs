@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use adjutant::config::Policy;
-use adjutant::domain::TurnStatus;
-use adjutant::store::Batch;
-use adjutant::store::questions::{self, QuestionRow};
 use adjutant_chat::Choice;
+use adjutant_config::Policy;
+use adjutant_store::Batch;
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, direct, plan, scripted_with};

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use adjutant::domain::{Answer, Basis, ExecutionKind, ExecutionStatus, TurnId};
-use adjutant::skills::builtin;
-use adjutant::store::executions::ExecutionRow;
-use adjutant::store::questions::QuestionRow;
-use adjutant::store::{Store, executions, questions, turns};
-use adjutant::trust::{Action, ActionKind, Reach, Wishes};
+use adjutant_skills::builtin;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::questions::QuestionRow;
+use adjutant_store::{Store, executions, questions, turns};
+use adjutant_turn::trust::{Action, ActionKind, Reach, Wishes};
+use adjutant_types::{Answer, Basis, ExecutionKind, ExecutionStatus, TurnId};
 
 /// Whether a skill has an effect that isn't done by reading alone. What reads is tainted by its own result, so its row
 /// doesn't tell whether the turn was tainted before; the same holds for a service, and for `undo`, which names what it
@@ -80,8 +80,8 @@ fn faultless(
 
 #[test]
 fn an_effect_without_a_reason_is_found() {
-    use adjutant::domain::Taint;
-    use adjutant::trust::Wish;
+    use adjutant_turn::trust::Wish;
+    use adjutant_types::Taint;
     let wish =
         Wish { kind: ActionKind::TaskCreate, count: Some(1), targets: Vec::new(), text: "milk".into() };
     let wishes = Wishes { all: vec![wish], failure: None };

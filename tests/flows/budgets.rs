@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use adjutant::config::{Config, Policy};
-use adjutant::domain::{Bailout, TurnStatus};
-use adjutant::model::price::Price;
-use adjutant::model::{Request, Usage};
-use adjutant::store::spending;
+use adjutant_config::{Config, Policy};
+use adjutant_models::price::Price;
+use adjutant_models::{Request, Usage};
+use adjutant_store::spending;
+use adjutant_types::{Bailout, TurnStatus};
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, plan, results, scripted_with, skill};

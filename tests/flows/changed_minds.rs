@@ -1,9 +1,9 @@
 //! A person changes or drops what still waits for their yes: the model knows what waits and takes the question back, so that
 //! the old wish isn't done beside the new one.
 
-use adjutant::config::Policy;
-use adjutant::domain::{TurnStatus, WAITING};
-use adjutant::model::Request;
+use adjutant_config::Policy;
+use adjutant_models::Request;
+use adjutant_types::{TurnStatus, WAITING};
 use serde_json::json;
 
 use crate::app::{TestApp, agent, reports, scripted_with, skill_file, user_text};

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use adjutant::config::{Config, OAuthConfig, Secret};
-use adjutant::model::Request;
 use adjutant::service;
-use adjutant::skills::builtin::Services;
-use adjutant::skills::executor::offered;
-use adjutant::skills::oauth::OAuth;
+use adjutant_config::{Config, OAuthConfig, Secret};
 use adjutant_fakes::cloud::{CLIENT, DriveFile, FakeCloud, SECRET};
 use adjutant_fakes::pdf;
+use adjutant_models::Request;
+use adjutant_skills::builtin::Services;
+use adjutant_skills::executor::offered;
+use adjutant_skills::oauth::OAuth;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -244,7 +244,8 @@ async fn a_file_is_fetched_and_put_back_byte_for_byte() {
     }
     let upload = json!({"file": file, "name": "Copy.pdf", "folder": "folder-1"});
     let asked = app.says("ada", &format!("drive.upload_file {upload}")).await;
-    let shown = format!("file: Signed.pdf ({})", adjutant::wording::files::size(contract_pdf().len() as i64));
+    let shown =
+        format!("file: Signed.pdf ({})", adjutant_turn::wording::files::size(contract_pdf().len() as i64));
     assert!(asked.text.contains(&shown) && !asked.text.contains(&format!("file: {file}")), "{}", asked.text);
     let done = app.presses("ada", &asked, "Approve").await;
     assert!(done.text.contains("Uploaded Copy.pdf"), "{}", done.text);

@@ -1,6 +1,6 @@
 //! What models see: the same prefix for all, what matters to this person here, and no more.
 
-use adjutant::model::Role;
+use adjutant_models::Role;
 use serde_json::json;
 
 use crate::app::{agent, configured, direct, plan, scripted, user_text};
@@ -31,7 +31,7 @@ async fn the_beginning_is_the_same_bytes_for_everybody_always() {
     for (who, requests) in [(Who::Orchestrator, 8), (Who::Agent, 8)] {
         let seen = app.requests(who);
         assert_eq!(seen.len(), requests);
-        let beginning = |request: &adjutant::model::Request| {
+        let beginning = |request: &adjutant_models::Request| {
             (request.messages[0].text.clone(), serde_json::to_string(&request.tools).unwrap())
         };
         for request in &seen {
@@ -59,7 +59,7 @@ async fn requests_are_small() {
 #[tokio::test]
 async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     let app = scripted(echo()).await;
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     app.says("ada", "hello").await;
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
@@ -87,7 +87,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     You remember:
     - Bob prefers mornings, private [m1] (1 Jan 1970)
     ");
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     for n in 2..20 {
         batch.run(
             "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \

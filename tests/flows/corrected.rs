@@ -1,6 +1,6 @@
 //! What was corrected and then forgotten: nothing of what it was comes back either.
 
-use adjutant::store::{known, people};
+use adjutant_store::{known, people};
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, scripted};

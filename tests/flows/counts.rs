@@ -1,10 +1,10 @@
 //! How much a turn asks of the database. These are counts, not times: they are the same on every machine, and a change
 //! that adds to them must be worth it.
 
-use adjutant::config::Secret;
-use adjutant::memory::index;
 use adjutant_chat::Inbound;
+use adjutant_config::Secret;
 use adjutant_fakes::postgres::{self, counted};
+use adjutant_memory::index;
 use chrono_tz::Europe::Berlin;
 
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::model::{Message, Role};
+use adjutant_models::{Message, Role};
 
 use crate::app::{TestApp, scripted, scripted_with, user_text};
 use crate::scripted::{Scripted, Who, text};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use adjutant::config::{Config, Policy};
-use adjutant::domain::ExecutionKind;
-use adjutant::model::Request;
+use adjutant_config::{Config, Policy};
+use adjutant_models::Request;
+use adjutant_types::ExecutionKind;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, plan, reports, results, scripted, scripted_with, skill, skill_file, user_text};

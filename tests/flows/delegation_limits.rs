@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use adjutant::domain::{Bailout, ExecutionKind, ExecutionStatus};
+use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus};
 use serde_json::json;
 
 use crate::app::{plan, results, scripted, scripted_with};
@@ -66,7 +66,7 @@ async fn a_model_that_always_delegates_is_stopped_by_a_question_or_ends_partial(
 
 #[tokio::test]
 async fn a_tree_calls_no_model_once_its_budget_is_empty() {
-    let usage = adjutant::model::Usage { prompt: 90, cached: 0, completion: 10 };
+    let usage = adjutant_models::Usage { prompt: 90, cached: 0, completion: 10 };
     let script = Scripted::new()
         .orchestrator(move |request| match has_results(request) {
             true => text("done").usage(usage),

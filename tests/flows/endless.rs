@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use adjutant::store::Batch;
-use adjutant::store::objects::{self, TimeSpan};
+use adjutant_store::Batch;
+use adjutant_store::objects::{self, TimeSpan};
 use serde_json::json;
 
 use crate::app::scripted;

@@ -1,10 +1,10 @@
 //! What somebody else says in an error is seen by a model only inside a block, and taints the turn.
 
-use adjutant::config::Config;
-use adjutant::domain::{ErrorText, Taint};
-use adjutant::model::Request;
-use adjutant::store::objects::{self, TimeSpan};
-use adjutant::store::{Batch, taints};
+use adjutant_config::Config;
+use adjutant_models::Request;
+use adjutant_store::objects::{self, TimeSpan};
+use adjutant_store::{Batch, taints};
+use adjutant_types::{ErrorText, Taint};
 use serde_json::{Value, json};
 
 use crate::app::{
@@ -108,7 +108,7 @@ async fn an_mcp_server_cannot_speak_through_its_errors() {
     for is_agents in [false, true] {
         let world = mcp::World::new().await;
         let mut config = world.config("");
-        config.mcp.get_mut("notes").unwrap().risk = [("*".to_owned(), adjutant::domain::Risk::Low)].into();
+        config.mcp.get_mut("notes").unwrap().risk = [("*".to_owned(), adjutant_types::Risk::Low)].into();
         let script = script(is_agents, "notes.add_note", json!({"text": "bad"}));
         let app = scripted_with(script, |app| *app = config.clone()).await;
         assert_marked(&app, "MCP", "the note is too bad").await;

@@ -1,6 +1,6 @@
 //! The single path of every skill call, against a service that misbehaves.
 
-use adjutant::domain::ExecutionKind;
+use adjutant_types::ExecutionKind;
 use serde_json::json;
 use std::time::Duration;
 

@@ -4,12 +4,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use adjutant::domain::FileId;
-use adjutant::gateway::retention::remove_unknown_files;
-use adjutant::store::retention::{self, Ages};
-use adjutant::store::{files, known};
 use adjutant_chat::{Attachment, DownloadError, RemoteFile};
+use adjutant_engine::gateway::retention::remove_unknown_files;
 use adjutant_fakes::pdf;
+use adjutant_store::retention::{self, Ages};
+use adjutant_store::{files, known};
+use adjutant_types::FileId;
 use serde_json::json;
 
 use crate::app::{Downloaded, Heard, TestApp, agent, configured, plan, results, scripted, skill};
@@ -196,7 +196,7 @@ async fn later_messages_wait_and_only_the_persons_words_bind() {
             }
         });
     let app = crate::app::scripted_with(script, |config| {
-        config.approval.high = adjutant::config::Policy::Auto;
+        config.approval.high = adjutant_config::Policy::Auto;
     })
     .await;
     let passing = Err(DownloadError::Passing("cut".into(), None));

@@ -1,7 +1,7 @@
 //! What a model was told at the beginning of a turn is kept without storing again what earlier turns said.
 
-use adjutant::model::{Message, Request};
-use adjutant::store::{Batch, calls};
+use adjutant_models::{Message, Request};
+use adjutant_store::{Batch, calls};
 use serde_json::json;
 
 use crate::app::{TestApp, direct, outside_skill, scripted_with, skill_file};
@@ -9,7 +9,7 @@ use crate::scripted::{Scripted, Who, has_results, text};
 
 async fn app() -> TestApp {
     let script = Scripted::new().orchestrator(|request: &Request| {
-        let said = request.messages.iter().rfind(|message| message.role == adjutant::model::Role::User);
+        let said = request.messages.iter().rfind(|message| message.role == adjutant_models::Role::User);
         match said.map(|message| message.text.as_str()).unwrap_or_default() {
             said if has_results(request) => text(format!("So much for: {said}")),
             said if said.contains("add") => direct("a", "tasks.create", json!({"title": "sing"})),
@@ -90,7 +90,7 @@ async fn a_turn_that_waits_keeps_all_it_began_with() {
         false => text("Hello."),
     });
     let app = scripted_with(script, |config| {
-        config.approval.skills.insert("tasks.create".into(), adjutant::config::Policy::Ask);
+        config.approval.skills.insert("tasks.create".into(), adjutant_config::Policy::Ask);
     })
     .await;
     app.says("ada", "hello there").await;

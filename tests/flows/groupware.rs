@@ -1,7 +1,7 @@
 //! Mail, calendar and contacts without a server: the store keeps them, and mails become files.
 
-use adjutant::config::{DavConfig, Secret};
-use adjutant::model::Request;
+use adjutant_config::{DavConfig, Secret};
+use adjutant_models::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 

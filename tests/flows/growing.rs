@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use adjutant::memory::extraction;
-use adjutant::model::{ModelErrorKind, SharedModel};
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::{Batch, people};
+use adjutant_memory::extraction;
+use adjutant_models::{ModelErrorKind, SharedModel};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::{Batch, people};
 use chrono_tz::Tz;
 
 use crate::app::scripted;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use adjutant::store::retention::{self, Ages};
-use adjutant::store::{known, people};
+use adjutant_store::retention::{self, Ages};
+use adjutant_store::{known, people};
 use serde_json::json;
 
 use crate::app::{TestApp, direct, reports, scripted, user_text, without_receipts};

@@ -1,9 +1,9 @@
 //! Instructions that others wrote: read by agents, run only after a yes, and used only as they were accepted.
 
-use adjutant::clock::FixedClock;
-use adjutant::config::Config;
 use adjutant::service;
-use adjutant::skills::instructions::{Folder, install};
+use adjutant_config::Config;
+use adjutant_skills::instructions::{Folder, install};
+use adjutant_types::clock::FixedClock;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use adjutant::config::Config;
-use adjutant::domain::TurnStatus;
-use adjutant::model::Usage;
+use adjutant_config::Config;
+use adjutant_models::Usage;
+use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{

@@ -1,9 +1,9 @@
 //! Mail on a server: reading in bulk, forwarding, and what the server refuses.
 
-use adjutant::config::{Config, MailConfig};
-use adjutant::model::Request;
+use adjutant_config::{Config, MailConfig};
 use adjutant_fakes::{mail_server, pdf};
 use adjutant_mail::Attachment;
+use adjutant_models::Request;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, results, scripted_with, user_text, without_receipts};

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use adjutant::clock::FixedClock;
-use adjutant::config::{Config, McpConfig, McpLaunch, Secret};
-use adjutant::domain::Risk;
-use adjutant::sandbox::Permissions;
 use adjutant::service;
-use adjutant::skills::handlers::mcp::{McpServers, ToolState, approve};
-use adjutant::store::Batch;
+use adjutant_config::{Config, McpConfig, McpLaunch, Secret};
 use adjutant_fakes::mcp::StandIn;
+use adjutant_sandbox::Permissions;
+use adjutant_skills::handlers::mcp::{McpServers, ToolState, approve};
+use adjutant_store::Batch;
+use adjutant_types::Risk;
+use adjutant_types::clock::FixedClock;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::domain::Risk;
+use adjutant_types::Risk;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, direct, plan, scripted_with};

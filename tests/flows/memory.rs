@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use adjutant::journal::{BudgetLedger, Settings};
-use adjutant::memory::extraction::{self, Extracted};
-use adjutant::store::Batch;
-use adjutant::store::origins::DueConversation;
+use adjutant_memory::extraction::{self, Extracted};
+use adjutant_store::Batch;
+use adjutant_store::origins::DueConversation;
+use adjutant_turn::journal::{BudgetLedger, Settings};
 use serde_json::json;
 
 use crate::app::{TestApp, configured, direct, scripted, without_receipts};
@@ -92,7 +92,7 @@ pub(crate) async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, S
     let ledger = ledger(app, &due);
     let answer = answer.to_owned();
     let script = Arc::new(Scripted::new().plain(move |_| text(answer.clone())));
-    let model: adjutant::model::SharedModel = script.clone();
+    let model: adjutant_models::SharedModel = script.clone();
     let extracted = extraction::extract(&ledger, &model, &due, chrono_tz::Tz::UTC).await.unwrap()?;
     let requests = script.requests();
     assert!(requests.len() <= 1, "one call at most");

@@ -1,8 +1,8 @@
 //! Provider errors: whatever the model does, the person reads a clear sentence.
 
-use adjutant::config::{Config, Price, Secret};
-use adjutant::domain::TurnStatus;
+use adjutant_config::{Config, Price, Secret};
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use adjutant_types::TurnStatus;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, configured, without_receipts};

@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use adjutant::config::{SearchConfig, SearchKind};
-use adjutant::model::Request;
+use adjutant_config::{SearchConfig, SearchKind};
 use adjutant_fakes::pdf;
+use adjutant_models::Request;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! Open questions have numbers that stay, so that an answer by number reaches the question that was read.
 
-use adjutant::config::Policy;
+use adjutant_config::Policy;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, plan, scripted_with, user_text};

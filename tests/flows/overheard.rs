@@ -1,10 +1,10 @@
 //! What other people say in a room is data for everybody else there: an obedient model reads it in a block, and nothing
 //! comes of it without a yes.
 
-use adjutant::domain::Taint;
-use adjutant::model::Request;
-use adjutant::store::people;
 use adjutant_chat::{Inbound, IncomingMessage, Mention};
+use adjutant_models::Request;
+use adjutant_store::people;
+use adjutant_types::Taint;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, results, scripted, user_text};
@@ -100,7 +100,7 @@ async fn a_summary_of_what_several_said_names_them() {
     // Only the summary is left of what he said.
     app.store()
         .write({
-            let mut batch = adjutant::store::Batch::new();
+            let mut batch = adjutant_store::Batch::new();
             batch.run("UPDATE conversations SET compacted_to = (SELECT max(seq) FROM turns)", []);
             batch
         })

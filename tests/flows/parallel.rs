@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use adjutant::config::Policy;
-use adjutant::domain::Bailout;
-use adjutant::model::ModelErrorKind;
-use adjutant::model::Role;
+use adjutant_config::Policy;
+use adjutant_models::ModelErrorKind;
+use adjutant_models::Role;
+use adjutant_types::Bailout;
 use serde_json::{Value, json};
 
 use crate::app::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
@@ -572,7 +572,7 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
     app.says("ada", "the password is swordfish").await;
     app.store()
         .write({
-            let mut batch = adjutant::store::Batch::new();
+            let mut batch = adjutant_store::Batch::new();
             batch.run(
                 "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
                  SELECT 'm1', id, 'private', '', 'fact', 'swordfish is a password now', '[]', 0 FROM people",

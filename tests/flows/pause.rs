@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use adjutant::config::Policy;
-use adjutant::domain::TurnStatus;
-use adjutant::store::{Batch, control};
+use adjutant_config::Policy;
+use adjutant_store::{Batch, control};
+use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, reports, scripted, scripted_with, skill, without_receipts};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use adjutant::config::Policy;
-use adjutant::domain::RunStatus;
-use adjutant::model::Request;
+use adjutant_config::Policy;
+use adjutant_models::Request;
+use adjutant_types::RunStatus;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, plan, scripted, scripted_with, skill, user_text};

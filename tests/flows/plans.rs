@@ -1,10 +1,10 @@
 //! `/plan`: a goal becomes a plan, the person is asked, it runs, a reviewer judges it, and the report compares.
 
-use adjutant::config::Policy;
-use adjutant::domain::{RunStatus, Taint};
-use adjutant::model::Request;
-use adjutant::store::{Batch, runs, taints};
-use adjutant::workflows::view::report::Report;
+use adjutant_config::Policy;
+use adjutant_models::Request;
+use adjutant_store::{Batch, runs, taints};
+use adjutant_types::{RunStatus, Taint};
+use adjutant_workflows::view::report::Report;
 use serde_json::{Value, json};
 
 use crate::app::{
@@ -308,7 +308,7 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
     let script = script(planner, obeys, |_| verdict(&[("room", true, "")])).orchestrator(|_| text("hello"));
     let app = scripted(script).await;
     app.says("ada", "hello").await;
-    let person: Vec<(adjutant::domain::PersonId,)> =
+    let person: Vec<(adjutant_types::PersonId,)> =
         app.store().all("SELECT id FROM people", &[]).await.unwrap();
     let mut batch = Batch::new();
     batch.run(

@@ -3,17 +3,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjutant::clock::{FixedClock, SharedClock};
-use adjutant::config::{Config, Policy};
-use adjutant::journal::RateLimits;
-use adjutant::orchestrator::BasicMode;
 use adjutant::service::{self, Channel, Models, Service};
-use adjutant::store::{Store, access, inbox, outbox, people};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Delivery,
     EventId, Finding, Inbound, IncomingMessage, IntakeOutcome, LengthUnit, Limits, Markup, MessageEdit,
     Outbound, Reconciliation, Retract, SenderId,
 };
+use adjutant_config::{Config, Policy};
+use adjutant_engine::orchestrator::BasicMode;
+use adjutant_store::{Store, access, inbox, outbox, people};
+use adjutant_turn::journal::RateLimits;
+use adjutant_types::clock::{FixedClock, SharedClock};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
@@ -475,7 +475,7 @@ async fn an_invitation_lets_one_in() {
     let town = town(echo(), |_| {}).await;
     let store = town.service.store();
     let code = access::new_code(77);
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     let expires_at = store.now() + 60_000;
     let invitation =
         access::Pairing { code: code.clone(), channel: None, user_id: None, name: None, expires_at };
@@ -496,7 +496,7 @@ async fn a_flood_of_strangers_is_told_once_and_keeps_no_invited_person_out() {
     let town = town(echo(), |_| {}).await;
     let store = town.service.store();
     let code = access::new_code(77);
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     let expires_at = store.now() + 60_000;
     let invitation =
         access::Pairing { code: code.clone(), channel: None, user_id: None, name: None, expires_at };
@@ -529,7 +529,7 @@ async fn two_accounts_become_one_person() {
     let store = town.service.store();
     town.writes("ada2", "anything?");
     town.sees("No open tasks").await;
-    let person = adjutant::store::people::person(store, "phone", "ada2", "").await.unwrap();
+    let person = adjutant_store::people::person(store, "phone", "ada2", "").await.unwrap();
     town.writes_in("room", "ada", "/link");
     town.sees("Other people can read this").await;
     town.writes("ada", "/link AAAA-AAAA");
@@ -540,8 +540,8 @@ async fn two_accounts_become_one_person() {
     town.has_happened("answer", 5).await;
     town.writes("ada2", &code(&offered));
     town.sees("Your two accounts are linked").await;
-    let joined = adjutant::store::people::person(store, "phone", "ada2", "").await.unwrap();
-    let first = adjutant::store::people::person(store, "phone", "ada", "").await.unwrap();
+    let joined = adjutant_store::people::person(store, "phone", "ada2", "").await.unwrap();
+    let first = adjutant_store::people::person(store, "phone", "ada", "").await.unwrap();
     assert_eq!((joined.id == first.id, joined.id == person.id), (true, false));
     town.writes("ada2", "and now?");
     town.has_happened("answer", 7).await;

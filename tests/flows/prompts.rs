@@ -2,10 +2,10 @@
 //! is told: it takes an id it knows instead of searching, and reads in bulk where it may. So the same script shows what
 //! a former build sent: `cargo test --test flows -- --nocapture prompts`.
 
-use adjutant::config::{Config, MailConfig, MailServer, Secret, Tls};
-use adjutant::model::{Request, Role};
+use adjutant_config::{Config, MailConfig, MailServer, Secret, Tls};
 use adjutant_fakes::mail_server;
 use adjutant_mail::{Address, Attachment, Draft, Password, Server, Smtp};
+use adjutant_models::{Request, Role};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn step(request: &Request) -> usize {
 
 /// All that the model was told, with JSON in JSON opened.
 fn known(request: &Request) -> String {
-    let opened = |message: &adjutant::model::Message| {
+    let opened = |message: &adjutant_models::Message| {
         let value: Option<Value> =
             message.text.lines().next().and_then(|line| serde_json::from_str(line).ok());
         let data = value.map(|value| match (&value["data"], &value["result"]) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant::clock::FixedClock;
-use adjutant::model::price::Price;
-use adjutant::model::resilience::Resilient;
-use adjutant::model::{Message, Model, ModelError, ModelErrorKind, Request, Role, SharedModel, Usage};
+use adjutant_models::price::Price;
+use adjutant_models::resilience::Resilient;
+use adjutant_models::{Message, Model, ModelError, ModelErrorKind, Request, Role, SharedModel, Usage};
+use adjutant_types::clock::FixedClock;
 
 use crate::scripted::{Reply, Scripted, error, fails, in_order, panics, text};
 

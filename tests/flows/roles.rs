@@ -1,8 +1,8 @@
 //! Roles: what an agent of a role is told, and what it may do.
 
-use adjutant::config::Config;
-use adjutant::domain::ExecutionKind;
-use adjutant::model::Request;
+use adjutant_config::Config;
+use adjutant_models::Request;
+use adjutant_types::ExecutionKind;
 use serde_json::{Value, json};
 
 use crate::app::{agent, plan, results, scripted, scripted_with, skill, user_text};
@@ -195,7 +195,7 @@ async fn a_role_is_told_as_much_of_the_conversation_as_its_context_says() {
     .await;
     app.says("ada", &format!("an old thing {}", "x".repeat(300))).await;
     app.says("ada", "the password is swordfish").await;
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     batch.run("UPDATE conversations SET summary = 'They met in Lyon.'", []);
     batch.run(
         "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use adjutant::domain::RunStatus;
-use adjutant::model::Request;
-use adjutant::store::runs;
-use adjutant::workflows::plans::{self, Plan};
+use adjutant_models::Request;
+use adjutant_store::runs;
+use adjutant_types::RunStatus;
+use adjutant_workflows::plans::{self, Plan};
 use serde_json::json;
 
 use crate::app::{scripted, scripted_with, skill};

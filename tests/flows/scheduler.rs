@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use adjutant::model::ModelErrorKind;
+use adjutant_models::ModelErrorKind;
 use chrono_tz::Europe::Berlin;
 use serde_json::json;
 

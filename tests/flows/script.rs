@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant::domain::PromptText;
-use adjutant::model::{Message, Model, ModelErrorKind, Request, Role, SharedModel, Tool, ToolCall, Usage};
+use adjutant_models::{Message, Model, ModelErrorKind, Request, Role, SharedModel, Tool, ToolCall, Usage};
+use adjutant_types::PromptText;
 use serde_json::{Value, json};
 
 use crate::scripted::*;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use adjutant::config::Policy;
-use adjutant::model::Request;
+use adjutant_config::Policy;
+use adjutant_models::Request;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, direct, outside_skill, results, scripted_with, skill_file, user_text};

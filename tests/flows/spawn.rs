@@ -1,7 +1,7 @@
 //! `/spawn`: an agent of a role works beside the conversation, and its result is a message of its own.
 
-use adjutant::config::Policy;
-use adjutant::domain::TurnStatus;
+use adjutant_config::Policy;
+use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{TestApp, scripted, scripted_with, skill, user_text, without_receipts};
@@ -13,9 +13,8 @@ fn id_in(ack: &str) -> String {
 
 async fn turns(app: &TestApp) -> Vec<(String, TurnStatus)> {
     let conversation =
-        adjutant::store::people::find_conversation(app.store(), "console", "home").await.unwrap();
-    let turns =
-        adjutant::store::turns::of_conversation(app.store(), &conversation.unwrap().id).await.unwrap();
+        adjutant_store::people::find_conversation(app.store(), "console", "home").await.unwrap();
+    let turns = adjutant_store::turns::of_conversation(app.store(), &conversation.unwrap().id).await.unwrap();
     turns.into_iter().map(|turn| (turn.text, turn.status)).collect()
 }
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use adjutant::config::{Config, Policy};
-use adjutant::model::Request;
+use adjutant_config::{Config, Policy};
+use adjutant_models::Request;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, direct, outside_skill, results, scripted_with, skill_file, user_text};

@@ -1,6 +1,6 @@
 //! Conversations: in basic mode, as at a new terminal; then who is answered when.
 
-use adjutant::domain::TurnStatus;
+use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{configured, direct, plan, scripted, scripted_with, user_text};
@@ -246,7 +246,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
     let dead = app.answer(&cursed).await;
     insta::assert_snapshot!(dead.text, @"I failed on this message three times and stopped trying. Please rephrase it. `adjutant trace` shows what went wrong.");
     assert_eq!(app.turn(&dead).await.status, TurnStatus::Dead);
-    assert_eq!(adjutant::store::check::findings(app.store()).await.unwrap(), []);
+    assert_eq!(adjutant_store::check::findings(app.store()).await.unwrap(), []);
 }
 
 /// Task and memory ids are random.

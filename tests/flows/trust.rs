@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use adjutant::config::{Config, MailConfig, MailServer, Policy, Secret, Tls};
-use adjutant::domain::{ExecutionStatus, PersonId, Taint};
-use adjutant::model::{Request, Role};
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::{Batch, taints};
+use adjutant_config::{Config, MailConfig, MailServer, Policy, Secret, Tls};
+use adjutant_models::{Request, Role};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::{Batch, taints};
+use adjutant_types::{ExecutionStatus, PersonId, Taint};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, agent, direct, outside_skill, scripted_with, skill, skill_file};
@@ -172,7 +172,7 @@ fn quoted(request: &Request) -> String {
 /// Ada's things that an attack is about.
 pub(crate) async fn furnish(app: &TestApp) -> PersonId {
     app.says("ada", "nothing yet").await;
-    let person = adjutant::store::people::person_of(app.store(), "console", "ada").await.unwrap().unwrap().id;
+    let person = adjutant_store::people::person_of(app.store(), "console", "ada").await.unwrap().unwrap().id;
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, tags, priority, state, created_at) \
@@ -193,7 +193,7 @@ pub(crate) async fn furnish(app: &TestApp) -> PersonId {
 }
 
 async fn keep(app: &TestApp, person: &PersonId, id: &str, text: &str) {
-    let conversation: Vec<(adjutant::domain::ConversationId,)> =
+    let conversation: Vec<(adjutant_types::ConversationId,)> =
         app.store().all("SELECT id FROM conversations ORDER BY id LIMIT 1", &[]).await.unwrap();
     let memory = MemoryRow {
         id: id.into(),

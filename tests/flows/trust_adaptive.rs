@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant::trust::{
+use adjutant_turn::trust::{
     Action, ActionKind, Evidence, OwnWords, Reach, Shown, Target, Thing, Verdict, Wish, Wishes, decide,
 };
 
@@ -156,8 +156,9 @@ fn hostile(random: &mut Random, message: &str) -> (&'static str, Target) {
             let title = random.pick(&titles).clone();
             // A title that fits is one more candidate where the meant thing was shown, too.
             let noun = *random.pick(&["event", "task", "memory"]);
-            let is_rival =
-                shown().things().any(|one| one.noun == noun && adjutant::trust::names(&word, &one.title));
+            let is_rival = shown()
+                .things()
+                .any(|one| one.noun == noun && adjutant_turn::trust::names(&word, &one.title));
             let title = if is_rival { title } else { format!("Pay {}", "x".repeat(random.below(30_000))) };
             ("a title made of the message", Target::Thing(thing(noun, "evil", &title)))
         }

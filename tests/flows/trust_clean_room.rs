@@ -1,9 +1,9 @@
 //! The clean room, whatever it answers and whatever it is asked: nothing is done without a wish, it sees nothing that
 //! others wrote, and it costs one small call a turn.
 
-use adjutant::domain::QuestionState;
-use adjutant::model::{ModelErrorKind, Request};
-use adjutant::store::questions;
+use adjutant_models::{ModelErrorKind, Request};
+use adjutant_store::questions;
+use adjutant_types::QuestionState;
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, scripted_with};
@@ -143,7 +143,7 @@ async fn it_sees_nothing_that_others_wrote_and_costs_one_small_call_a_turn() {
     assert_eq!(app.requests(Who::CleanRoom).len(), 0);
     app.says("ada", "what is new?").await;
     assert_eq!(app.requests(Who::CleanRoom).len(), 0);
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     batch.run("UPDATE tasks SET title = $1 WHERE id = 'taxrep'", [CANARY.into()]);
     app.store().write(batch).await.unwrap();
     // It is read, and nothing is to be done.

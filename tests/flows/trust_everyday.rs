@@ -5,11 +5,11 @@
 //! A line of `everyday/*.txt`: what is said | the calls, with + between them | the wishes, with ; between them:
 //! kind, `*each`, `>` targets, `~` text.
 
-use adjutant::config::{Config, SearchConfig, SearchKind};
-use adjutant::domain::{ExecutionStatus, PersonId, QuestionState};
-use adjutant::model::Request;
-use adjutant::store::objects::{self, TimeSpan};
-use adjutant::store::{Batch, questions};
+use adjutant_config::{Config, SearchConfig, SearchKind};
+use adjutant_models::Request;
+use adjutant_store::objects::{self, TimeSpan};
+use adjutant_store::{Batch, questions};
+use adjutant_types::{ExecutionStatus, PersonId, QuestionState};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, direct, scripted_with};

@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use adjutant::domain::{PersonId, Taint};
-use adjutant::model::{Request, Role};
-use adjutant::store::objects::{self, TimeSpan};
-use adjutant::store::{Batch, taints};
 use adjutant_chat::{Attachment, Inbound, IncomingMessage, Mention};
+use adjutant_models::{Request, Role};
+use adjutant_store::objects::{self, TimeSpan};
+use adjutant_store::{Batch, taints};
+use adjutant_types::{PersonId, Taint};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, agent, direct, outside_skill, scripted_with, skill, skill_file};

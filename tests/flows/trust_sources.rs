@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use adjutant::config::{Config, MailConfig, SearchConfig, SearchKind};
-use adjutant::domain::{PersonId, Taint};
-use adjutant::model::{Request, Role};
-use adjutant::store::objects::{self, TimeSpan};
-use adjutant::store::{Batch, taints};
+use adjutant_config::{Config, MailConfig, SearchConfig, SearchKind};
 use adjutant_fakes::mail_server::{self, Server};
+use adjutant_models::{Request, Role};
+use adjutant_store::objects::{self, TimeSpan};
+use adjutant_store::{Batch, taints};
+use adjutant_types::{PersonId, Taint};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, direct, results, scripted_with, user_text};

@@ -77,7 +77,7 @@ async fn what_changed_since_is_left_alone_and_what_went_out_is_named() {
     });
     let app = scripted(script).await;
     app.says("ada", "go").await;
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     batch.run("UPDATE tasks SET title = 'more figs' WHERE title = 'figs'", []);
     app.store().write(batch).await.unwrap();
     let said = app.says("ada", "/undo").await;

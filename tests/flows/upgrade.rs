@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use adjutant::config::{Policy, Secret};
-use adjutant::model::Request;
-use adjutant::store::check;
 use adjutant_chat::Choice;
+use adjutant_config::{Policy, Secret};
+use adjutant_models::Request;
+use adjutant_store::check;
 use chrono_tz::Europe::Berlin;
 
 use crate::app::{Heard, TestApp, results, scripted_with, user_text};

@@ -1,7 +1,7 @@
 //! Voice notes: heard once, shown, answered; never silence, and nothing is done that wasn't said.
 
-use adjutant::config::{Config, Policy, VoiceService};
 use adjutant_chat::{Attachment, DownloadError, VoiceNote};
+use adjutant_config::{Config, Policy, VoiceService};
 use adjutant_fakes::speech::{FakeSpeech, Reply, note};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ async fn a_voice_note_is_shown_and_done_in_basic_mode_too() {
     assert_eq!((name.as_str(), kind.as_str(), content), ("voice.ogg", "audio/ogg", note(3, "milk")));
     assert_eq!(asked[0].fields["model"], "whisper-1");
     assert_eq!(asked.len(), 1, "it arrived twice and was heard once");
-    let used = adjutant::store::usage::by_model(app.store(), 0, i64::MAX).await.unwrap();
+    let used = adjutant_store::usage::by_model(app.store(), 0, i64::MAX).await.unwrap();
     let voice = used.iter().find(|row| row.name == "whisper-1").unwrap();
     assert_eq!(voice.calls, 1);
     assert!((voice.cost_usd - 0.03).abs() < 1e-9, "three seconds of 0.6 dollars a minute");

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use adjutant::config::{Config, Policy};
-use adjutant::domain::{ExecutionStatus, RunStatus};
-use adjutant::model::{ModelErrorKind, Request};
-use adjutant::store::runs;
-use adjutant::workflows::view::report::Report;
+use adjutant_config::{Config, Policy};
+use adjutant_models::{ModelErrorKind, Request};
+use adjutant_store::runs;
+use adjutant_types::{ExecutionStatus, RunStatus};
+use adjutant_workflows::view::report::Report;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, configured, direct, plan, scripted_with, user_text};
@@ -451,7 +451,7 @@ async fn a_run_that_was_stopped_while_it_asked_is_taken_up_at_a_step() {
     assert!(early.text.contains("it hasn't ended; cancel it first"), "{}", early.text);
     app.says("ada", "/stop").await;
     let stopped = runs::by_id(app.store(), &id).await.unwrap().unwrap();
-    let stood = adjutant::workflows::status(app.store(), &stopped, false).await.unwrap();
+    let stood = adjutant_workflows::status(app.store(), &stopped, false).await.unwrap();
     assert_eq!(short(&stood), "cancelled: a completed, b cancelled, c pending");
     assert_eq!(stood.run.agents, 1, "a question is none");
     let asked = app.says("ada", &format!("/run flow --of {id} --from b")).await;

@@ -4,7 +4,6 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod documents;
-mod modules;
 mod names;
 mod sizes;
 mod store;
@@ -27,8 +26,11 @@ fn files(folder: &str, ending: &str) -> Vec<(String, String)> {
 
 /// The sources of the engine, tests left out.
 fn engine() -> Vec<Source> {
-    let sources = source::production(root(), "src").unwrap();
-    assert!(sources.iter().any(|source| source.path == "src/lib.rs"), "the sources were not found");
+    let sources = source::ours(root()).unwrap();
+    assert!(
+        sources.iter().any(|source| source.path == "crates/engine/src/lib.rs"),
+        "the sources were not found"
+    );
     sources
 }
 

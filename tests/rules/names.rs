@@ -11,7 +11,7 @@ use crate::{assert_none, engine, errors, files, finds, regex};
 fn platforms(source: &Source) -> Vec<String> {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)discord|telegram|slack"));
     let path = &source.path;
-    if path == "src/service/channels.rs" || path.starts_with("src/config/") {
+    if path == "src/service/channels.rs" || path.starts_with("crates/config/") {
         return Vec::new();
     }
     finds(source, &NAMES, "platforms are named in service/channels.rs and the configuration alone")
@@ -20,7 +20,7 @@ fn platforms(source: &Source) -> Vec<String> {
 fn databases(source: &Source) -> Vec<String> {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\w*(?:sqlite|postgres)\w*"));
     let path = &source.path;
-    if path.starts_with("src/store/database/backend") || path.starts_with("src/config/") {
+    if path.starts_with("crates/store/src/database/backend") || path.starts_with("crates/config/") {
         return Vec::new();
     }
     finds(source, &NAMES, "databases are named in store/database/backend alone")
@@ -36,16 +36,19 @@ fn platforms_and_databases_are_named_where_they_belong_can_fail() {
     let platforms = |path: &str, text: &str| platforms(&Source::new(path, text));
     let databases = |path: &str, text: &str| databases(&Source::new(path, text));
     assert_eq!(
-        platforms("src/gateway/x.rs", "// Slack\nlet a = \"telegram\";"),
+        platforms("crates/engine/src/gateway/x.rs", "// Slack\nlet a = \"telegram\";"),
         [
-            "src/gateway/x.rs:2: `telegram`: platforms are named in service/channels.rs and the configuration alone"
+            "crates/engine/src/gateway/x.rs:2: `telegram`: platforms are named in service/channels.rs and the configuration alone"
         ]
     );
-    assert_eq!(platforms("src/gateway/x.rs", "enum A { Discord }").len(), 1);
+    assert_eq!(platforms("crates/engine/src/gateway/x.rs", "enum A { Discord }").len(), 1);
     assert_eq!(platforms("src/service/channels.rs", "adjutant_slack").len(), 0);
-    assert_eq!(databases("src/store/records/tasks.rs", "use sqlx::SqlitePool;").len(), 1);
-    assert_eq!(databases("src/store/records/tasks.rs", "if url.starts_with(\"postgres\") {}").len(), 1);
-    assert_eq!(databases("src/store/database/backend.rs", "SqlitePool").len(), 0);
+    assert_eq!(databases("crates/store/src/records/tasks.rs", "use sqlx::SqlitePool;").len(), 1);
+    assert_eq!(
+        databases("crates/store/src/records/tasks.rs", "if url.starts_with(\"postgres\") {}").len(),
+        1
+    );
+    assert_eq!(databases("crates/store/src/database/backend.rs", "SqlitePool").len(), 0);
 }
 
 // Nothing is left undone, no lint is silenced for good.
@@ -57,7 +60,8 @@ fn unfinished(source: &Source) -> Vec<String> {
 
 #[test]
 fn nothing_is_unfinished() {
-    let all = ["src", "adapters", "tests", "benches"].into_iter().flat_map(|folder| files(folder, ".rs"));
+    let all =
+        ["src", "crates", "adapters", "tests", "benches"].into_iter().flat_map(|folder| files(folder, ".rs"));
     assert_none(all.flat_map(|(path, text)| unfinished(&Source::whole(&path, &text))));
 }
 

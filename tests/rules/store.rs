@@ -140,7 +140,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
 
 #[test]
 fn statements_and_locks_are_in_the_store() {
-    let why = "SQL, advisory locks included, is in src/store";
+    let why = "SQL, advisory locks included, is in crates/store";
     assert_none(engine().iter().flat_map(|source| errors(measures::statements(source), why)));
 }
 
@@ -154,7 +154,7 @@ fn statements_and_locks_outside_the_store_are_found() {
         "f(r#\"DELETE FROM turns\"#)",
         "f(\"select 1; SELECT pg_advisory_lock($1)\")",
     ] {
-        assert_eq!((found("src/cli/a.rs", text), found("src/store/a.rs", text)), (1, 0), "{text}");
+        assert_eq!((found("src/cli/a.rs", text), found("crates/store/src/a.rs", text)), (1, 0), "{text}");
     }
     assert_eq!(
         found("src/cli/a.rs", "// SELECT id FROM turns\nf(\"DELETE\"); f(\"Select one from the list\")"),

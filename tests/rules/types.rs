@@ -7,7 +7,7 @@ use crate::{assert_none, engine, errors};
 
 #[test]
 fn ids_are_types() {
-    let why = "an id of ours is a type of src/domain; a parameter that is none has another name";
+    let why = "an id of ours is a type of crates/types; a parameter that is none has another name";
     assert_none(engine().iter().flat_map(|source| errors(measures::string_ids(source), why)));
 }
 
@@ -37,7 +37,7 @@ fn states_compared_with_a_text_are_found() {
         ),
         3
     );
-    assert_eq!(found("src/store/a.rs", "row.kind == \"said\""), 0);
+    assert_eq!(found("crates/store/src/a.rs", "row.kind == \"said\""), 0);
     assert_eq!(found("src/a.rs", "row.kind == Kind::Said && name == \"said\""), 0);
 }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{InboxKind, Taint};
-use adjutant::store::access::{self, CODE_MS, Pairing};
-use adjutant::store::inbox::{self, NewRow};
+use adjutant_store::access::{self, CODE_MS, Pairing};
+use adjutant_store::inbox::{self, NewRow};
+use adjutant_types::{InboxKind, Taint};
 
 use crate::world::{World, stale};
 
@@ -61,7 +61,7 @@ async fn writes(world: &World, event: &str) -> bool {
     let written = world.write(|batch| inbox::hold_back(batch, &row, now)).await;
     match written {
         Ok(()) => true,
-        refused => stale(refused) != adjutant::store::Stale::MessageExists,
+        refused => stale(refused) != adjutant_store::Stale::MessageExists,
     }
 }
 

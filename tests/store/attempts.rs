@@ -1,6 +1,6 @@
 //! What ends the process is set aside.
 
-use adjutant::store::attempts::counted;
+use adjutant_store::attempts::counted;
 
 use crate::world::World;
 

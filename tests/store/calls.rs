@@ -1,6 +1,6 @@
 //! Model calls, and the pairing of tool calls with their results.
 
-use adjutant::store::calls::{self, CallRow, ToolCallRow};
+use adjutant_store::calls::{self, CallRow, ToolCallRow};
 
 use crate::world::{World, execution, refused};
 

@@ -1,11 +1,11 @@
 //! The queries of `db check` and `db status`.
 
-use adjutant::domain::{ExecutionStatus, QuestionKind, QuestionState, TurnStatus};
-use adjutant::store::check::{self, Finding};
-use adjutant::store::executions::{self, ExecutionRow};
-use adjutant::store::leases::{self, Instance};
-use adjutant::store::questions::{self, QuestionRow};
-use adjutant::store::{Batch, calls, turns};
+use adjutant_store::check::{self, Finding};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::leases::{self, Instance};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::{Batch, calls, turns};
+use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState, TurnStatus};
 
 use crate::calls::{call, tool_call};
 use crate::outbox::say_in_turn;

@@ -1,9 +1,9 @@
 //! Messages that are claimed in the commit that adds them, and progress messages that become a part.
 
-use adjutant::domain::{OutboxState, TurnId};
-use adjutant::store::outbox::{self, Message, OutboxRow};
-use adjutant::store::turns::TurnRow;
-use adjutant::store::{Batch, Stale};
+use adjutant_store::outbox::{self, Message, OutboxRow};
+use adjutant_store::turns::TurnRow;
+use adjutant_store::{Batch, Stale};
+use adjutant_types::{OutboxState, TurnId};
 
 use crate::outbox::{open, say};
 use crate::world::{World, stale};

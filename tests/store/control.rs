@@ -1,9 +1,9 @@
 //! Control signals for a turn that is running.
 
-use adjutant::domain::{Answer, Ending, QuestionKind, QuestionState, TurnId, TurnStatus};
-use adjutant::store::control::{self, ControlSignal};
-use adjutant::store::questions::{self, QuestionRow};
-use adjutant::store::turns::{self, TurnRow};
+use adjutant_store::control::{self, ControlSignal};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_types::{Answer, Ending, QuestionKind, QuestionState, TurnId, TurnStatus};
 
 use crate::world::{World, execution};
 

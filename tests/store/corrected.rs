@@ -1,10 +1,10 @@
 //! What is forgotten of a memory that was corrected.
 
-use adjutant::domain::MemoryId;
-use adjutant::memory::{self, Forgetting, Meant};
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::origins;
-use adjutant::store::people::Conversation;
+use adjutant_memory::{Forgetting, Meant};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::origins;
+use adjutant_store::people::Conversation;
+use adjutant_types::MemoryId;
 use chrono_tz::Tz;
 
 use crate::memories::recall;
@@ -47,7 +47,7 @@ async fn kept(world: &World, here: &Conversation, new: MemoryRow, turn: &str, fo
     world
         .write(|batch| {
             if let Some(former) = former {
-                let was = memory::now_of(&former.text);
+                let was = adjutant_memory::now_of(&former.text);
                 origins::pass_on(batch, (&former.id, was), &new.id);
                 memories::delete(batch, &here.person_id, &former.id);
             }
@@ -70,8 +70,8 @@ async fn moved(world: &World) -> (Conversation, MemoryRow) {
         said(world, &here, id, text).await;
     }
     let paris = memory("m1", "ada lives in Paris");
-    let lyon = memory("m2", &memory::with_history("ada lives in Lyon", &paris.text, 0, Tz::UTC));
-    let rome = memory("m3", &memory::with_history("ada lives in Rome", &lyon.text, 0, Tz::UTC));
+    let lyon = memory("m2", &adjutant_memory::with_history("ada lives in Lyon", &paris.text, 0, Tz::UTC));
+    let rome = memory("m3", &adjutant_memory::with_history("ada lives in Rome", &lyon.text, 0, Tz::UTC));
     kept(world, &here, paris.clone(), "t1", None).await;
     kept(world, &here, lyon.clone(), "t2", Some(&paris)).await;
     kept(world, &here, rome.clone(), "t3", Some(&lyon)).await;
@@ -79,9 +79,9 @@ async fn moved(world: &World) -> (Conversation, MemoryRow) {
 }
 
 async fn forget(world: &World, here: &Conversation, meant: Meant) {
-    let mut batch = adjutant::store::Batch::new();
+    let mut batch = adjutant_store::Batch::new();
     let asked = Forgetting { person: &here.person_id, here: Some(here), zone: Tz::UTC };
-    memory::forget(&world.store, asked, &[meant], None, &mut batch).await.unwrap();
+    adjutant_memory::forget(&world.store, asked, &[meant], None, &mut batch).await.unwrap();
     world.store.write(batch).await.unwrap();
 }
 
@@ -105,7 +105,7 @@ async fn the_turns_of_what_a_memory_was_go_with_it(world: World) {
 async fn the_past_goes_alone_with_its_words(world: World) {
     let (here, rome) = moved(&world).await;
     assert_eq!(recall(&world.store, &here, "Paris", "", 9).await, std::slice::from_ref(&rome));
-    let meant = memory::meant(vec![rome], "lived in Paris").pop().unwrap();
+    let meant = adjutant_memory::meant(vec![rome], "lived in Paris").pop().unwrap();
     assert_eq!(meant.past.as_deref(), Some(&["ada lives in Paris".to_owned()][..]));
     forget(&world, &here, meant).await;
     assert_eq!(forgotten(&world).await, ["t1"]);
@@ -119,7 +119,7 @@ async fn the_past_goes_alone_with_its_words(world: World) {
     let ids: Vec<MemoryId> = formers.into_iter().map(|former| former.former_id).collect();
     assert_eq!(ids, [MemoryId::from("m2")]);
     // All of it, when the present is meant or nothing is meant alone.
-    let all = memory::meant(vec![rest.clone()], "lives in Rome").pop().unwrap();
+    let all = adjutant_memory::meant(vec![rest.clone()], "lives in Rome").pop().unwrap();
     assert_eq!(all, Meant::all(rest));
     forget(&world, &here, all).await;
     assert_eq!(forgotten(&world).await, ["t1", "t2", "t3"]);

@@ -1,9 +1,9 @@
 //! The execution journal.
 
-use adjutant::domain::{Bailout, ExecutionStatus, Taint};
-use adjutant::store::executions::{self, Closing, ExecutionRow};
-use adjutant::store::people;
-use adjutant::store::{Batch, Stale, asked};
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::people;
+use adjutant_store::{Batch, Stale, asked};
+use adjutant_types::{Bailout, ExecutionStatus, Taint};
 
 use crate::world::{World, execution, refused, stale};
 

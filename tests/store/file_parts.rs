@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use adjutant::domain::{FileId, FileKind};
-use adjutant::store::files::{self, FileRow, parts};
-use adjutant::store::retention::{self, Ages};
-use adjutant::store::{StoreError, known};
+use adjutant_store::files::{self, FileRow, parts};
+use adjutant_store::retention::{self, Ages};
+use adjutant_store::{StoreError, known};
+use adjutant_types::{FileId, FileKind};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::world::World;

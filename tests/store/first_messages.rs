@@ -1,9 +1,9 @@
 //! First messages that name what earlier turns said.
 
-use adjutant::domain::{ExecutionStatus, TurnStatus};
-use adjutant::store::calls::{self, CallRow};
-use adjutant::store::first_messages::{self, Added};
-use adjutant::store::{executions, turns};
+use adjutant_store::calls::{self, CallRow};
+use adjutant_store::first_messages::{self, Added};
+use adjutant_store::{executions, turns};
+use adjutant_types::{ExecutionStatus, TurnStatus};
 use serde_json::{Value, json};
 
 use crate::calls::call;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use adjutant::domain::MemoryId;
-use adjutant::memory::{self, Asker, Found, SearchIn, extraction};
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::origins::{self, DueConversation, OriginRow};
-use adjutant::store::people::Conversation;
+use adjutant_memory::{Asker, Found, SearchIn, extraction};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::origins::{self, DueConversation, OriginRow};
+use adjutant_store::people::Conversation;
+use adjutant_types::MemoryId;
 
 use crate::world::World;
 
@@ -67,7 +67,7 @@ async fn near_duplicates_are_joined_and_what_was_told_stays(world: World) {
     taken(&world, &here, "past", past, 1).await;
     taken(&world, &here, "now", now, 1).await;
     let bob = world.person("bob").await;
-    let bobs = adjutant::store::people::conversation(&world.store, "console", "bobs", &bob.id, true);
+    let bobs = adjutant_store::people::conversation(&world.store, "console", "bobs", &bob.id, true);
     let bobs = bobs.await.unwrap();
     taken(&world, &bobs, "bobs", "Ada leads the Falcon project in Lyon with Bob", 1).await;
     assert_eq!(extraction::consolidate(&world.store).await.unwrap(), 2);
@@ -82,7 +82,8 @@ async fn near_duplicates_are_joined_and_what_was_told_stays(world: World) {
 async fn found(world: &World, here: &Conversation, question: &str, limit: usize) -> Vec<String> {
     let fade = Some(Duration::from_hours(24 * 365));
     let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors: None, fade };
-    let found = memory::search(&world.store, asker, question, SearchIn::Memories, "", limit).await.unwrap();
+    let found =
+        adjutant_memory::search(&world.store, asker, question, SearchIn::Memories, "", limit).await.unwrap();
     found.into_iter().filter_map(Found::memory).map(|memory| memory.id.to_string()).collect()
 }
 

@@ -1,8 +1,8 @@
 //! The inbox: each message once.
 
-use adjutant::domain::InboxKind;
-use adjutant::store::Stale;
-use adjutant::store::inbox::{self, InboxRow};
+use adjutant_store::Stale;
+use adjutant_store::inbox::{self, InboxRow};
+use adjutant_types::InboxKind;
 
 use crate::world::{World, stale};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use adjutant::domain::{ExecutionStatus, TurnStatus};
-use adjutant::store::Stale;
-use adjutant::store::calls;
-use adjutant::store::executions;
-use adjutant::store::{Batch, Store, check, known, people, turns};
+use adjutant_store::Stale;
+use adjutant_store::calls;
+use adjutant_store::executions;
+use adjutant_store::{Batch, Store, check, known, people, turns};
+use adjutant_types::{ExecutionStatus, TurnStatus};
 
 use crate::calls::{call, tool_call};
 use crate::outbox::say_in_turn;

@@ -1,7 +1,7 @@
 //! What was said in any language is found: with the same results in the same order on both databases.
 
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::people::Conversation;
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::people::Conversation;
 
 use crate::memories::recall;
 use crate::world::World;

@@ -1,10 +1,10 @@
 //! Leases across processes.
 
-use adjutant::domain::InstanceId;
-use adjutant::store::Stale;
-use adjutant::store::instances;
-use adjutant::store::leases::{self, Instance, Lease};
-use adjutant::store::{Batch, Store, StoreError};
+use adjutant_store::Stale;
+use adjutant_store::instances;
+use adjutant_store::leases::{self, Instance, Lease};
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_types::InstanceId;
 
 use crate::world::{World, on_postgres, on_sqlite, stale};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::store::{links, people, tasks};
+use adjutant_store::{links, people, tasks};
 
 use crate::tasks::task;
 use crate::world::World;
@@ -17,7 +17,7 @@ async fn two_accounts_become_one_person(world: World) {
     assert!(links::join(&world.store, "AAAA-AAAA", &other.id).await.unwrap());
     assert_eq!(world.person("ada on the phone").await.id, ada.id);
     let theirs =
-        tasks::of_person(&world.store, &ada.id, Some(adjutant::domain::TaskState::Open), 9).await.unwrap();
+        tasks::of_person(&world.store, &ada.id, Some(adjutant_types::TaskState::Open), 9).await.unwrap();
     assert_eq!(theirs.len(), 1, "what was the other account's is theirs");
     assert_eq!(people::accounts(&world.store, &ada.id).await.unwrap().len(), 2);
 }

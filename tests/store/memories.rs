@@ -1,9 +1,9 @@
 //! Memories, and who can recall them where.
 
-use adjutant::memory::{self, Asker, Found, SearchIn};
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::people::{self, Conversation};
-use adjutant::store::{Stale, Store};
+use adjutant_memory::{Asker, Found, SearchIn};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::people::{self, Conversation};
+use adjutant_store::{Stale, Store};
 
 use crate::world::{World, refused, stale};
 
@@ -43,7 +43,7 @@ pub(crate) async fn recall(
     limit: usize,
 ) -> Vec<MemoryRow> {
     let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
-    let found = memory::search(store, asker, text, SearchIn::Memories, kind, limit).await.unwrap();
+    let found = adjutant_memory::search(store, asker, text, SearchIn::Memories, kind, limit).await.unwrap();
     found.into_iter().filter_map(Found::memory).collect()
 }
 

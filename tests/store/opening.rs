@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::memories::recall;
-use adjutant::clock::{Clock, FixedClock};
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::{Backend, Batch, Store, StoreError, sharing};
 use adjutant_fakes::pooler::Pooler;
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::{Backend, Batch, Store, StoreError, sharing};
+use adjutant_types::clock::{Clock, FixedClock};
 use tempfile::TempDir;
 
 use crate::world::{World, block_on, on_postgres, on_sqlite, postgres_url};
@@ -204,7 +204,7 @@ async fn compare(world: &World, url: &str) {
     let rows = "SELECT id, name FROM people WHERE id NOT LIKE 'while-%' ORDER BY id";
     let original: Vec<(String, String)> = world.store.all(rows, &[]).await.unwrap();
     assert_eq!(copy.all::<(String, String)>(rows, &[]).await.unwrap(), original);
-    let findings = adjutant::store::check::findings(&copy).await.unwrap();
+    let findings = adjutant_store::check::findings(&copy).await.unwrap();
     assert!(findings.is_empty(), "{findings:?}");
     let mut batch = Batch::new();
     batch.run("INSERT INTO people (id, name, created_at) VALUES ('new', 'x', 0)", []);

@@ -1,10 +1,10 @@
 //! The outbox: messages until their receipts are stored.
 
-use adjutant::domain::{MessageForm, OutboxId, OutboxState};
-use adjutant::store::Stale;
-use adjutant::store::StoreError;
-use adjutant::store::outbox::{self, Message, OutboxRow};
 use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile};
+use adjutant_store::Stale;
+use adjutant_store::StoreError;
+use adjutant_store::outbox::{self, Message, OutboxRow};
+use adjutant_types::{MessageForm, OutboxId, OutboxState};
 
 use crate::world::{World, stale};
 

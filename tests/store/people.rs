@@ -1,9 +1,9 @@
 //! People, their accounts and their conversations.
 
-use adjutant::domain::{ConversationId, PersonId, Taint};
-use adjutant::store::Stale;
-use adjutant::store::people::{self, Conversation};
-use adjutant::store::{Store, StoreError};
+use adjutant_store::Stale;
+use adjutant_store::people::{self, Conversation};
+use adjutant_store::{Store, StoreError};
+use adjutant_types::{ConversationId, PersonId, Taint};
 
 use crate::world::{World, stale};
 

@@ -1,7 +1,7 @@
 //! What owners have accepted of what others wrote.
 
-use adjutant::domain::PinKind;
-use adjutant::store::pins::{self, PinRow};
+use adjutant_store::pins::{self, PinRow};
+use adjutant_types::PinKind;
 
 use crate::world::World;
 

@@ -1,11 +1,11 @@
 //! Plans and what their agents took.
 
-use adjutant::domain::{Answer, ExecutionKind, QuestionKind, QuestionState, RunStatus};
-use adjutant::store::calls;
-use adjutant::store::executions::ExecutionRow;
-use adjutant::store::questions::{self, QuestionRow};
-use adjutant::store::runs::{self, PlanRow, RunRow};
-use adjutant::store::usage::role_history::{self, Took};
+use adjutant_store::calls;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::runs::{self, PlanRow, RunRow};
+use adjutant_store::usage::role_history::{self, Took};
+use adjutant_types::{Answer, ExecutionKind, QuestionKind, QuestionState, RunStatus};
 
 use crate::calls::call;
 use crate::world::{World, execution};

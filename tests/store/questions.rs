@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{Allowance, Answer, OutboxId, QuestionKind, QuestionState};
-use adjutant::store::Stale;
-use adjutant::store::outbox;
-use adjutant::store::questions::{self, QuestionRow};
+use adjutant_store::Stale;
+use adjutant_store::outbox;
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_types::{Allowance, Answer, OutboxId, QuestionKind, QuestionState};
 
 use crate::outbox::{open, say, say_in_turn};
 use crate::world::{World, execution, refused, stale};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::store::{outbox, queues};
+use adjutant_store::{outbox, queues};
 
 use crate::outbox::{open, say};
 use crate::world::World;

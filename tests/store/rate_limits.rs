@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use adjutant::store::Store;
-use adjutant::store::rate_limits::{pause, pauses, take_slot};
+use adjutant_store::Store;
+use adjutant_store::rate_limits::{pause, pauses, take_slot};
 
 use crate::world::{World, on_postgres};
 

@@ -1,9 +1,9 @@
 //! What was said, and who can find it where.
 
-use adjutant::domain::{Taint, TurnStatus};
-use adjutant::memory::{self, Asker, Found, SearchIn};
-use adjutant::store::people::{self, Conversation};
-use adjutant::store::{Batch, known, turns};
+use adjutant_memory::{Asker, Found, SearchIn};
+use adjutant_store::people::{self, Conversation};
+use adjutant_store::{Batch, known, turns};
+use adjutant_types::{Taint, TurnStatus};
 
 use crate::remembered::{self, measure};
 use crate::world::World;
@@ -36,7 +36,8 @@ async fn said(world: &World, person: &str, here: &Conversation, id: &str, (text,
 async fn find(world: &World, person: &str, here: &Conversation, text: &str) -> Vec<String> {
     let person = world.person(person).await;
     let asker = Asker { person: &person.id, here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
-    let found = memory::search(&world.store, asker, text, SearchIn::Conversations, "", 10).await.unwrap();
+    let found =
+        adjutant_memory::search(&world.store, asker, text, SearchIn::Conversations, "", 10).await.unwrap();
     let id = |found| match found {
         Found::Memory(row) => panic!("{row:?}"),
         Found::Said(row) => row.id.to_string(),
@@ -55,15 +56,17 @@ async fn what_was_said_is_found_with_its_place_and_time(world: World) {
     said(&world, "ada", &here, "t2", ("The bakery closes at six", "OK.")).await;
     let ada = world.person("ada").await;
     let asker = Asker { person: &ada.id, here: &here, zone: chrono_tz::Tz::UTC, vectors: None, fade: None };
-    let found = memory::search(&world.store, asker, "when did we move to Lyon?", SearchIn::Both, "", 1)
-        .await
-        .unwrap();
+    let found =
+        adjutant_memory::search(&world.store, asker, "when did we move to Lyon?", SearchIn::Both, "", 1)
+            .await
+            .unwrap();
     let [Found::Said(found)] = &found[..] else { panic!("{found:?}") };
     assert_eq!((found.id.as_str(), found.text.as_str()), ("t1", "We moved to Lyon last week"));
     assert_eq!((found.name.as_str(), found.channel.as_str()), ("ada", "console"));
     assert_eq!((found.answer.as_deref(), found.started_at), (Some("Congratulations!"), world.store.now()));
     assert_eq!(found.taint, Taint::default());
-    let memories = memory::search(&world.store, asker, "Lyon", SearchIn::Memories, "", 5).await.unwrap();
+    let memories =
+        adjutant_memory::search(&world.store, asker, "Lyon", SearchIn::Memories, "", 5).await.unwrap();
     assert_eq!(memories, []);
 }
 

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{
+use adjutant_store::Stale;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::outbox::{self, Message};
+use adjutant_store::people::{self, Conversation};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::retention::{self, Ages, Emptied};
+use adjutant_store::turns::TurnRow;
+use adjutant_store::{Batch, Value, calls, check, inbox, turns, usage};
+use adjutant_types::{
     Allowance, Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionKind, QuestionState,
     Taint, TurnStatus,
 };
-use adjutant::store::Stale;
-use adjutant::store::executions::{self, ExecutionRow};
-use adjutant::store::outbox::{self, Message};
-use adjutant::store::people::{self, Conversation};
-use adjutant::store::questions::{self, QuestionRow};
-use adjutant::store::retention::{self, Ages, Emptied};
-use adjutant::store::turns::TurnRow;
-use adjutant::store::{Batch, Value, calls, check, inbox, turns, usage};
 
 use crate::calls::{call, tool_call};
 use crate::world::{World, execution};
@@ -283,7 +283,7 @@ async fn old_memories_go(world: World) {
     let room = world.room().await;
     let remember = |id: &str, at: i64| {
         let mut batch = Batch::new();
-        let memory = adjutant::store::memories::MemoryRow {
+        let memory = adjutant_store::memories::MemoryRow {
             id: id.into(),
             kind: "fact".into(),
             scope: "private".into(),
@@ -291,7 +291,7 @@ async fn old_memories_go(world: World) {
             tags: "[]".into(),
             created_at: at,
         };
-        adjutant::store::memories::insert(&mut batch, &room.person_id, &room.id, &memory);
+        adjutant_store::memories::insert(&mut batch, &room.person_id, &room.id, &memory);
         world.store.write(batch)
     };
     for number in 0..25 {

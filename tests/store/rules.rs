@@ -1,8 +1,8 @@
 //! Standing approvals in the store: counted exactly, ended once, gone with their person.
 
-use adjutant::domain::{Allowance, PersonId, RuleId};
-use adjutant::store::rules::{self, RuleRow};
-use adjutant::store::{Batch, Stale, StoreError};
+use adjutant_store::rules::{self, RuleRow};
+use adjutant_store::{Batch, Stale, StoreError};
+use adjutant_types::{Allowance, PersonId, RuleId};
 
 use crate::world::World;
 

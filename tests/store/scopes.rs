@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use adjutant::domain::TurnStatus;
-use adjutant::memory::vectors::Vectors;
-use adjutant::memory::{self, Asker, Found, SearchIn, index};
-use adjutant::model::embeddings::Embedder;
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::people::{self, Conversation, Person};
-use adjutant::store::{Batch, turns};
 use adjutant_fakes::embeddings::FakeEmbeddings;
+use adjutant_memory::vectors::Vectors;
+use adjutant_memory::{Asker, Found, SearchIn, index};
+use adjutant_models::embeddings::Embedder;
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::people::{self, Conversation, Person};
+use adjutant_store::{Batch, turns};
+use adjutant_types::TurnStatus;
 
 use crate::remembered::Dice;
 use crate::world::World;
@@ -136,7 +136,8 @@ async fn everything(
     vectors: Option<&Vectors>,
 ) -> BTreeSet<String> {
     let asker = Asker { person: &person.id, here, zone: chrono_tz::Tz::UTC, vectors, fade: None };
-    let found = memory::search(&world.store, asker, "lantern", SearchIn::Both, "", 500).await.unwrap();
+    let found =
+        adjutant_memory::search(&world.store, asker, "lantern", SearchIn::Both, "", 500).await.unwrap();
     let text = |found| match found {
         Found::Memory(row) => row.text,
         Found::Said(row) => row.text,

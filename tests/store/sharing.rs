@@ -1,11 +1,11 @@
 //! What instances that share the turns of a channel see of one another.
 
-use adjutant::domain::{ConversationId, InboxKind, InstanceId, Taint};
-use adjutant::store::inbox::{self, NewRow, UnheardNote};
-use adjutant::store::leases::{Instance, channel, lane};
-use adjutant::store::sharing::{self, WaitingLane};
-use adjutant::store::{Batch, StoreError, turns};
 use adjutant_chat::{Address, Progress, VoiceNote};
+use adjutant_store::inbox::{self, NewRow, UnheardNote};
+use adjutant_store::leases::{Instance, channel, lane};
+use adjutant_store::sharing::{self, WaitingLane};
+use adjutant_store::{Batch, StoreError, turns};
+use adjutant_types::{ConversationId, InboxKind, InstanceId, Taint};
 
 use crate::outbox::say;
 use crate::world::World;

@@ -1,6 +1,6 @@
 //! Free space returns to the disk.
 
-use adjutant::store::{Batch, Store, space};
+use adjutant_store::{Batch, Store, space};
 use sqlx::{AnyConnection, Connection, Executor};
 
 use crate::outbox::say;
@@ -48,7 +48,7 @@ async fn what_was_emptied_is_given_back(world: World) {
     assert_eq!(size, u64::try_from(after.all).unwrap() * page);
     let left = world.store.count("SELECT count(*) FROM outbox", &[]).await.unwrap();
     assert_eq!(left, 200);
-    assert_eq!(adjutant::store::check::findings(&world.store).await.unwrap(), []);
+    assert_eq!(adjutant_store::check::findings(&world.store).await.unwrap(), []);
 }
 
 async fn a_file_of_old_gives_back_once_it_is_written_anew(world: World) {

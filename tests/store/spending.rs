@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use adjutant::domain::PersonId;
-use adjutant::store::Stale;
-use adjutant::store::leases::Instance;
-use adjutant::store::spending::{
+use adjutant_store::Stale;
+use adjutant_store::leases::Instance;
+use adjutant_store::spending::{
     self, Amount, ReservationRow, SpendingRow, release, release_turn, reserve, settle,
 };
-use adjutant::store::{Batch, Store, StoreError, check};
+use adjutant_store::{Batch, Store, StoreError, check};
+use adjutant_types::PersonId;
 
 use crate::world::{World, stale};
 

@@ -1,8 +1,8 @@
 //! The person's to-do list.
 
-use adjutant::domain::{Priority, TaskState};
-use adjutant::store::Stale;
-use adjutant::store::tasks::{self, TaskRow};
+use adjutant_store::Stale;
+use adjutant_store::tasks::{self, TaskRow};
+use adjutant_types::{Priority, TaskState};
 
 use crate::world::{World, refused, stale};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use adjutant::domain::{ExecutionStatus, TurnId, TurnStatus};
-use adjutant::store::Stale;
-use adjutant::store::turns::{self, TurnRow};
-use adjutant::store::{Batch, StoreError, Value, calls, executions, inbox, leases};
+use adjutant_store::Stale;
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Batch, StoreError, Value, calls, executions, inbox, leases};
+use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
 
 use crate::calls::call;
 use crate::world::{World, execution, stale};

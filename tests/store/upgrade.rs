@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use adjutant::clock::FixedClock;
-use adjutant::store::{Store, check};
+use adjutant_store::{Store, check};
+use adjutant_types::clock::FixedClock;
 use regex::Regex;
 use tempfile::TempDir;
 

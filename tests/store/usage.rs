@@ -1,8 +1,8 @@
 //! Usage by model, person and skill.
 
-use adjutant::store::calls::{self, CallRow};
-use adjutant::store::executions::ExecutionRow;
-use adjutant::store::usage;
+use adjutant_store::calls::{self, CallRow};
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::usage;
 
 use crate::calls::call;
 use crate::world::{World, execution};

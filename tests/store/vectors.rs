@@ -1,12 +1,12 @@
 //! Vectors of memories and of what was said: never worse than words, never in the way.
 
-use adjutant::memory::vectors::Vectors;
-use adjutant::memory::{self, Asker, Found, SearchIn, index};
-use adjutant::model::embeddings::Embedder;
-use adjutant::store::memories::{self, MemoryRow};
-use adjutant::store::people::Conversation;
-use adjutant::store::{known, vectors};
 use adjutant_fakes::embeddings::{FakeEmbeddings, Reply};
+use adjutant_memory::vectors::Vectors;
+use adjutant_memory::{Asker, Found, SearchIn, index};
+use adjutant_models::embeddings::Embedder;
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::people::Conversation;
+use adjutant_store::{known, vectors};
 
 use crate::remembered::{
     self, KINDS, Kind,
@@ -49,7 +49,8 @@ async fn keep(world: &World, here: &Conversation, texts: &[&str]) {
 async fn find(world: &World, here: &Conversation, question: &str, vectors: &Vectors) -> Vec<String> {
     let asker =
         Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors: Some(vectors), fade: None };
-    let found = memory::search(&world.store, asker, question, SearchIn::Memories, "", 10).await.unwrap();
+    let found =
+        adjutant_memory::search(&world.store, asker, question, SearchIn::Memories, "", 10).await.unwrap();
     found.into_iter().filter_map(Found::memory).map(|memory| memory.text).collect()
 }
 
@@ -79,7 +80,7 @@ async fn meaning_is_never_worse_than_words(world: World) {
     assert_eq!(find(&world, &here, near, &vectors).await, ["Dana's dentist is Dr Weiss"]);
     let bob = world.person("bob").await;
     let bobs =
-        adjutant::store::people::conversation(&world.store, "console", "bobs", &bob.id, true).await.unwrap();
+        adjutant_store::people::conversation(&world.store, "console", "bobs", &bob.id, true).await.unwrap();
     keep(&world, &bobs, &["The gate is green"]).await;
     assert_eq!(find(&world, &bobs, near, &vectors).await, [""; 0]);
 }
@@ -117,7 +118,7 @@ async fn another_model_makes_all_vectors_again(world: World) {
     assert_eq!(vectors_of(&server, "two").catch_up(&world.store).await.unwrap(), 2, "of another length");
     assert_eq!(vectors::wanted(&world.store).await.unwrap().as_deref(), Some("two/32"));
     assert_eq!(counts(&world).await, (2, 0));
-    let used = adjutant::store::usage::by_person(&world.store, 0, i64::MAX).await.unwrap();
+    let used = adjutant_store::usage::by_person(&world.store, 0, i64::MAX).await.unwrap();
     assert_eq!((used[0].name.as_str(), used[0].calls, used[0].prompt), ("ada", 3, 6));
     vectors::want(&world.store, None).await.unwrap();
     assert_eq!(world.store.count("SELECT count(*) FROM search_vectors", &[]).await.unwrap(), 0);
@@ -239,7 +240,7 @@ async fn what_was_read_is_kept_and_never_stale(world: World) {
 async fn linked_accounts_have_their_vectors_together(world: World) {
     let here = world.room().await;
     let other = world.person("ada on the phone").await;
-    let there = adjutant::store::people::conversation(&world.store, "telegram", "7", &other.id, true);
+    let there = adjutant_store::people::conversation(&world.store, "telegram", "7", &other.id, true);
     let there = there.await.unwrap();
     keep(&world, &there, &["second"]).await;
     keep(&world, &here, &["first"]).await;
@@ -247,8 +248,8 @@ async fn linked_accounts_have_their_vectors_together(world: World) {
     let vectors = vectors_of(&server, "known");
     vectors.catch_up(&world.store).await.unwrap();
     assert_eq!(find(&world, &here, "elsewhere?", &vectors).await, ["first"]);
-    adjutant::store::links::offer(&world.store, "AAAA-AAAA", &here.person_id).await.unwrap();
-    assert!(adjutant::store::links::join(&world.store, "AAAA-AAAA", &other.id).await.unwrap());
+    adjutant_store::links::offer(&world.store, "AAAA-AAAA", &here.person_id).await.unwrap();
+    assert!(adjutant_store::links::join(&world.store, "AAAA-AAAA", &other.id).await.unwrap());
     // Their words are kept again, by and by, and then their vectors.
     assert_eq!(find(&world, &here, "elsewhere?", &vectors).await, ["first"]);
     vectors.catch_up(&world.store).await.unwrap();
@@ -264,7 +265,7 @@ async fn a_question_counts_as_used(world: World) {
     let vectors = vectors_of(&server, "known");
     vectors.catch_up(&world.store).await.unwrap();
     let used = async || {
-        let used = adjutant::store::usage::by_person(&world.store, 0, i64::MAX).await.unwrap();
+        let used = adjutant_store::usage::by_person(&world.store, 0, i64::MAX).await.unwrap();
         (used[0].calls, used[0].prompt)
     };
     assert_eq!(used().await, (1, 1));

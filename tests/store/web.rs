@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{ExecutionStatus, TurnStatus};
-use adjutant::store::{Batch, changes, executions, people, timeline, turns, web};
+use adjutant_store::{Batch, changes, executions, people, timeline, turns, web};
+use adjutant_types::{ExecutionStatus, TurnStatus};
 use sqlx::{Connection, Executor};
 
 use crate::world::{World, execution};

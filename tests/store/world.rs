@@ -3,15 +3,15 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use adjutant::clock::FixedClock;
-use adjutant::domain::{ExecutionStatus, InboxKind, Taint, TurnStatus};
-use adjutant::store::Stale;
-use adjutant::store::executions::{self, ExecutionRow};
-use adjutant::store::inbox::{self, InboxRow, NewRow};
-use adjutant::store::leases::Instance;
-use adjutant::store::people::{self, Conversation, Person};
-use adjutant::store::turns::{self, TurnRow};
-use adjutant::store::{Backend, Batch, Store, StoreError};
+use adjutant_store::Stale;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::inbox::{self, InboxRow, NewRow};
+use adjutant_store::leases::Instance;
+use adjutant_store::people::{self, Conversation, Person};
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Backend, Batch, Store, StoreError};
+use adjutant_types::clock::FixedClock;
+use adjutant_types::{ExecutionStatus, InboxKind, Taint, TurnStatus};
 use sqlx::{AnyConnection, Connection};
 use tempfile::TempDir;
 

@@ -1,7 +1,7 @@
 //! Batches and the group commit.
 
-use adjutant::store::Stale;
-use adjutant::store::{Batch, Store, StoreError, Value};
+use adjutant_store::Stale;
+use adjutant_store::{Batch, Store, StoreError, Value};
 
 use adjutant_fakes::postgres::counted;
 

@@ -1,6 +1,6 @@
 //! Getting in, and what doesn't.
 
-use adjutant::store::Batch;
+use adjutant_store::Batch;
 
 use crate::client::Site;
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjutant::store::Batch;
 use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_store::Batch;
 
 use crate::client::{Answer, Site};
 use crate::gateway::wait_until;
@@ -175,7 +175,7 @@ fn owners_see_instances_leases_servers_and_the_log_of_a_turn() {
     }
     let address = format!("/log/{}", page.split("/log/").nth(1).unwrap().split('"').next().unwrap());
     let log = owner.get(&address).body;
-    assert!(log.contains("adjutant::model") && log.contains("class=\"log\""), "{log}");
+    assert!(log.contains("adjutant_models") && log.contains("class=\"log\""), "{log}");
     for hidden in [secret, "passion", site.telegram.token()] {
         assert!(!log.contains(hidden), "{hidden}: {log}");
     }

@@ -99,6 +99,11 @@ pub fn production(root: &Path, folder: &str) -> io::Result<Vec<Source>> {
     Ok(files.map(|(path, text)| Source::new(&path, &text)).collect())
 }
 
+/// The Rust files of the program and its crates that are not tests.
+pub fn ours(root: &Path) -> io::Result<Vec<Source>> {
+    Ok(production(root, "src")?.into_iter().chain(production(root, "crates")?).collect())
+}
+
 /// A text without its items under `#[cfg(test)]`.
 #[must_use]
 pub fn without_tests(text: &str) -> String {

@@ -1,5 +1,7 @@
 //! What the chat platforms share with the engine and with one another. No network, no database.
 
+#![warn(missing_docs)]
+
 mod address;
 mod attachment;
 pub mod backoff;

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::config::Kind;
+use adjutant_config::Kind;
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Example:\n  adjutant init\n\n\

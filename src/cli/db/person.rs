@@ -3,10 +3,10 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::cli::CliError;
-use crate::store::people::{self, Person};
-use crate::store::{Store, known, leases};
-use crate::trace::one_line;
-use crate::trace::text::several;
+use adjutant_store::people::{self, Person};
+use adjutant_store::{Store, known, leases};
+use adjutant_workflows::trace::one_line;
+use adjutant_workflows::trace::text::several;
 
 /// How many people to list if a name is ambiguous.
 const LISTED: i64 = 5;

@@ -9,10 +9,10 @@ use adjutant_chat::Finding;
 use chrono::DateTime;
 use toml::{Table, Value};
 
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::model::provider;
 use crate::service::private::Exposed;
+use adjutant_config::Config;
+use adjutant_models::provider;
+use adjutant_types::clock::Clock;
 
 /// Keys whose values are secrets.
 const SECRETS: [&str; 6] = ["api_key", "token", "bot_token", "app_token", "signing_secret", "password"];

@@ -3,11 +3,11 @@
 use adjutant_chat::Finding;
 
 use super::{Checks, voice};
-use crate::config::Config;
-use crate::model::{ModelError, ModelErrorKind};
 use crate::service;
-use crate::store::{Store, StoreError, vectors};
-use crate::trace::text::several;
+use adjutant_config::Config;
+use adjutant_models::{ModelError, ModelErrorKind};
+use adjutant_store::{Store, StoreError, vectors};
+use adjutant_workflows::trace::text::several;
 
 const SECTION: &str = "[memory.embeddings]";
 
@@ -70,7 +70,7 @@ fn found(model: &str, wanted: Option<&str>, there: i64, missing: i64) -> Finding
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Embeddings;
+    use adjutant_config::Embeddings;
 
     #[test]
     fn what_to_do_about_ollama_is_a_command() {

@@ -7,15 +7,15 @@ use adjutant_chat::Finding;
 use futures::future::join_all;
 
 use super::Checks;
-use crate::clock::{Clock, SystemClock, rfc3339};
-use crate::config::{Config, Endpoint, McpLaunch, ModelConfig};
-use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
-use crate::skills::handlers::mcp::{Inspection, McpServers, ToolState};
-use crate::skills::handlers::{self, HttpClient};
-use crate::skills::oauth::OAuth;
-use crate::store::{Store, StoreError, backups, check, dead, space};
-use crate::trace::text::several;
+use adjutant_config::{Config, Endpoint, McpLaunch, ModelConfig};
+use adjutant_models::{Message, Model, ModelError, ModelErrorKind, Request, Role};
+use adjutant_skills::handlers::mcp::{Inspection, McpServers, ToolState};
+use adjutant_skills::handlers::{self, HttpClient};
+use adjutant_skills::oauth::OAuth;
+use adjutant_store::{Store, StoreError, backups, check, dead, space};
+use adjutant_types::clock::{Clock, SystemClock, rfc3339};
+use adjutant_workflows::trace::text::several;
 
 /// A model that takes longer than this for one word counts as not answering.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -2,10 +2,10 @@
 
 use adjutant_chat::Finding;
 
-use crate::config::{Config, McpLaunch};
-use crate::sandbox::{Confinement, confinement};
 use crate::service;
-use crate::skills::handlers;
+use adjutant_config::{Config, McpLaunch};
+use adjutant_sandbox::{Confinement, confinement};
+use adjutant_skills::handlers;
 
 /// Says what the kernel lacks, and which programs have no network and see their own folders alone, because nobody has
 /// permitted them more.

@@ -7,9 +7,9 @@ use futures::future::join_all;
 
 use super::draft::Draft;
 use crate::cli::doctor::{parts, sign};
-use crate::config::Config;
 use crate::service::{self, StartError};
-use crate::trace;
+use adjutant_config::Config;
+use adjutant_workflows::trace;
 
 /// A part of the configuration that is asked for and tested as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

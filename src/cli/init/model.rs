@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::terminal::Terminal;
 use crate::cli::CliError;
-use crate::config::BUILTIN;
+use adjutant_config::BUILTIN;
 
 const TABLE: [&str; 1] = ["model"];
 

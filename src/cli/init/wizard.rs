@@ -7,8 +7,8 @@ use super::draft::Draft;
 use super::terminal::Terminal;
 use super::{accounts, model};
 use crate::cli::{CliError, out};
-use crate::config::{BUILTIN, Kind};
 use crate::service;
+use adjutant_config::{BUILTIN, Kind};
 
 /// The ways to give a secret.
 const SECRETS: &str = "Secrets go into that file, which only its owner can read. To keep a secret elsewhere,\n\

@@ -1,7 +1,7 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::skills::{Skills, builtin};
+use adjutant_skills::{Skills, builtin};
 
 fn registry() -> Arc<Registry> {
     Skills::load(&[], &builtin::names(false)).unwrap().current()

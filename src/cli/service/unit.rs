@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use crate::config::Env;
+use adjutant_config::Env;
 
 /// The unit in the Debian package.
 const UNIT: &str = include_str!("../../../systemd/adjutant.service");

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::cli::{CliError, confirmed, out};
-use crate::clock::SystemClock;
-use crate::config::Config;
-use crate::domain::invisible_chars::{line, shown};
-use crate::sandbox::Permissions;
 use crate::service;
-use crate::skills::instructions::{self, DOMAIN, Folder};
-use crate::trace::text::several;
+use adjutant_config::Config;
+use adjutant_sandbox::Permissions;
+use adjutant_skills::instructions::{self, DOMAIN, Folder};
+use adjutant_types::clock::SystemClock;
+use adjutant_types::invisible_chars::{line, shown};
+use adjutant_workflows::trace::text::several;
 
 /// What scripts may use besides their own folders.
 pub(super) fn permissions(

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::number;
-use crate::store::usage::RoleUse;
-use crate::trace::{cost, count, duration, one_line};
+use adjutant_store::usage::RoleUse;
+use adjutant_workflows::trace::{cost, count, duration, one_line};
 
 /// The table's head.
 pub(super) const HEAD: [&str; 9] =

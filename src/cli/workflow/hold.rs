@@ -3,9 +3,9 @@
 use super::runs::{find, status};
 use crate::cli::CliError;
 use crate::cli::chat::CHANNEL;
-use crate::domain::TurnId;
-use crate::store::{Store, control, people, turns};
-use crate::trace::one_line;
+use adjutant_store::{Store, control, people, turns};
+use adjutant_types::TurnId;
+use adjutant_workflows::trace::one_line;
 
 /// A control command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::cli::{CliError, columns};
-use crate::clock::{rfc3339, utc};
-use crate::domain::{RunStatus, TurnStatus};
-use crate::store::runs::{self, RunRow};
-use crate::store::{Store, StoreError, retention, turns};
-use crate::trace::text::{duration, one_line};
-use crate::workflows::view::report::Report;
+use adjutant_store::runs::{self, RunRow};
+use adjutant_store::{Store, StoreError, retention, turns};
+use adjutant_types::clock::{rfc3339, utc};
+use adjutant_types::{RunStatus, TurnStatus};
+use adjutant_workflows::trace::text::{duration, one_line};
+use adjutant_workflows::view::report::Report;
 
 /// How many runs are named when a beginning fits several.
 const NAMED: i64 = 5;
@@ -107,7 +107,7 @@ pub(in crate::cli) async fn report(store: &Store, row: &RunRow) -> Result<Report
         )));
     }
     let waits = status(store, row).await? == RunStatus::Waiting;
-    Ok(crate::workflows::status(store, row, waits).await?)
+    Ok(adjutant_workflows::status(store, row, waits).await?)
 }
 
 /// A run's status: one that hasn't ended waits when its turn does.
@@ -126,10 +126,10 @@ fn took(store: &Store, row: &RunRow) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::tests::TestApp;
+    use adjutant_test_support::journal::TestStore;
 
     /// A run that begins now, in a turn of its own.
-    async fn begin(app: &TestApp, id: &str, workflow: &str) {
+    async fn begin(app: &TestStore, id: &str, workflow: &str) {
         app.turn(&format!("turn-{id}"), "/run").await;
         let row = RunRow {
             id: id.into(),
@@ -150,7 +150,7 @@ mod tests {
         app.write(|batch| runs::insert(batch, &row)).await;
     }
 
-    async fn end(app: &TestApp, id: &str, status: &str) -> String {
+    async fn end(app: &TestStore, id: &str, status: &str) -> String {
         let row = runs::by_id(&app.store, &id.into()).await.unwrap().unwrap();
         let mut report = report(&app.store, &row).await.unwrap();
         report.run.status = status.parse().unwrap();
@@ -163,24 +163,24 @@ mod tests {
         text
     }
 
-    async fn change(app: &TestApp, sql: &'static str) {
+    async fn change(app: &TestStore, sql: &'static str) {
         app.write(|batch| {
             batch.run(sql, []);
         })
         .await;
     }
 
-    async fn listed(app: &TestApp, limit: u16) -> String {
+    async fn listed(app: &TestStore, limit: u16) -> String {
         list(&app.store, chrono_tz::Europe::Berlin, limit, false).await.unwrap()
     }
 
-    async fn refused(app: &TestApp, run: &str) -> String {
+    async fn refused(app: &TestStore, run: &str) -> String {
         show(&app.store, run, false).await.unwrap_err().to_string()
     }
 
     #[tokio::test]
     async fn runs_are_listed_with_how_they_stand() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         insta::assert_snapshot!(listed(&app, 20).await, @"no workflow has run yet; `adjutant workflow list` shows those there are, `adjutant workflow run NAME` runs one");
         insta::assert_snapshot!(refused(&app, "last").await, @"no workflow has run yet; `adjutant workflow list` shows those there are");
         begin(&app, "Aab1", "visit-report").await;
@@ -211,7 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_is_found_by_the_beginning_of_its_id_and_its_report_is_as_it_was_written() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         for id in ["Aab1", "Aac2"] {
             begin(&app, id, "visit-report").await;
         }
@@ -233,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_emptied_run_says_so() {
-        let app = TestApp::open().await;
+        let app = TestStore::open().await;
         begin(&app, "Aab1", "visit-report").await;
         end(&app, "Aab1", "failed").await;
         change(&app, "UPDATE turns SET traces_emptied_at = 1767258000000").await;

@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use super::view::moment;
 use super::workflows::request;
 use super::{PEOPLE, Pages, ROWS, log_look, unavailable};
-use crate::conversation::questions::with_words;
-use crate::domain::{OutboxId, PersonId};
-use crate::metrics;
-use crate::store::{changes, people, timeline, web};
+use adjutant_engine::conversation::questions::with_words;
+use adjutant_store::{changes, people, timeline, web};
+use adjutant_types::metrics;
+use adjutant_types::{OutboxId, PersonId};
 
 #[async_trait]
 impl Backend for Pages {

@@ -3,11 +3,11 @@
 use adjutant_web::views::{Details, Viewer};
 
 use super::Pages;
-use crate::domain::{ExecutionId, ExecutionKind};
-use crate::model::{Message, Role};
-use crate::store::{StoreError, executions, timeline, turns};
-use crate::trace::{self, ModelCall};
-use crate::wording;
+use adjutant_models::{Message, Role};
+use adjutant_store::{StoreError, executions, timeline, turns};
+use adjutant_turn::wording;
+use adjutant_types::{ExecutionId, ExecutionKind};
+use adjutant_workflows::trace::{self, ModelCall};
 
 /// The longest text of one part, in characters.
 const LONGEST: usize = 20_000;

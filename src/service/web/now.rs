@@ -3,11 +3,11 @@
 use adjutant_web::views::{Budget, Now, Viewer};
 
 use super::{Pages, ROWS};
-use crate::clock::local_day;
-use crate::domain::{PersonId, ScheduleState, TaskState};
-use crate::store::spending::{self, SpendingRow};
-use crate::store::{StoreError, people, schedules, tasks, timeline, turns};
-use crate::trace::{cost, count};
+use adjutant_store::spending::{self, SpendingRow};
+use adjutant_store::{StoreError, people, schedules, tasks, timeline, turns};
+use adjutant_types::clock::local_day;
+use adjutant_types::{PersonId, ScheduleState, TaskState};
+use adjutant_workflows::trace::{cost, count};
 
 /// How many turns are shown.
 const TURNS: i64 = 20;

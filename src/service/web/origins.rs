@@ -7,8 +7,8 @@ use adjutant_web::views::{Act, Cell, Table};
 use super::Pages;
 use super::tables::row;
 use super::view::Sight;
-use crate::domain::{MemoryId, PersonId, TurnId};
-use crate::store::{StoreError, origins, timeline};
+use adjutant_store::{StoreError, origins, timeline};
+use adjutant_types::{MemoryId, PersonId, TurnId};
 
 /// How many memories are shown.
 const ROWS: i64 = 200;

@@ -9,18 +9,18 @@ use super::runs::step_badge;
 use super::view::{Sight, turn_badge};
 use super::workflows::{drawing, run_badge};
 use super::{Pages, ROWS, unavailable};
-use crate::domain::{PersonId, QuestionKind, QuestionState, RunStatus};
-use crate::store::questions::{self, QuestionRow};
-use crate::store::runs::{self, PlanRow, RunRow};
-use crate::store::turns::TurnRow;
-use crate::store::{StoreError, people, timeline, turns};
-use crate::trace::text::several;
-use crate::trace::{duration, one_line};
-use crate::wording::plans::{EMPTIED, cancel_button};
-use crate::workflows::command::{PLAN, planned};
-use crate::workflows::plans::{self, Plan, PlanStep};
-use crate::workflows::view::comparison::{deed, took};
-use crate::workflows::view::report::{Report, Spent, StepReport};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::runs::{self, PlanRow, RunRow};
+use adjutant_store::turns::TurnRow;
+use adjutant_store::{StoreError, people, timeline, turns};
+use adjutant_turn::wording::plans::{EMPTIED, cancel_button};
+use adjutant_types::{PersonId, QuestionKind, QuestionState, RunStatus};
+use adjutant_workflows::command::{PLAN, planned};
+use adjutant_workflows::plans::{self, Plan, PlanStep};
+use adjutant_workflows::trace::text::several;
+use adjutant_workflows::trace::{duration, one_line};
+use adjutant_workflows::view::comparison::{deed, took};
+use adjutant_workflows::view::report::{Report, Spent, StepReport};
 
 /// How many plans the list has.
 const PLANS: i64 = 50;
@@ -70,7 +70,7 @@ impl Pages {
         match planned(&text) {
             Some(Ok(_)) => self.hear(viewer, once, &text).await.map(|()| None),
             Some(Err(problem)) => Ok(Some(problem)),
-            None => Ok(Some(crate::wording::plans::USAGE.to_owned())),
+            None => Ok(Some(adjutant_turn::wording::plans::USAGE.to_owned())),
         }
     }
 

@@ -7,10 +7,10 @@ use adjutant_web::views::Viewer;
 
 use super::view::Sight;
 use super::{Pages, unavailable};
-use crate::domain::TurnId;
-use crate::store::turns::TurnRow;
-use crate::store::{StoreError, people, timeline};
-use crate::workflows::command::UNDO;
+use adjutant_store::turns::TurnRow;
+use adjutant_store::{StoreError, people, timeline};
+use adjutant_types::TurnId;
+use adjutant_workflows::command::UNDO;
 
 /// The name of the message that repeats a turn.
 fn event_of(turn: &TurnId) -> String {

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::workflows::{drawing, run_badge};
 use super::{Pages, ROWS};
-use crate::domain::{ExecutionId, OutboxId, RunStatus};
-use crate::store::runs::{self, RunRow};
-use crate::store::{StoreError, retention, timeline};
-use crate::trace::text::several;
-use crate::trace::{duration, one_line};
-use crate::workflows::view::report::{Report, StepReport, StepStatus};
-use crate::workflows::{Workflow, parse, status};
+use adjutant_store::runs::{self, RunRow};
+use adjutant_store::{StoreError, retention, timeline};
+use adjutant_types::{ExecutionId, OutboxId, RunStatus};
+use adjutant_workflows::trace::text::several;
+use adjutant_workflows::trace::{duration, one_line};
+use adjutant_workflows::view::report::{Report, StepReport, StepStatus};
+use adjutant_workflows::{Workflow, parse, status};
 
 impl Pages {
     /// What is known by this name: a plan, a run, or the request for one.

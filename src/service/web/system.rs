@@ -5,9 +5,9 @@ use adjutant_web::views::{Cell, LogLine, Table, Viewer};
 use super::Pages;
 use super::tables::{row, texts};
 use super::view::Sight;
-use crate::domain::{InstanceId, TurnId};
 use crate::logging::tail;
-use crate::store::{StoreError, leases};
+use adjutant_store::{StoreError, leases};
+use adjutant_types::{InstanceId, TurnId};
 
 /// How many turns with log lines are listed.
 const LOGGED: usize = 30;

@@ -3,10 +3,12 @@
 use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 
 use super::Pages;
-use crate::domain::{PersonId, TaskState};
-use crate::memory::{self, Forgetting, Meant};
-use crate::store::{Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks};
-use crate::trace::one_line;
+use adjutant_memory::{Forgetting, Meant};
+use adjutant_store::{
+    Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks,
+};
+use adjutant_types::{PersonId, TaskState};
+use adjutant_workflows::trace::one_line;
 
 /// How many rows a table has.
 const ROWS: i64 = 200;
@@ -148,7 +150,7 @@ impl Pages {
                 };
                 let zone = self.conversations.zone_of(&people::person_by_id(store, &person).await?);
                 let asked = Forgetting { person: &person, here: None, zone };
-                memory::forget(store, asked, &[Meant::all(memory)], None, &mut batch).await?;
+                adjutant_memory::forget(store, asked, &[Meant::all(memory)], None, &mut batch).await?;
             }
             Act::DeletePlan => {
                 let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };

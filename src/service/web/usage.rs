@@ -3,11 +3,11 @@
 use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
 
 use super::Pages;
-use crate::clock::local_day;
-use crate::domain::PersonId;
-use crate::store::usage::{self, ModelUse};
-use crate::store::{StoreError, spending};
-use crate::trace::duration;
+use adjutant_store::usage::{self, ModelUse};
+use adjutant_store::{StoreError, spending};
+use adjutant_types::PersonId;
+use adjutant_types::clock::local_day;
+use adjutant_workflows::trace::duration;
 
 /// How many days are shown.
 const DAYS: i64 = 30;

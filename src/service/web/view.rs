@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::ROWS;
 
-use crate::clock::{rfc3339, utc};
-use crate::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
-use crate::model::Usage;
-use crate::store::timeline::{self, ReplyRow, SaidRow};
-use crate::store::turns::{self, TurnRow};
-use crate::store::{Store, StoreError};
-use crate::trace::{self, Execution, cost, count, duration, one_line};
-use crate::wording::plans::CHANGE_BUTTON as CHANGE;
+use adjutant_models::Usage;
+use adjutant_store::timeline::{self, ReplyRow, SaidRow};
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Store, StoreError};
+use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
+use adjutant_types::clock::{rfc3339, utc};
+use adjutant_types::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
+use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
 
 /// The longest mission or result in a row, in characters.
 const ABOUT: usize = 160;

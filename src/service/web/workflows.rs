@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 
 use super::Pages;
 use super::view::Sight;
-use crate::clock::utc;
-use crate::config::BUILTIN;
-use crate::domain::{PersonId, RunStatus, TurnStatus};
-use crate::store::runs::{self, RunRow};
-use crate::store::{StoreError, people, turns};
-use crate::trace::{duration, one_line};
-use crate::workflows::definition::{Input, InputType};
-use crate::workflows::language::inputs::resolve;
-use crate::workflows::run::RunRequest;
-use crate::workflows::view::layout::{LINE, Layout};
-use crate::workflows::view::plan::{EstimateContext, plan};
-use crate::workflows::{CheckContext, Workflow, command, date_values, explain};
+use adjutant_config::BUILTIN;
+use adjutant_store::runs::{self, RunRow};
+use adjutant_store::{StoreError, people, turns};
+use adjutant_types::clock::utc;
+use adjutant_types::{PersonId, RunStatus, TurnStatus};
+use adjutant_workflows::definition::{Input, InputType};
+use adjutant_workflows::language::inputs::resolve;
+use adjutant_workflows::run::RunRequest;
+use adjutant_workflows::trace::{duration, one_line};
+use adjutant_workflows::view::layout::{LINE, Layout};
+use adjutant_workflows::view::plan::{EstimateContext, plan};
+use adjutant_workflows::{CheckContext, Workflow, command, date_values, explain};
 
 /// How many runs the list has.
 const RUNS: i64 = 50;
@@ -99,7 +99,7 @@ impl Pages {
         Ok(Some(Planned::Plan(plan(workflow, &inputs, &now, &context).text())))
     }
 
-    fn catalogue(&self) -> std::sync::Arc<crate::workflows::catalogue::Catalogue> {
+    fn catalogue(&self) -> std::sync::Arc<adjutant_workflows::catalogue::Catalogue> {
         self.conversations.orchestrator.runner.workflows.current()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use adjutant::model::{Message, ModelError, ModelErrorKind, Request, Role};
+use adjutant_models::{Message, ModelError, ModelErrorKind, Request, Role};
 use serde_json::Value;
 
 /// Refuses what some provider would refuse with 400.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use adjutant::model::price::Price;
-use adjutant::model::{Model, ModelError, ModelErrorKind, ModelResponse, Request, Role, ToolCall, Usage};
+use adjutant_models::price::Price;
+use adjutant_models::{Model, ModelError, ModelErrorKind, ModelResponse, Request, Role, ToolCall, Usage};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};

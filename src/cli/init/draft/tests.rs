@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cli::init::{accounts, model};
-use crate::config::Kind;
+use adjutant_config::Kind;
 
 fn draft(text: &str) -> Draft {
     Draft::of_text(text, Path::new("config.toml"), &env()).unwrap()

@@ -1,0 +1,18 @@
+//! Reading configuration, skill and workflow files: TOML or YAML becomes one tree whose values know where they stand, and
+//! typed getters collect every problem at once.
+//!
+//! Reading takes bounded time and memory, whatever a file contains.
+
+mod problem;
+mod table;
+mod toml;
+mod tree;
+mod yaml;
+
+pub use problem::{Position, Problem, Severity};
+pub use problem::{Problems, in_order};
+pub use table::Table;
+pub use tree::{Document, Entry, Node, Value};
+
+/// Longer files are refused, in bytes.
+pub const MAX_FILE: usize = 1 << 20;

@@ -1,0 +1,322 @@
+//! The configuration: finds the file, reads it, and reports all its problems at once.
+//!
+//! Each section is a struct in its own file. Its `read` names each key once; any other key is an error, so that no
+//! key is silently ignored.
+
+pub mod document;
+mod env;
+mod error;
+mod read;
+mod secret;
+mod sections;
+mod settings;
+mod shared;
+pub mod template;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use chrono_tz::Tz;
+use tracing_subscriber::EnvFilter;
+
+pub use env::place::{find, place};
+pub use env::{Env, clear_initial_environment};
+pub use error::ConfigError;
+pub use secret::{Secret, credential};
+pub use sections::accounts::{DavConfig, MailConfig, MailServer, Tls};
+pub use sections::approval::{Approval, Policy, QuietHours};
+pub use sections::assistant::Assistant;
+pub use sections::backup::Backup;
+pub use sections::channels::{ChannelConfig, Kind, Platform};
+pub use sections::limits::Limits;
+pub use sections::mcp::{McpClient, McpConfig, McpLaunch};
+pub use sections::memory::{Embeddings, Memory};
+pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
+pub use sections::oauth::OAuthConfig;
+pub use sections::otlp::Otlp;
+pub use sections::retention::Retention;
+pub use sections::skills::Skills;
+pub use sections::store::Store;
+pub use sections::voice::{VoiceConfig, VoiceService};
+pub use sections::web::{SearchConfig, SearchKind};
+pub use settings::{Settings, SharedSettings};
+
+use crate::document::{Document, Node, Position, Problem, in_order};
+use adjutant_chat::suggest::nearest;
+use adjutant_sandbox::Launcher;
+use read::{Reading, Section};
+use sections::{channels, mcp, oauth, web};
+
+/// The whole configuration, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The file it came from, if there is one.
+    pub path: Option<PathBuf>,
+    /// The folder for our data: the embedded store, history, working folders.
+    pub data_dir: PathBuf,
+    /// `[assistant]`.
+    pub assistant: Assistant,
+    /// `[store]`.
+    pub store: Store,
+    /// `[model]`.
+    pub model: ModelConfig,
+    /// `[limits]`.
+    pub limits: Limits,
+    /// `[approval]`.
+    pub approval: Approval,
+    /// `[mail]`; without it, outgoing mail is written to files.
+    pub mail: Option<MailConfig>,
+    /// `[calendar]`; without it, our own store.
+    pub calendar: Option<DavConfig>,
+    /// `[contacts]`; without it, our own store.
+    pub contacts: Option<DavConfig>,
+    /// `[web] search`; without it, the web can't be searched.
+    pub search: Option<SearchConfig>,
+    /// `[notes] path`; without it, there are no notes.
+    pub notes: Option<PathBuf>,
+    /// `[mcp]`, by name.
+    pub mcp: BTreeMap<String, McpConfig>,
+    /// `[oauth]`, by name.
+    pub oauth: BTreeMap<String, OAuthConfig>,
+    /// `[channels]`, by name.
+    pub channels: BTreeMap<String, ChannelConfig>,
+    /// `[skills]`.
+    pub skills: Skills,
+    /// `[roles] paths`: folders and files with more roles.
+    pub roles: Vec<PathBuf>,
+    /// `[dns] resolver`: the server that tells whether a domain takes mail.
+    pub resolver: Option<SocketAddr>,
+    /// `[backup]`; without it, `serve` makes no backups.
+    pub backup: Option<Backup>,
+    /// `[memory]`.
+    pub memory: Memory,
+    /// `[retention]`.
+    pub retention: Retention,
+    /// `[schedules] catch_up`: whether runs missed while the service was down are made up for.
+    pub catch_up: bool,
+    /// `[log] filter`: what `serve` logs, if not the default.
+    pub log: Option<String>,
+    /// `[http] listen`; none turns it off.
+    pub listen: Option<SocketAddr>,
+    /// `[otlp]`; without it, no traces are sent.
+    pub otlp: Option<Otlp>,
+    /// `[voice]`.
+    pub voice: VoiceConfig,
+    /// Our own program, which reads PDFs in a process of its own.
+    pub program: PathBuf,
+    /// A digest of each setting of the file that instances on one store should have in common, by its key.
+    pub shared: BTreeMap<String, String>,
+}
+
+impl Config {
+    /// The defaults, with data in this folder and UTC as the zone.
+    pub fn in_dir(data_dir: impl Into<PathBuf>) -> Self {
+        let data_dir = data_dir.into();
+        Self {
+            path: None,
+            assistant: Assistant::default(),
+            store: Store::in_dir(&data_dir),
+            model: ModelConfig::default(),
+            limits: Limits::default(),
+            approval: Approval::default(),
+            mail: None,
+            calendar: None,
+            contacts: None,
+            search: None,
+            notes: None,
+            mcp: BTreeMap::new(),
+            oauth: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            skills: Skills::default(),
+            roles: Vec::new(),
+            resolver: None,
+            backup: None,
+            memory: Memory::default(),
+            retention: Retention::default(),
+            catch_up: true,
+            log: None,
+            listen: Some(LISTEN),
+            otlp: None,
+            voice: VoiceConfig::default(),
+            program: PathBuf::from("/proc/self/exe"),
+            shared: BTreeMap::new(),
+            data_dir,
+        }
+    }
+
+    /// What starts the programs of skills.
+    pub fn launcher(&self) -> Launcher {
+        let private = [Some(self.data_dir.clone()), self.path.clone(), std::env::home_dir()];
+        let private = private.into_iter().flatten().chain([PathBuf::from("/etc/adjutant")]);
+        Launcher::new(self.program.clone(), private)
+    }
+
+    /// The folder of the files that people sent.
+    pub fn files_dir(&self) -> PathBuf {
+        self.data_dir.join("files")
+    }
+
+    /// Reads the file at `path`, or else the first of the usual files that exists; without one, the defaults.
+    pub fn load(path: Option<&Path>, env: &Env) -> Result<Self, ConfigError> {
+        let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else { return Self::bare(env) };
+        let bytes =
+            std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
+        let source = str::from_utf8(&bytes).map_err(|error| {
+            let before = bytes.iter().take(error.valid_up_to());
+            let line = 1 + before.filter(|byte| **byte == b'\n').count();
+            in_file(&path, Some(line), "not UTF-8; save the file as UTF-8".to_owned())
+        })?;
+        Self::of_text(source, &path, env)
+    }
+
+    /// Reads a file's text as if it came from `path`.
+    pub fn of_text(source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let shared = shared::digests(source);
+        let config = Self { path: Some(path.to_owned()), shared, ..Self::bare(env)? };
+        config.parse(source, path, env)
+    }
+
+    /// The configuration without a file.
+    fn bare(env: &Env) -> Result<Self, ConfigError> {
+        let mut config = Self::in_dir(data_dir(env)?);
+        config.assistant.timezone = machine_zone(env);
+        Ok(config)
+    }
+
+    /// The web page's channel and address, if it is enabled.
+    pub fn page(&self) -> Option<(&str, &str)> {
+        let enabled = self.channels.iter().filter(|(_, channel)| channel.enabled);
+        enabled.into_iter().find_map(|(name, channel)| match &channel.platform {
+            Platform::Web { public_url, .. } => Some((name.as_str(), public_url.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Checks the names under `[approval.skills]` against the known skills: a rule with a misspelt name would
+    /// protect nothing.
+    pub fn check_skills(&self, known: &[&str]) -> Result<(), ConfigError> {
+        let source =
+            self.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let is_rule = |line: &&str, name: &str| line.contains(name) && !line.trim_start().starts_with('#');
+        let unknown = self.approval.skills.keys().filter(|name| !known.contains(&name.as_str()));
+        let problem = |name: &String| {
+            let message = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("unknown skill; did you mean `{near}`?"),
+                None => "unknown skill; `adjutant skills list` shows all".to_owned(),
+            };
+            let line = source.lines().position(|line| is_rule(&line, name)).map_or(0, |index| index + 1);
+            Problem {
+                position: Position { line, column: 0 },
+                key: Some(format!("approval.skills.{name:?}")),
+                ..Problem::of_file(self.path.as_deref().unwrap_or(Path::new("")).display(), message)
+            }
+        };
+        let problems: Vec<_> = unknown.map(problem).collect();
+        if problems.is_empty() { Ok(()) } else { Err(ConfigError { problems }) }
+    }
+
+    /// The names of the tables that a file may have: what a reading of nothing asks for.
+    fn tables(env: &Env) -> Vec<String> {
+        let document = Document::toml("", "");
+        let reading = Reading { env, path: Path::new(""), document: &document, problems: RefCell::default() };
+        Section::keys(&reading, |root| drop(Self::in_dir("").read(root)))
+    }
+
+    fn parse(self, source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let file = path.display().to_string();
+        let document = Document::toml(&file, source);
+        let reading = Reading { env, path, document: &document, problems: RefCell::default() };
+        let config = Section::root(&reading, |root| self.read(root));
+        let syntax = document.syntax.iter().map(|problem| problem.clone().by_line()).collect();
+        let problems = in_order(syntax, reading.problems.take());
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError { problems }) }
+    }
+
+    fn read(self, root: &mut Section<'_>) -> Self {
+        let store = root.section("store", |section| Store::read(section, self.store));
+        let mut limits = root.section("limits", Limits::read);
+        let roles = root.section("roles", |section| {
+            section.section("main", |main| limits.of_orchestrator(main));
+            Skills::read(section).paths
+        });
+        Self {
+            assistant: root.section("assistant", |section| Assistant::read(section, self.assistant)),
+            backup: root
+                .section("backup", |section| Backup::read(section, &self.data_dir, store.is_server())),
+            store,
+            model: root.section("model", ModelConfig::read),
+            limits,
+            approval: root.section("approval", Approval::read),
+            mail: root.section("mail", MailConfig::read),
+            calendar: root.section("calendar", DavConfig::read),
+            contacts: root.section("contacts", DavConfig::read),
+            search: root.section("web", web::read_search),
+            notes: root.section("notes", web::read_notes),
+            mcp: root.section("mcp", mcp::read),
+            oauth: root.section("oauth", oauth::read),
+            channels: root.section("channels", channels::read),
+            skills: root.section("skills", Skills::read),
+            roles,
+            resolver: root.section("dns", |section| section.get("resolver", resolver)),
+            memory: root.section("memory", Memory::read),
+            retention: root.section("retention", Retention::read),
+            catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
+            log: root.section("log", |section| section.get("filter", filter)),
+            listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
+            otlp: root.section("otlp", Otlp::read),
+            voice: root.section("voice", VoiceConfig::read),
+            ..self
+        }
+    }
+}
+
+/// The default of `[http] listen`: this machine only.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+fn resolver(value: &Node, reading: &Reading<'_>) -> Result<SocketAddr, String> {
+    let text = read::text(value, reading)?;
+    let with_port = text.parse().or_else(|_| text.parse::<IpAddr>().map(|address| (address, 53).into()));
+    with_port.map_err(|_| format!("{text:?} must be an address such as \"9.9.9.9\" or \"127.0.0.1:5353\""))
+}
+
+fn listen(value: &Node, reading: &Reading<'_>) -> Result<Option<SocketAddr>, String> {
+    if value.as_str() == Some("") {
+        return Ok(None);
+    }
+    let text = read::text(value, reading)?;
+    text.parse()
+        .map(Some)
+        .map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8787\", or \"\" for none"))
+}
+
+/// How to write a log filter.
+pub const WRITE_A_FILTER: &str = "write a level such as \"info\", or \"warn,adjutant=debug\"";
+
+fn filter(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let filter = read::text(value, reading)?;
+    let parsed = EnvFilter::builder().parse(&filter);
+    parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
+}
+
+fn data_dir(env: &Env) -> Result<PathBuf, ConfigError> {
+    let own = || env.xdg("XDG_DATA_HOME", ".local/share").map(|folder| folder.join("adjutant"));
+    env.path("ADJUTANT_DATA_DIR").or_else(own).ok_or_else(|| {
+        ConfigError::one(None, "$HOME isn't set, so there is no folder for data; set $ADJUTANT_DATA_DIR")
+    })
+}
+
+/// `$TZ` if it names a zone, else the machine's zone, else UTC.
+fn machine_zone(env: &Env) -> Tz {
+    let asked = env.text("TZ").and_then(|zone| zone.trim_start_matches(':').parse().ok());
+    asked.or_else(|| env.zone.as_deref()?.parse().ok()).unwrap_or(Tz::UTC)
+}
+
+fn in_file(path: &Path, line: Option<usize>, message: String) -> ConfigError {
+    let position = Position { line: line.unwrap_or(0), column: 0 };
+    ConfigError { problems: vec![Problem { position, ..Problem::of_file(path.display(), message) }] }
+}
+
+#[cfg(test)]
+mod tests;

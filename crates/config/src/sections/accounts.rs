@@ -1,0 +1,202 @@
+//! `[mail]`, `[calendar]` and `[contacts]`: the accounts.
+
+use std::path::PathBuf;
+
+use crate::Secret;
+use crate::document::Node;
+use crate::error::suggestion;
+use crate::read::{Reading, Section, flag, text};
+use crate::secret::secret;
+
+/// The mail account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailConfig {
+    /// The sender: `Name <address>`, or an address alone.
+    pub from: String,
+    /// Our own domains: mail to them has medium risk at most.
+    pub internal_domains: Vec<String>,
+    /// Whether our own address gets a copy, which tells later whether a mail was sent.
+    pub self_copy: bool,
+    /// The outgoing server.
+    pub smtp: MailServer,
+    /// The incoming server; without one, mail can't be read, and no copy of sent mail is kept.
+    pub imap: Option<MailServer>,
+}
+
+/// How a connection to a mail server is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// TLS from the first byte.
+    Implicit,
+    /// A mandatory upgrade by STARTTLS.
+    StartTls,
+    /// Not at all; for this machine only.
+    None,
+}
+
+/// One mail server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailServer {
+    /// Its name.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is encrypted.
+    pub tls: Tls,
+    /// Who logs in.
+    pub user: String,
+    /// With what.
+    pub password: Secret,
+    /// Certificates (PEM) to trust instead of the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A calendar or contacts account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DavConfig {
+    /// A principal, a home set, one calendar or address book, or the server's root.
+    pub url: String,
+    /// Who logs in.
+    pub user: String,
+    /// With what.
+    pub password: Secret,
+    /// The calendar or address book for new entries; empty: the first.
+    pub default: String,
+    /// Certificates (PEM) to trust besides the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Tls {
+    const ALL: [(&'static str, Self); 3] =
+        [("implicit", Self::Implicit), ("starttls", Self::StartTls), ("none", Self::None)];
+}
+
+impl MailConfig {
+    /// Reads `[mail]`, if the file has it.
+    pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
+        let is_present = section.is_present();
+        let from = needed(section, "from", "the sender, such as \"Ada Lovelace <ada@example.org>\"", sender);
+        let internal_domains = section.list("internal_domains", domain);
+        let mut self_copy = false;
+        section.set("self_copy", &mut self_copy, flag);
+        let smtp = section.section("smtp", |section| MailServer::read(section, 465, 587));
+        let imap = section.section("imap", |section| MailServer::read(section, 993, 143));
+        if is_present && smtp == Read::Absent {
+            section.problem("smtp", "missing: set the outgoing server in [mail.smtp]");
+        }
+        let (Some(from), Read::Whole(smtp), true) = (from, smtp, is_present) else { return None };
+        Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole() })
+    }
+}
+
+/// The result of reading an optional table.
+#[derive(PartialEq)]
+enum Read<T> {
+    Absent,
+    Faulty,
+    Whole(T),
+}
+
+impl<T> Read<T> {
+    fn whole(self) -> Option<T> {
+        if let Self::Whole(it) = self { Some(it) } else { None }
+    }
+}
+
+impl MailServer {
+    fn read(section: &mut Section<'_>, implicit: u16, plain: u16) -> Read<Self> {
+        let is_present = section.is_present();
+        let host = needed(section, "host", "the server's name, such as \"mail.example.org\"", text);
+        let tls = section.get("tls", tls).unwrap_or(Tls::Implicit);
+        let port = section.get("port", port).unwrap_or(if tls == Tls::Implicit { implicit } else { plain });
+        let user = needed(section, "user", "the name to log in with", text);
+        let password =
+            needed(section, "password", "the password, such as { env = \"MAIL_PASSWORD\" }", secret);
+        let ca_file = section.get("ca_file", file);
+        match (is_present, host, user, password) {
+            (false, ..) => Read::Absent,
+            (true, Some(host), Some(user), Some(password)) => {
+                Read::Whole(Self { host, port, tls, user, password, ca_file })
+            }
+            _ => Read::Faulty,
+        }
+    }
+}
+
+impl DavConfig {
+    /// Reads `[calendar]` or `[contacts]`, if it has a URL.
+    pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
+        let has_url = section.has("url");
+        let url = section.get("url", url);
+        let mut default = String::new();
+        section.set("default", &mut default, text);
+        let (user, password) = match has_url {
+            true => (
+                needed(section, "user", "the name to log in with", text),
+                needed(section, "password", "the password, such as { env = \"DAV_PASSWORD\" }", secret),
+            ),
+            false => (section.get("user", text), section.get("password", secret)),
+        };
+        let ca_file = section.get("ca_file", file);
+        Some(Self { url: url?, user: user?, password: password?, default, ca_file })
+    }
+}
+
+/// A key that its table can't do without.
+fn needed<T>(
+    section: &mut Section<'_>,
+    key: &'static str,
+    what: &str,
+    read: impl Fn(&Node, &Reading<'_>) -> Result<T, String>,
+) -> Option<T> {
+    let value = section.get(key, read);
+    if section.is_present() && !section.has(key) && section.is_whole() {
+        section.problem(key, format!("missing: {what}"));
+    }
+    value
+}
+
+fn sender(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let from = text(value, reading)?;
+    let address = from.rsplit_once('<').map_or(from.as_str(), |(_, rest)| rest.trim_end_matches('>'));
+    let is_address = address.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.is_empty() && !address.contains(char::is_whitespace)
+    });
+    if is_address {
+        Ok(from)
+    } else {
+        Err(format!("{from:?} has no mail address; write \"Name <name@domain>\""))
+    }
+}
+
+fn domain(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let domain = text(value, reading)?;
+    match domain.contains('@') {
+        true => Err(format!("{domain:?} must be a domain, without the part before the @")),
+        false => Ok(domain.to_lowercase()),
+    }
+}
+
+fn tls(value: &Node, reading: &Reading<'_>) -> Result<Tls, String> {
+    let name = text(value, reading)?;
+    let known = Tls::ALL.map(|(known, _)| known);
+    let found = Tls::ALL.iter().find(|(known, _)| *known == name).map(|(_, tls)| *tls);
+    found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &known)))
+}
+
+fn port(value: &Node, reading: &Reading<'_>) -> Result<u16, String> {
+    let number = crate::read::count(value, reading)?;
+    u16::try_from(number).map_err(|_| format!("{number} is not a port; the highest is 65535"))
+}
+
+fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let url = text(value, reading)?;
+    match url.starts_with("https://") || url.starts_with("http://") {
+        true => Ok(url),
+        false => Err(format!("{url:?} must begin with https:// or http://")),
+    }
+}
+
+fn file(value: &Node, reading: &Reading<'_>) -> Result<PathBuf, String> {
+    Ok(reading.folder().join(text(value, reading)?))
+}

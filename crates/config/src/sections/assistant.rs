@@ -1,0 +1,53 @@
+//! `[assistant]`: its name, its time zone and its owners.
+
+use chrono_tz::Tz;
+
+use crate::document::Node;
+use crate::read::{Reading, Section, text};
+use adjutant_chat::suggest::nearest;
+
+/// The assistant itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assistant {
+    /// Its name.
+    pub name: String,
+    /// The time zone of people who haven't set one.
+    pub timezone: Tz,
+    /// The owners, each `CHANNEL:USER-ID`.
+    pub owner: Vec<String>,
+}
+
+impl Default for Assistant {
+    fn default() -> Self {
+        Self { name: "Adjutant".to_owned(), timezone: Tz::UTC, owner: Vec::new() }
+    }
+}
+
+impl Assistant {
+    pub(crate) fn read(section: &mut Section<'_>, mut it: Self) -> Self {
+        section.set("name", &mut it.name, text);
+        section.set("timezone", &mut it.timezone, zone);
+        it.owner = section.list("owner", owner);
+        it
+    }
+}
+
+fn zone(value: &Node, reading: &Reading<'_>) -> Result<Tz, String> {
+    let name = text(value, reading)?;
+    name.parse().map_err(|_| {
+        let known: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
+        let hint = nearest(&name, known.iter().copied()).map_or_else(
+            || "write an IANA name such as \"Europe/Berlin\"".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        format!("unknown time zone {name:?}; {hint}")
+    })
+}
+
+fn owner(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let owner = text(value, reading)?;
+    match owner.split_once(':') {
+        Some((channel, user)) if !channel.is_empty() && !user.is_empty() => Ok(owner),
+        _ => Err(format!("{owner:?} must be CHANNEL:USER-ID, such as \"console:ada\"")),
+    }
+}

@@ -1,0 +1,37 @@
+//! `[backup]`: the backups that `serve` makes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::read::{Section, count, span, text};
+
+/// When and where the store is backed up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The time between two backups.
+    pub every: Duration,
+    /// The folder for the backups.
+    pub path: PathBuf,
+    /// How many to keep.
+    pub keep: u32,
+}
+
+impl Backup {
+    pub(crate) fn read(section: &mut Section<'_>, data_dir: &Path, is_server: bool) -> Option<Self> {
+        let mut it = Self { every: Duration::from_hours(24), path: data_dir.join("backups"), keep: 7 };
+        section.set("every", &mut it.every, span);
+        section.set("path", &mut it.path, |value, reading| Ok(reading.folder().join(text(value, reading)?)));
+        section.set("keep", &mut it.keep, count);
+        if !section.is_present() {
+            return None;
+        }
+        if is_server {
+            section.problem(
+                "every",
+                "`serve` backs up SQLite stores only; remove [backup], and run `adjutant db backup` (it calls pg_dump) \
+                 from a timer",
+            );
+        }
+        Some(it)
+    }
+}

@@ -1,0 +1,103 @@
+//! `[memory]`: how memory grows, fades, and is compared by meaning.
+
+use std::time::Duration;
+
+use super::model::is_loopback;
+use crate::Secret;
+use crate::document::Node;
+use crate::read::{Reading, Section, address, flag, kept, text};
+use crate::secret::secret;
+
+/// How memory grows, fades, and is compared by meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Whether facts are taken from what people write.
+    pub extract: bool,
+    /// The server that makes vectors of texts.
+    pub embeddings: Option<Embeddings>,
+    /// After how long a fact that was never recalled comes behind others; none for never.
+    pub fade: Option<Duration>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { extract: false, embeddings: None, fade: Some(Duration::from_hours(365 * 24)) }
+    }
+}
+
+/// A server with OpenAI's `/embeddings`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embeddings {
+    /// Its address, with a slash at the end.
+    pub base_url: String,
+    /// The model's name there.
+    pub name: String,
+    /// The key, if it needs one.
+    pub api_key: Option<Secret>,
+}
+
+/// Whose address is meant where none is given.
+#[derive(Debug, Clone, Copy)]
+enum Provider {
+    OpenAi,
+    Ollama,
+}
+
+impl Provider {
+    fn base_url(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com/v1/",
+            Self::Ollama => "http://127.0.0.1:11434/v1/",
+        }
+    }
+}
+
+impl Memory {
+    pub(crate) fn read(section: &mut Section<'_>) -> Self {
+        let mut it = Self::default();
+        section.set("extract", &mut it.extract, flag);
+        section.set("fade", &mut it.fade, kept);
+        it.embeddings = section.section("embeddings", Embeddings::read);
+        it
+    }
+}
+
+impl Embeddings {
+    fn read(section: &mut Section<'_>) -> Option<Self> {
+        let provider = section.get("provider", provider).unwrap_or(Provider::OpenAi);
+        let name = section.get("name", text);
+        let base_url = section.get("base_url", base_url);
+        let api_key = section.get("api_key", secret);
+        let base_url = base_url.unwrap_or_else(|| provider.base_url().to_owned());
+        if section.is_present() && section.is_whole() {
+            if !section.has("name") {
+                section.problem("name", "missing: which model to use, such as name = \"nomic-embed-text\"");
+            }
+            if !(is_loopback(&base_url)) && !section.has("api_key") {
+                let problem = "missing: write api_key = { env = \"OPENAI_API_KEY\" } and set that variable; only a server on \
+                     this machine needs none";
+                section.problem("api_key", problem);
+            }
+        }
+        Some(Self { base_url, name: name.filter(|_| section.is_present())?, api_key })
+    }
+}
+
+fn provider(value: &Node, reading: &Reading<'_>) -> Result<Provider, String> {
+    match text(value, reading)?.as_str() {
+        "openai" => Ok(Provider::OpenAi),
+        "ollama" => Ok(Provider::Ollama),
+        other => Err(format!(
+            "{other:?} must be \"openai\" or \"ollama\"; for another server with OpenAI's /embeddings, leave it out and \
+             set base_url"
+        )),
+    }
+}
+
+fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let (written, url) = address(value, reading, "http://127.0.0.1:11434/v1/", "put the key in `api_key`")?;
+    if url.path().contains("/embeddings") {
+        return Err("must be the base address; remove /embeddings, which is appended".to_owned());
+    }
+    Ok(if written.ends_with('/') { written } else { format!("{written}/") })
+}

@@ -1,0 +1,227 @@
+//! `[model]`: the language models.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use genai::adapter::AdapterKind;
+
+use crate::Secret;
+use crate::document::Node;
+use crate::read::{Reading, Section, address, amount, count, flag, span, text};
+use crate::secret::secret;
+use adjutant_chat::suggest::nearest;
+
+/// The provider that needs no network.
+pub const BUILTIN: &str = "builtin";
+
+/// Providers that run on the person's own machine and need no key.
+const KEYLESS: [&str; 3] = [BUILTIN, "ollama", "omlx"];
+
+/// The models in use.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelConfig {
+    /// For the orchestrator, and for everything without a model of its own.
+    pub main: Chain,
+    /// For sub-agents, if not [`Self::main`].
+    pub agent: Option<Chain>,
+    /// For reading what a person asked for, if not the sub-agents'.
+    pub intent: Option<Chain>,
+}
+
+/// A model and its fallbacks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chain {
+    /// The model to call first.
+    pub first: Endpoint,
+    /// The models to call when it fails, in order.
+    pub fallback: Vec<Endpoint>,
+}
+
+/// One model at one provider.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Endpoint {
+    /// `builtin`, or the provider's name in lower case (`openai`, `openrouter`).
+    pub provider: String,
+    /// The model's name; empty in basic mode.
+    pub name: String,
+    /// The key, if the provider needs one.
+    pub api_key: Option<Secret>,
+    /// Another server that speaks the provider's protocol.
+    pub base_url: Option<String>,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// What it costs, if the provider doesn't report it.
+    pub price: Option<Price>,
+    /// Whether it looks at pictures; none: what is known of the provider.
+    pub pictures: Option<bool>,
+    /// How many requests it may get within a minute; none: as many as there are.
+    pub requests_per_minute: Option<u32>,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// For the request.
+    pub input: f64,
+    /// For the part of the request that the provider had cached; none: like `input`.
+    pub cached_input: Option<f64>,
+    /// For the answer.
+    pub output: f64,
+}
+
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self {
+            provider: BUILTIN.to_owned(),
+            name: String::new(),
+            api_key: None,
+            base_url: None,
+            timeout: Duration::from_mins(1),
+            price: None,
+            pictures: None,
+            requests_per_minute: None,
+        }
+    }
+}
+
+impl ModelConfig {
+    pub(crate) fn read(section: &mut Section<'_>) -> Self {
+        let main = Chain::read(section, Chain::default(), false);
+        let mut other = |name: &'static str| {
+            section.section(name, |section| {
+                // Missing keys come from [model], but a key for one server never goes to another.
+                let is_elsewhere = section.has("provider") || section.has("base_url");
+                let mut start = main.clone();
+                if is_elsewhere {
+                    let first = Endpoint { provider: start.first.provider, ..Endpoint::default() };
+                    start = Chain { first, fallback: Vec::new() };
+                }
+                let chain = Chain::read(section, start, !is_elsewhere);
+                section.is_present().then_some(chain)
+            })
+        };
+        let (agent, intent) = (other("agent"), other("intent"));
+        Self { main, agent, intent }
+    }
+}
+
+impl Chain {
+    fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
+        it.first = Endpoint::read(section, it.first, is_filled);
+        let has_fallback = section.has("fallback");
+        let fallback =
+            section.tables("fallback", |section| Endpoint::read(section, Endpoint::default(), false));
+        if has_fallback {
+            it.fallback = fallback;
+        }
+        it
+    }
+}
+
+impl Endpoint {
+    /// Reads one over `it`. If `is_filled`, the keys it leaves out were checked where they came from.
+    fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
+        let provider = section.get("provider", provider);
+        let is_known = provider.is_some() || !section.has("provider");
+        it.provider = provider.unwrap_or(it.provider);
+        it.price = it.price.filter(|_| !section.has("name"));
+        it.pictures = it.pictures.filter(|_| !section.has("name"));
+        section.set("name", &mut it.name, text);
+        it.api_key = section.get("api_key", secret).or(it.api_key);
+        it.base_url = section.get("base_url", base_url).or(it.base_url);
+        section.set("timeout", &mut it.timeout, span);
+        it.price = section.section("price", Price::read).or(it.price);
+        it.pictures = section.get("pictures", flag).or(it.pictures);
+        it.requests_per_minute = section.get("requests_per_minute", count).or(it.requests_per_minute);
+        if is_known && section.is_whole() {
+            it.check(section, is_filled);
+        }
+        it
+    }
+
+    /// Whether the model looks at pictures. Of providers that have models of all kinds, and of other servers, only the
+    /// configuration knows it.
+    pub fn takes_pictures(&self) -> bool {
+        let known =
+            matches!(self.provider.as_str(), "anthropic" | "gemini" | "openai") && self.base_url.is_none();
+        self.pictures.unwrap_or(known)
+    }
+
+    /// Checks the keys that depend on each other.
+    fn check(&self, section: &Section<'_>, is_filled: bool) {
+        if self.provider == BUILTIN {
+            for key in ["name", "api_key", "base_url", "price", "pictures", "requests_per_minute"] {
+                if section.has(key) {
+                    let problem = "basic mode doesn't use it; set `provider`, such as provider = \"openai\"";
+                    section.problem(key, problem);
+                }
+            }
+        }
+        if self.provider == BUILTIN || is_filled {
+            return;
+        }
+        if self.name.is_empty() && !section.has("name") {
+            section.problem("name", format!("missing: which model of {} to use", self.provider));
+        }
+        let is_local = match &self.base_url {
+            Some(url) => is_loopback(url),
+            None => section.has("base_url"), // an invalid one, which is reported already
+        };
+        let wants_key = !is_local && !KEYLESS.contains(&self.provider.as_str());
+        if wants_key && self.api_key.is_none() && !section.has("api_key") {
+            let variable = format!("{}_API_KEY", self.provider.to_uppercase());
+            let problem = format!(
+                "missing: {} needs a key; write api_key = {{ env = \"{variable}\" }} and set that variable",
+                self.provider
+            );
+            section.problem("api_key", problem);
+        }
+    }
+}
+
+impl Price {
+    fn read(section: &mut Section<'_>) -> Option<Self> {
+        let input = section.get("input", amount);
+        let cached_input = section.get("cached_input", amount);
+        let output = section.get("output", amount);
+        for key in ["input", "output"] {
+            if section.is_present() && section.is_whole() && !section.has(key) {
+                section.problem(key, "missing: US dollars per million tokens");
+            }
+        }
+        Some(Self { input: input?, cached_input, output: output? })
+    }
+}
+
+fn provider(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let written = text(value, reading)?;
+    let known: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
+    // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
+    if let Some(name) = known.iter().find(|name| plain(name) == plain(&written)) {
+        return Ok((*name).to_owned());
+    }
+    let hint = match nearest(&written, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "known are builtin, openai, anthropic, gemini, openrouter, ollama and more; \
+                 for another server with OpenAI's protocol, set provider = \"openai\" and base_url"
+            .to_owned(),
+    };
+    Err(format!("unknown provider {written:?}; {hint}"))
+}
+
+/// The provider's name as we spell it in the configuration.
+fn spelling(kind: &AdapterKind) -> &'static str {
+    if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
+}
+
+fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let address = address(value, reading, "http://127.0.0.1:9000/v1/", "put the key in `api_key`");
+    address.map(|(written, _)| written)
+}
+
+pub(crate) fn is_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

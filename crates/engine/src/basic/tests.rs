@@ -1,0 +1,91 @@
+//! The table of what people say and what they mean by it: `tests/basic/sentences.toml`.
+
+use std::sync::{Arc, LazyLock};
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+use adjutant_skills::Skills;
+
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/basic/sentences.toml");
+
+/// Saturday morning.
+fn now() -> NaiveDateTime {
+    "2026-11-21T10:15:00".parse().unwrap()
+}
+
+fn registry() -> Arc<Registry> {
+    Skills::load(&[], &adjutant_skills::builtin::names(true)).unwrap().current()
+}
+
+fn understood(text: &str, skills: &Registry) -> Understood {
+    read(text, skills, now(), &|text| text == "run weekly-review")
+}
+
+/// A call as the table writes it: `tasks.create title=x; due=y`.
+fn written(call: &Call) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let named = call.arguments.iter().map(|(name, value)| format!("{name}={}", text(value)));
+    let mut named: Vec<String> = named.collect();
+    named.sort();
+    let then = if call.is_next { "then " } else { "" };
+    format!("{then}{} {}", call.skill, named.join("; ")).trim().to_owned()
+}
+
+fn happens(text: &str, skills: &Registry) -> Vec<String> {
+    match understood(text, skills) {
+        Understood::Calls(calls, _) => calls.iter().map(written).collect(),
+        Understood::Reply(reply) => vec![format!("says {reply}")],
+    }
+}
+
+/// Whether the table's words say what happened.
+fn is_right(happened: &[String], meant: &Value) -> bool {
+    let meant: Vec<&str> = match meant {
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        one => vec![one.as_str().unwrap()],
+    };
+    let fits = |(happened, meant): (&String, &&str)| match meant.strip_prefix("refuses") {
+        Some(why) => happened.starts_with("says ") && happened.contains(why.trim_start_matches(": ")),
+        None => happened == meant,
+    };
+    happened.len() == meant.len() && happened.iter().zip(&meant).all(fits)
+}
+
+#[test]
+fn what_people_say_is_understood_as_meant_or_refused() {
+    let skills = registry();
+    let table: toml::Table = toml::from_str(&std::fs::read_to_string(TABLE).unwrap()).unwrap();
+    let mut wrong = Vec::new();
+    for (said, meant) in table.values().flat_map(|group| group.as_table().unwrap()) {
+        let (happened, meant) = (happens(said, &skills), serde_json::to_value(meant).unwrap());
+        if !is_right(&happened, &meant) {
+            wrong.push(format!("{said}\n    meant {meant}\n    got   {happened:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_form_of_ours_is_sound_and_means_its_skill() {
+    let skills = registry();
+    for skill in skills.domains().iter().flat_map(|domain| &domain.skills) {
+        for form in &skill.forms {
+            let Some(example) = &form.example else { continue };
+            let happened = happens(example, &skills);
+            assert!(
+                happened[0].starts_with(&format!("{} ", skill.name)) || happened[0] == skill.name,
+                "{example}: {happened:?}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_in_bounded_time_without_a_panic(text in "([a-zA-Z0-9,.:;?!“”\"'@#ü🦀 \n]|and |then |tomorrow |add a task to |remind me |every ){0,60}") {
+        static SKILLS: LazyLock<Arc<Registry>> = LazyLock::new(registry);
+        let _ = understood(&text, &SKILLS);
+    }
+}

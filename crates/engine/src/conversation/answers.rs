@@ -1,0 +1,387 @@
+//! What a typed text or a button says to the questions that are open.
+
+use super::commands::{is_command, is_run};
+use super::verdicts::{self, Verdicts, verdict};
+use adjutant_store::questions::QuestionRow;
+pub use adjutant_types::with_words;
+use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
+
+/// What a typed text means for the open questions.
+#[derive(Debug, PartialEq)]
+pub(super) enum Typed {
+    /// These answers, by the places of the questions.
+    Answers(Vec<(usize, Answer)>),
+    /// A yes or a no, but not to which of them.
+    Unclear,
+}
+
+/// Reads a text as an answer to a question, if it is one.
+pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
+    let text = text.trim();
+    // A command is never an answer: `/stop` must end the turn that asks, and `/run` begin another.
+    if text.is_empty() || is_command(text) || is_run(text) {
+        return None;
+    }
+    let word = plain(text);
+    match (kind, word.as_str()) {
+        (QuestionKind::Input { .. }, _) => Some(Answer::Text(text.to_owned())),
+        (QuestionKind::Choice { options, .. }, _) => {
+            let by_word = options.iter().position(|option| plain(option) == word);
+            let by_number = || word.parse::<usize>().ok()?.checked_sub(1);
+            let labels: Vec<&str> = options.iter().map(String::as_str).collect();
+            let number = by_word.or_else(by_number).or_else(|| pointed_at(text, &labels))?;
+            options.get(number).cloned().map(Answer::Text)
+        }
+        (QuestionKind::Plan { .. }, word) => about_plan(text, word),
+        // The numbers are those of the buttons, as a terminal shows them.
+        (QuestionKind::Continue { needs_owner: false, .. }, "summarise" | "summarize" | "2") => {
+            Some(Answer::Summarise)
+        }
+        (QuestionKind::Continue { needs_owner: true, .. }, "summarise" | "summarize") => {
+            Some(Answer::Summarise)
+        }
+        (QuestionKind::Continue { needs_owner: true, .. }, "2") => Some(Answer::Stop),
+        (QuestionKind::Continue { .. }, "1") => Some(Answer::Continue),
+        (QuestionKind::Continue { .. }, "3") => Some(Answer::Stop),
+        (QuestionKind::Continue { .. }, "approve" | "reject") => None,
+        (QuestionKind::Continue { .. }, word) => {
+            Some(if verdict(word)? { Answer::Continue } else { Answer::Stop })
+        }
+        (QuestionKind::Approval { .. }, "1") => Some(Answer::Approve),
+        (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
+        (QuestionKind::Approval { rule: Some(_), .. }, word) if says_always(word) => Some(Answer::Approve),
+        (QuestionKind::Approval { .. }, word) => {
+            Some(if verdict(word)? { Answer::Approve } else { Answer::Reject })
+        }
+    }
+}
+
+/// Reads a text as an answer about a plan: “run”, “cancel”, “change: without the invitation”.
+fn about_plan(text: &str, word: &str) -> Option<Answer> {
+    match word {
+        "run" | "run it" | "go" | "1" => return Some(Answer::Approve),
+        "3" => return Some(Answer::Reject),
+        "change" | "change it" | "2" => return Some(Answer::change("")),
+        _ => {}
+    }
+    if let Some(is_yes) = verdict(word) {
+        return Some(if is_yes { Answer::Approve } else { Answer::Reject });
+    }
+    let (first, rest) = text.split_once([':', ',', ' ', '\n'])?;
+    if !first.eq_ignore_ascii_case("change") {
+        return None;
+    }
+    // “change: X” asks for X, “change the date to Friday” says it whole.
+    let is_label = text[first.len()..].starts_with([':', ',']);
+    Some(Answer::change(if is_label { rest } else { text }))
+}
+
+/// Reads a text as an answer to a question, or to those of the same message; `None` if it is something else.
+pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Option<Typed> {
+    if let Some(answer) = by_number(text, question) {
+        let place = asked.iter().position(|one| one.id == question.id)?;
+        return Some(Typed::Answers(vec![(place, answer)]));
+    }
+    if let Some(answer) = typed(text, &question.kind).filter(|_| asked.len() < 2) {
+        return Some(Typed::Answers(vec![(0, answer)]));
+    }
+    let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+    if !is_approval || is_command(text) || is_run(text) {
+        return None;
+    }
+    to_approvals(text, asked)
+}
+
+/// The answer in "yes to 34", if that is the question's number in the list of all open ones.
+pub(super) fn by_number(text: &str, question: &QuestionRow) -> Option<Answer> {
+    let word = plain(text);
+    let rest = word.strip_suffix(&question.number().to_string())?.strip_suffix(' ')?;
+    let words = rest.strip_suffix(" to").unwrap_or(rest);
+    // What somebody writes in their own words may end with any number.
+    typed(words, &question.kind).filter(|_| !matches!(question.kind, QuestionKind::Input { .. }))
+}
+
+/// What a pressed button answers.
+pub(super) fn press(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Vec<(QuestionRow, Answer)> {
+    let Some((_, which)) = button(text) else { return Vec::new() };
+    if let Some((_, answer)) = ALL.iter().find(|(name, _)| *name == which) {
+        return asked.iter().map(|question| (question.clone(), answer.clone())).collect();
+    }
+    pressed(which, &question.kind).map(|answer| vec![(question.clone(), answer)]).unwrap_or_default()
+}
+
+/// Reads a text as an answer to the approvals of one message, by the numbers that it shows or those of the list of all
+/// open questions: `yes`, `yes to 1`, `1 and 3`, `all except the second`.
+fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
+    // May be a question's number or a button's.
+    if asked.len() > 1 && is_number(&plain(text)) {
+        return Some(Typed::Unclear);
+    }
+    // Of one thing "all" says nothing.
+    if asked.len() < 2 && !verdicts::decides(text) {
+        return None;
+    }
+    let open: Vec<usize> =
+        asked.iter().enumerate().filter(|(_, one)| one.is_open()).map(|(place, _)| place).collect();
+    let place = |number: usize| {
+        let by_list = || asked.iter().position(|one| usize::try_from(one.number()) == Ok(number));
+        number.checked_sub(1).filter(|place| *place < asked.len()).or_else(by_list)
+    };
+    Some(match verdicts::read(text, asked.len(), &open, place)? {
+        Verdicts::Unclear => Typed::Unclear,
+        Verdicts::Of(places) => {
+            let answer = |is_yes| if is_yes { Answer::Approve } else { Answer::Reject };
+            Typed::Answers(places.into_iter().map(|(place, is_yes)| (place, answer(is_yes))).collect())
+        }
+    })
+}
+
+/// Whether a text doesn't say which of several open questions it is for: it has none of the numbers that the question's
+/// message shows.
+pub(super) fn is_bare(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> bool {
+    let is_number = matches!(question.kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
+        && is_number(&plain(text));
+    is_number
+        || says_always(text)
+        || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
+}
+
+/// Whether a typed answer or a button approves for the future, too.
+pub(super) fn says_always(text: &str) -> bool {
+    let word = plain(text).replace(',', " ");
+    let words: Vec<&str> = word.split_whitespace().collect();
+    let words = match words.as_slice() {
+        ["/answer", _, rest @ ..] => rest,
+        all => all,
+    };
+    // "always to 34" names the question.
+    let words = match words {
+        [rest @ .., "to", number] | [rest @ .., number] if !rest.is_empty() && is_number(number) => rest,
+        all => all,
+    };
+    // The third button, as a terminal shows it.
+    matches!(
+        words,
+        ["always" | "immer" | "いつも" | "3"] | ["yes", "always"] | ["always", "yes"] | ["ja", "immer"]
+    )
+}
+
+/// Whether a text is nothing but a yes.
+pub(super) fn agrees(text: &str) -> bool {
+    verdict(text) == Some(true)
+}
+
+/// Whether a text is for a question even if something else was said since. An "ok" may be for what came last.
+pub(super) fn is_emphatic(text: &str) -> bool {
+    const WEAK: [&str; 9] = ["ok", "okay", "sure", "stop", "👍", "klar", "stopp", "うん", "了解"];
+    let word = plain(text);
+    verdicts::is_any(text) && !WEAK.contains(&word.as_str()) && !is_number(&word)
+}
+
+/// A text in the form used for comparison.
+fn plain(text: &str) -> String {
+    text.trim().trim_end_matches(['.', '!']).replace('’', "'").to_lowercase()
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A button that shows approvals whole, and answers nothing.
+pub(super) const SHOW: &str = "show";
+
+/// A button that approves, and makes the rule that its question offers.
+pub(super) const ALWAYS: &str = "always";
+
+/// A button for all approvals of a message.
+pub(super) const ALL: [(&str, Answer); 2] =
+    [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
+
+/// A button's question, and which of its buttons it is.
+pub fn button(button: &str) -> Option<(QuestionId, &str)> {
+    let (question, which) = button.split_once(':')?;
+    let is_known =
+        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | SHOW | ALWAYS)
+            || ALL.iter().any(|(name, _)| *name == which)
+            || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
+    (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
+}
+
+/// The answer that a button of a question stands for.
+fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
+    if let Some(words) = which.strip_prefix(IN_WORDS).map(str::trim) {
+        return match kind {
+            QuestionKind::Plan { .. } => Some(Answer::change(words)),
+            QuestionKind::Input { .. } => Some(Answer::Text(words.to_owned())),
+            _ => None,
+        };
+    }
+    match kind {
+        QuestionKind::Approval { rule: Some(_), .. } if which == ALWAYS => Some(Answer::Approve),
+        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
+        QuestionKind::Choice { options, .. } => {
+            options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
+        }
+        QuestionKind::Plan { .. } if which == "change" => Some(Answer::change("")),
+        QuestionKind::Plan { .. } => {
+            Answer::to(kind, which).filter(|answer| matches!(answer, Answer::Approve | Answer::Reject))
+        }
+        QuestionKind::Input { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adjutant_types::Allowance;
+
+    fn approval() -> QuestionKind {
+        QuestionKind::Approval { preview: String::new(), arguments: String::new(), rule: None, delay: None }
+    }
+
+    fn go_on() -> QuestionKind {
+        QuestionKind::Continue { text: String::new(), needs_owner: false }
+    }
+
+    fn choice(options: &[&str]) -> QuestionKind {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        QuestionKind::Choice { subject: String::new(), options }
+    }
+
+    #[test]
+    fn the_words_of_the_contract_are_answers_and_nothing_else() {
+        let approval = approval();
+        let answers = |text| (typed(text, &go_on()), typed(text, &approval));
+        for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
+            assert_ne!(answers(text), (None, None), "{text}");
+        }
+        for text in
+            ["yeah", "Yep!", "ok", "okay.", "sure", "yes please", "go ahead", "yeah go on", "ok, do it"]
+        {
+            assert_eq!(answers(text), (Some(Answer::Continue), Some(Answer::Approve)), "{text}");
+        }
+        for text in ["nah", "nope", "no, thanks", "cancel", "don’t", "never mind", "no don't"] {
+            assert_eq!(answers(text), (Some(Answer::Stop), Some(Answer::Reject)), "{text}");
+        }
+        for text in [
+            "no, the other one",
+            "",
+            "yes and no",
+            "don't stop",
+            "thanks",
+            "please",
+            "okey",
+            "not now",
+            "ok, and what is on today?",
+            "0",
+            "4",
+        ] {
+            assert_eq!(answers(text), (None, None), "{text}");
+        }
+        for text in ["/run report", "/spawn scout look around", "/plan a party", "/undo"] {
+            assert_eq!(answers(text), (None, None), "{text}");
+        }
+        assert_eq!(answers("yes!"), (Some(Answer::Continue), Some(Answer::Approve)));
+        assert_eq!(answers("1"), (Some(Answer::Continue), Some(Answer::Approve)));
+        assert_eq!(answers("2"), (Some(Answer::Summarise), Some(Answer::Reject)));
+        assert_eq!(answers("3"), (Some(Answer::Stop), None));
+        let owners = QuestionKind::Continue { text: String::new(), needs_owner: true };
+        assert_eq!(typed("2", &owners), Some(Answer::Stop), "an owner has two buttons");
+        assert_eq!(answers("approve").0, None);
+    }
+
+    #[test]
+    fn a_choice_is_typed_as_its_word_or_its_number() {
+        let question = choice(&["Send it", "2", "Stop!", "/usr"]);
+        let chosen = |text| typed(text, &question).map(|answer| answer.as_str().to_owned());
+        assert_eq!(chosen(" send IT. ").as_deref(), Some("Send it"));
+        assert_eq!(chosen("1").as_deref(), Some("Send it"));
+        assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
+        assert_eq!(chosen("stop").as_deref(), Some("Stop!"));
+        assert_eq!(chosen("3.").as_deref(), Some("Stop!"));
+        assert_eq!(chosen("the send one").as_deref(), Some("Send it"));
+        for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
+            assert_eq!(chosen(text), None, "{text}");
+        }
+        assert_eq!(typed("1", &choice(&[])), None);
+    }
+
+    #[test]
+    fn any_words_but_a_command_are_what_was_asked_for() {
+        let question = QuestionKind::Input { name: "company".into() };
+        for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
+            assert_eq!(typed(text, &question), Some(Answer::Text(text.into())));
+        }
+        for text in ["", "  ", "/stop", "/status now", "/run report", "/spawn scout look"] {
+            assert_eq!(typed(text, &question), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plan_is_run_cancelled_or_changed_and_no_wish_is_taken_for_a_yes() {
+        let plan = QuestionKind::Plan { goal: "the board meeting".into() };
+        let said = |text| typed(text, &plan);
+        for text in ["run", "Run it!", "yes", "go."] {
+            assert_eq!(said(text), Some(Answer::Approve), "{text}");
+        }
+        for text in ["cancel", "No", "stop."] {
+            assert_eq!(said(text), Some(Answer::Reject), "{text}");
+        }
+        let wish = |text| said(text).and_then(|answer| answer.wish().map(str::to_owned));
+        assert_eq!(wish("change"), Some(String::new()));
+        assert_eq!(wish("Change: without the invitation").as_deref(), Some("without the invitation"));
+        assert_eq!(wish("change the date to Friday").as_deref(), Some("change the date to Friday"));
+        for text in ["run the morning briefing", "changes?", "without the invitation", "/stop", ""] {
+            assert_eq!(said(text), None, "{text}");
+        }
+        for words in ["approve", "run", "reject"] {
+            let stored = Answer::change(words);
+            assert_eq!(Answer::to(&plan, stored.as_str()), Some(stored), "{words}");
+        }
+        assert_eq!(pressed("change", &plan).and_then(|it| it.wish().map(str::to_owned)), Some(String::new()));
+        assert_eq!(pressed("approve", &plan), Some(Answer::Approve));
+        assert_eq!(pressed("0", &plan), None);
+        let words = with_words(&"q".into(), "run");
+        let wish = button(&words).and_then(|(_, which)| pressed(which, &plan));
+        assert_eq!(wish.as_ref().and_then(Answer::wish), Some("run"), "a wish, whatever its words");
+    }
+
+    #[test]
+    fn a_button_stands_for_an_answer_of_its_own_question_only() {
+        let colours = choice(&["red", "continue"]);
+        assert_eq!(pressed("1", &colours), Some(Answer::Text("continue".into())));
+        for which in ["2", "-1", "x", "continue", ""] {
+            assert_eq!(pressed(which, &colours), None, "{which}");
+        }
+        assert_eq!(pressed("approve", &go_on()), None);
+        assert_eq!(pressed("0", &QuestionKind::Input { name: "company".into() }), None);
+        assert_eq!(
+            pressed("words: Acme: a=b ", &QuestionKind::Input { name: "company".into() }),
+            Some(Answer::Text("Acme: a=b".into()))
+        );
+        let approval = approval();
+        for kind in [&go_on(), &approval, &choice(&["approve"])] {
+            assert_eq!(pressed("words:approve", kind), None, "only what asks for words takes them");
+        }
+        let offers = QuestionKind::Approval {
+            preview: String::new(),
+            arguments: String::new(),
+            rule: Allowance::mail("bob@acme.example", "ada@home.example"),
+            delay: None,
+        };
+        assert_eq!((pressed(ALWAYS, &offers), pressed(ALWAYS, &approval)), (Some(Answer::Approve), None));
+        assert_eq!((typed("Always.", &offers), typed("always", &approval)), (Some(Answer::Approve), None));
+        for text in
+            ["always", "yes, always", "Immer!", "3", "/answer 34 always", "always to 34", "/answer 34 3"]
+        {
+            assert!(says_always(text), "{text}");
+        }
+        for text in ["yes", "always Bob", "not always", "yes to 3", "/answer 3 yes", ""] {
+            assert!(!says_always(text), "{text}");
+        }
+        assert_eq!(button("p:0"), Some(("p".into(), "0")));
+        for id in ["p", "p:", "p:dance", "p:-1", "p:words: "] {
+            assert_eq!(button(id), None, "{id}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Asks what a turn's calls wait for: all of them in one message, once nothing else is left to do.
+
+use adjutant_chat::Choice;
+
+use super::Conversations;
+use super::turn::LeasedTurn;
+use adjutant_skills::builtin;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::outbox::{self, Message};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Batch, StoreError, inbox};
+use adjutant_turn::journal::Scope;
+use adjutant_turn::trust::{Action, Reach};
+use adjutant_turn::wording;
+use adjutant_types::clock;
+use adjutant_types::{ConversationId, OutboxId, QuestionKind, TurnStatus};
+
+impl Conversations {
+    /// Asks for the turn's new approvals and puts it to sleep, in one commit.
+    pub(super) async fn ask_and_sleep(&self, leased: &LeasedTurn, scope: &Scope) -> Result<(), StoreError> {
+        let mut asking = Batch::new();
+        self.ask_approvals(leased, scope, &mut asking).await?;
+        self.sleep(leased, scope, asking).await
+    }
+
+    /// Adds the message with the turn's new approvals to the batch in which it goes to sleep. After a crash before that
+    /// commit the questions are still new, so they are asked again, and only once. What nobody waits for is held back in
+    /// quiet hours.
+    pub(super) async fn ask_approvals(
+        &self,
+        leased: &LeasedTurn,
+        scope: &Scope,
+        batch: &mut Batch,
+    ) -> Result<(), StoreError> {
+        let turn = &leased.turn;
+        let now = clock::utc(self.store.now()).with_timezone(&scope.zone).naive_local();
+        let quiet_until = scope.settings.approval.quiet_hours.and_then(|hours| hours.end(now));
+        if let Some(until) =
+            quiet_until.map(|until| clock::local_to_utc(until, scope.zone).timestamp_millis())
+            && self.is_unattended(turn).await?
+        {
+            questions::hold(batch, &turn.id, until);
+            return Ok(());
+        }
+        self.ask_new(turn, batch, |batch, text, choices| scope.say(batch, text, choices)).await
+    }
+
+    /// Whether nobody waits for the turn.
+    async fn is_unattended(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+        Ok(turn.background != 0 || inbox::is_scheduled(&self.store, &turn.id).await?)
+    }
+
+    /// Asks what was held back, now that the quiet hours are over. Returns the conversations with something to deliver.
+    pub async fn ask_held(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
+        let mut woken = Vec::new();
+        for id in questions::held(&self.store, channel).await? {
+            let Some(turn) = turns::by_id(&self.store, &id).await? else { continue };
+            if turn.status != TurnStatus::Waiting {
+                continue;
+            }
+            let mut batch = Batch::new();
+            turns::expect_status(&mut batch, &turn);
+            self.ask_new(&turn, &mut batch, |batch, text, choices| {
+                let answers = turn.answer_ids();
+                turns::set_answers(batch, &turn.id, &[]);
+                let message =
+                    Message { turn: Some(turn.id.clone()), answers, text, choices, ..Message::default() };
+                outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), &message)
+            })
+            .await?;
+            match self.store.write(batch).await {
+                Ok(_) => woken.push(turn.conversation_id),
+                Err(StoreError::Stale(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(woken)
+    }
+
+    /// Adds one message with all of the turn's new approvals.
+    async fn ask_new(
+        &self,
+        turn: &TurnRow,
+        batch: &mut Batch,
+        say: impl FnOnce(&mut Batch, String, Vec<Choice>) -> OutboxId,
+    ) -> Result<(), StoreError> {
+        let asked = questions::of_turn(&self.store, &turn.id).await?;
+        let mut new: Vec<&QuestionRow> =
+            asked.iter().filter(|question| question.is_open() && question.outbox_id.is_empty()).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let rows = executions::of_turn(&self.store, &turn.id).await?;
+        let call =
+            |question: &QuestionRow| rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
+        new.sort_by_cached_key(|question| call(question).map(|row| path(row, &rows)));
+        let is_delicate =
+            new.iter().filter_map(|question| call(question)).any(|row| !row.taint.is_clean() || leaves(row));
+        let bodies: Vec<&str> = new.iter().map(|question| question.body.as_str()).collect();
+        let own_text = Some(turn.text.as_str()).filter(|_| turn.text_taint.is_clean());
+        // Silence says yes only to one thing, and only of somebody who is there.
+        let delay = match new[..] {
+            [question] if question.delay().is_some() && !self.is_unattended(turn).await? => question.delay(),
+            _ => None,
+        };
+        if delay.is_none() && new.iter().any(|question| question.delay().is_some()) {
+            questions::drop_delay(batch, &turn.id);
+        }
+        let mut text = wording::questions::approval(own_text, &bodies, delay);
+        if let [QuestionRow { kind: QuestionKind::Approval { rule: Some(rule), .. }, .. }] = new[..] {
+            let days = self.settings.now().approval.rule_days;
+            text.push_str(&wording::rules::on_offer(rule, days));
+        }
+        let message =
+            say(batch, text, wording::questions::approve_choices(&new, is_delicate, delay.is_some()));
+        for (place, question) in (1..).zip(&new) {
+            questions::asked(batch, &question.id, &message, place, self.store.now());
+        }
+        Ok(())
+    }
+}
+
+/// Where a call stands in the order in which everything of its turn was dispatched.
+fn path(row: &ExecutionRow, rows: &[ExecutionRow]) -> Vec<(Option<i64>, Option<i64>)> {
+    let parent = |row: &ExecutionRow| rows.iter().find(|other| row.parent_id.as_ref() == Some(&other.id));
+    let mut path: Vec<_> =
+        std::iter::successors(Some(row), |row| parent(row)).map(|row| (row.call_n, row.call_idx)).collect();
+    path.reverse();
+    path
+}
+
+/// Whether a call may tell others something: only what we know to stay here doesn't.
+fn leaves(row: &ExecutionRow) -> bool {
+    let kind = row.skill.as_deref().and_then(builtin::find).and_then(|skill| skill.action());
+    let reach = |kind| Action { kind, targets: Vec::new() }.reach();
+    kind.is_none_or(|kind| matches!(reach(kind), Reach::Leaves | Reach::Reads))
+}

@@ -1,0 +1,291 @@
+//! The part of a conversation's past that the model sees: a window of recent turns, limited by tokens, and a running
+//! summary of older ones. Compacting older turns into the summary happens after a turn, so that no turn waits for it.
+
+use chrono_tz::Tz;
+use tracing::Instrument;
+
+use super::Conversations;
+use super::touched::Touched;
+use adjutant_models::price::tokens;
+use adjutant_models::{Message, Request, Role, SharedModel};
+use adjutant_store::first_messages::{self, Added};
+use adjutant_store::people::{self, Conversation};
+use adjutant_store::turns::{self, PastTurn};
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_turn::journal::{BudgetLedger, Scope};
+use adjutant_types::clock;
+use adjutant_types::{ConversationId, PersonId, PromptText, Taint, TurnId};
+
+/// How many tokens of history a request holds.
+const WINDOW: usize = 3000;
+/// With this many tokens outside the window, the history is compacted.
+const COMPACT_AT: usize = 1000;
+/// How many tokens are compacted at once.
+const COMPACT_BATCH: usize = 4000;
+/// The length of a summary in tokens.
+const SUMMARY: usize = 600;
+/// How many turns a window may hold. Short turns are compacted only when there are this many, so that it doesn't happen
+/// at every turn, and the history keeps its beginning long enough for a provider's cache.
+const MOST_TURNS: i64 = 40;
+/// How many turns stay when a full window is compacted.
+const KEPT_TURNS: usize = 20;
+/// After how many bytes a text is cut.
+pub const CUT: usize = WINDOW * 2;
+
+fn clip(text: &str) -> &str {
+    &text[..text.floor_char_boundary(CUT)]
+}
+
+fn cost(turn: &PastTurn) -> usize {
+    tokens(clip(&turn.text)) + tokens(clip(turn.answer.as_deref().unwrap_or_default()))
+}
+
+/// The recent past as a turn sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// What the turns said, oldest first.
+    pub turns: Vec<EarlierTurn>,
+    /// The outside sources of all of it.
+    pub taint: Taint,
+    /// Whether there is enough history to [`compact`].
+    pub needs_compacting: bool,
+}
+
+/// A turn before this one, as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EarlierTurn {
+    /// Its `turns.seq`.
+    pub seq: i64,
+    /// Its message and its answer.
+    pub texts: [String; 2],
+    /// Their outside sources.
+    pub taints: [Taint; 2],
+    /// What is added to them.
+    pub added: Added,
+}
+
+/// Where the first query for a window begins, and how many turns it may hold.
+pub fn bounds(conversation: &Conversation) -> (i64, i64) {
+    (conversation.history_from.max(conversation.compacted_to), MOST_TURNS)
+}
+
+/// The window over the newest turns as a person sees it, and whether the history should be compacted.
+pub async fn window(
+    store: &Store,
+    conversation: &Conversation,
+    person: &PersonId,
+    newest: &[PastTurn],
+    zone: Tz,
+) -> Result<Window, StoreError> {
+    let needs_compacting = compact_before(newest).is_some();
+    let shown = &newest[..fitting(newest)];
+    let is_others = |one: &&PersonId| conversation.shared != 0 && *one != person;
+    let said_by = people::said_by(store, shown.iter().map(|turn| &turn.person_id).filter(is_others)).await?;
+    let touched = Touched::load(store, conversation, shown).await?;
+    let mut days = DayMarks { zone, last: Some(clock::local_day(store.now(), zone)) };
+    let turns: Vec<EarlierTurn> = shown
+        .iter()
+        .rev()
+        .filter(|turn| turn.forgotten == 0)
+        .map(|turn| {
+            let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
+            let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
+            let said = said_by.get(&turn.person_id).cloned().unwrap_or_default();
+            let taints = [&turn.text_taint, &turn.taint].map(|taint| said.clone().and(taint));
+            EarlierTurn { seq: turn.seq, texts, taints, added }
+        })
+        .collect();
+    let taint = turns.iter().flat_map(|turn| &turn.taints).collect();
+    Ok(Window { turns, taint, needs_compacting })
+}
+
+/// Says on which days turns were. A turn has its day if that isn't the one before's; the first has it unless that is today. So
+/// what a model saw of a turn stays the same until the next day, and providers can cache it.
+struct DayMarks {
+    zone: Tz,
+    last: Option<String>,
+}
+
+impl DayMarks {
+    /// `[Fri 20 Nov 2026] `, or nothing.
+    fn of(&mut self, turn: &PastTurn) -> String {
+        let day = clock::local_day(turn.started_at, self.zone);
+        if self.last.as_ref() == Some(&day) {
+            return String::new();
+        }
+        self.last = Some(day);
+        clock::utc(turn.started_at).with_timezone(&self.zone).format("[%a %-d %b %Y] ").to_string()
+    }
+}
+
+async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
+    let (after, most) = bounds(conversation);
+    turns::ended_after(store, &conversation.id, after, most).await
+}
+
+/// How many of the newest turns fit into the window.
+fn fitting(newest: &[PastTurn]) -> usize {
+    let mut used = 0;
+    let fits = newest.iter().take_while(|turn| {
+        used += cost(turn);
+        used <= WINDOW
+    });
+    fits.count().max(1).min(newest.len())
+}
+
+/// The `turns.seq` before which everything should be compacted; none if there is too little.
+fn compact_before(newest: &[PastTurn]) -> Option<i64> {
+    let fitting = fitting(newest);
+    let beyond = &newest[fitting..];
+    let full = i64::try_from(newest.len()) == Ok(MOST_TURNS);
+    let kept = match beyond.iter().map(cost).sum::<usize>() >= COMPACT_AT {
+        true => fitting,
+        false if full => fitting.min(KEPT_TURNS),
+        false => return None,
+    };
+    newest.get(kept.checked_sub(1)?).map(|turn| turn.seq)
+}
+
+impl Conversations {
+    /// Compacts old history in the background.
+    pub(super) fn compact_later(&self, scope: &Scope) {
+        let model = self.orchestrator.model.clone();
+        let ledger = self.ledger(self.settings.now(), &scope.person.id, &TurnId::default());
+        let conversation = scope.conversation.id.clone();
+        let compacting = async move {
+            match compact(&ledger, &model, &conversation).await {
+                // The next start compacts it.
+                Ok(_) | Err(StoreError::Closed) => {}
+                Err(error) => tracing::warn!(%error, "the history wasn't compacted"),
+            }
+        };
+        tokio::spawn(compacting.in_current_span());
+    }
+}
+
+/// Compacts some turns from before the window into the summary, if there are enough of them and the daily budgets cover
+/// the call. Returns whether it did. If the model fails, nothing changes.
+pub async fn compact(
+    ledger: &BudgetLedger,
+    model: &SharedModel,
+    conversation: &ConversationId,
+) -> Result<bool, StoreError> {
+    let store = &ledger.store;
+    let conversation = people::conversation_by_id(store, conversation).await?;
+    let Some(first_kept) = compact_before(&newest(store, &conversation).await?) else { return Ok(false) };
+    let after = conversation.history_from.max(conversation.compacted_to);
+    let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
+    let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());
+    let mut by: Vec<&str> =
+        conversation.summary_by.split(' ').filter(|_| !conversation.summary.is_empty()).collect();
+    let mut to = after;
+    let mut days = DayMarks { zone: ledger.zone, last: None };
+    for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
+        if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
+            break;
+        }
+        to = turn.seq;
+        if turn.forgotten != 0 {
+            continue;
+        }
+        let number = by.iter().position(|one| **one == *turn.person_id).unwrap_or_else(|| {
+            by.push(&turn.person_id);
+            by.len() - 1
+        });
+        // Their names are text from outside for each other.
+        let who = if number == 0 { "Person".to_owned() } else { format!("Person {}", number + 1) };
+        let answer = clip(turn.answer.as_deref().unwrap_or_default());
+        text.push_str(&format!("{}{who}: {}\nAssistant: {answer}\n", days.of(turn), clip(&turn.text)));
+        taint = taint.and(&turn.text_taint).and(&turn.taint);
+    }
+    if to == after {
+        return Ok(false);
+    }
+    let Some(summary) = summarise(ledger, model, &conversation, (&text, &taint)).await? else {
+        return Ok(false);
+    };
+    let mut batch = Batch::new();
+    people::compact(&mut batch, &conversation, (&summary, &taint, &by.join(" ")), to);
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        // `/new` or another process was faster.
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+const INSTRUCTIONS: &str = "Update the running summary of a conversation with its older messages. Keep names, dates \
+    (\"yesterday\" as its date), decisions, open questions and preferences; leave out small talk. At most 400 words of plain \
+    text, nothing else.";
+
+async fn summarise(
+    ledger: &BudgetLedger,
+    model: &SharedModel,
+    conversation: &Conversation,
+    (text, taint): (&str, &Taint),
+) -> Result<Option<String>, StoreError> {
+    let shown = |taint: &Taint, text: &str| PromptText::by_origin(&conversation.id, taint, text);
+    let earlier = match conversation.summary.as_str() {
+        "" => "(none yet)".into(),
+        earlier => shown(&conversation.summary_taint, earlier),
+    };
+    let asked = PromptText::from("Summary so far: ")
+        .with(earlier)
+        .with("\n\nOlder messages:\n")
+        .with(shown(taint, text));
+    let request = Request {
+        messages: vec![Message::new(Role::System, INSTRUCTIONS), Message::new(Role::User, asked)],
+        tools: Vec::new(),
+    };
+    let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {
+        tracing::info!("the history wasn't compacted: the day's budget doesn't cover it");
+        return Ok(None);
+    };
+    match outcome {
+        Ok(answer) if !answer.text.trim().is_empty() => {
+            let text = answer.text.trim();
+            Ok(Some(text[..text.floor_char_boundary(SUMMARY * 4)].to_owned()))
+        }
+        Ok(_) => Ok(None),
+        Err(error) => {
+            tracing::warn!(%error, "the history wasn't compacted; the next turn tries again");
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turns 1 to `count`, newest first, with this many tokens each.
+    fn turns(count: i64, tokens: usize) -> Vec<PastTurn> {
+        let turn = |seq| PastTurn {
+            seq,
+            person_id: PersonId::default(),
+            text: "x".repeat(tokens * 4),
+            text_taint: Taint::default(),
+            answer: None,
+            taint: Taint::default(),
+            started_at: seq,
+            forgotten: 0,
+            has_calls: 0,
+        };
+        (1..=count).rev().map(turn).collect()
+    }
+
+    #[test]
+    fn short_turns_are_compacted_twenty_at_a_time() {
+        assert_eq!(compact_before(&[]), None);
+        assert_eq!(compact_before(&turns(39, 4)), None);
+        assert_eq!(compact_before(&turns(40, 4)), Some(21), "the newest twenty stay");
+    }
+
+    #[test]
+    fn long_turns_are_compacted_when_enough_no_longer_fits() {
+        assert_eq!(fitting(&turns(9, 500)), 6);
+        assert_eq!(compact_before(&turns(7, 500)), None);
+        assert_eq!(compact_before(&turns(8, 500)), Some(3), "what still fits stays");
+        assert_eq!(fitting(&turns(3, 50_000)), 2, "an endless text is clipped");
+    }
+}

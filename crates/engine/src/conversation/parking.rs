@@ -1,0 +1,145 @@
+//! Puts a turn to sleep until a person answers: at a limit, or when all its open calls need approval.
+//!
+//! At a turn's own limit its person decides. A daily budget is the owners' money, so an owner is asked in their own
+//! direct conversation, and the person is told. While an owner hasn't answered about one turn of a person, no question
+//! goes out about another turn of the same person: it ends at once and says when to try again.
+
+use super::Conversations;
+use super::turn::LeasedTurn;
+use adjutant_store::{Batch, StoreError, control, people, questions, turns};
+use adjutant_turn::journal::{Limit, Question, Scope, fail_point};
+use adjutant_turn::wording::{self, StatusSummary};
+use adjutant_types::{
+    ConversationId, Ending, ExecutionStatus, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus,
+};
+
+/// Who decides whether a parked turn goes on.
+enum Approver {
+    /// The person, in their conversation.
+    Person,
+    /// An owner, in this conversation.
+    Owner((ConversationId, PersonId)),
+    /// An owner, but none can be reached.
+    NobodyReachable,
+}
+
+impl Conversations {
+    /// Parks a turn. Returns true if it ended instead, because nobody will be asked.
+    pub(super) async fn park(
+        &self,
+        leased: &LeasedTurn,
+        scope: &Scope,
+        limit: Limit,
+        summary: &StatusSummary,
+    ) -> Result<bool, StoreError> {
+        let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
+        let is_asked = asked
+            .iter()
+            .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
+        let mut question = Batch::new();
+        self.ask_approvals(leased, scope, &mut question).await?;
+        if !is_asked && !self.chosen_meanwhile(&leased.turn).await? {
+            let Some(approver) = self.approver(scope, limit).await? else {
+                let text = wording::no_further_question(limit, &scope.budget.limits, summary, self.zone);
+                let root = ExecutionStatus::Cancelled;
+                return self
+                    .end(leased, scope, TurnStatus::Cancelled, root, text.into(), Batch::new())
+                    .await
+                    .map(|()| true);
+            };
+            self.ask(scope, &mut question, (limit, summary), approver).await?;
+        }
+        // From here on the answer decides what happens.
+        control::forget_pause(&mut question, &leased.turn.id);
+        self.sleep(leased, scope, question).await.map(|()| false)
+    }
+
+    /// Who should be asked; none while an owner hasn't answered about another turn of the person.
+    async fn approver(&self, scope: &Scope, limit: Limit) -> Result<Option<Approver>, StoreError> {
+        if !limit.needs_owner() {
+            return Ok(Some(Approver::Person));
+        }
+        let person = &scope.person.id;
+        let is_owner = self.is_owner(person).await?;
+        if is_owner && scope.conversation.shared == 0 {
+            return Ok(Some(Approver::Person));
+        }
+        if questions::is_owner_asked(&self.store, person, &scope.turn).await? {
+            return Ok(None);
+        }
+        let mut owners = self.reachable_owners(&scope.settings).await?;
+        // A person who is an owner decides for themselves.
+        owners.sort_by_key(|(_, owner)| is_owner && owner != person);
+        Ok(Some(owners.into_iter().next().map_or(Approver::NobodyReachable, Approver::Owner)))
+    }
+
+    async fn ask(
+        &self,
+        scope: &Scope,
+        batch: &mut Batch,
+        (limit, summary): (Limit, &StatusSummary),
+        approver: Approver,
+    ) -> Result<(), StoreError> {
+        let limits = &scope.budget.limits;
+        let needs_owner = limit.needs_owner();
+        let (text, choices): (_, fn(&QuestionId) -> _) = match approver {
+            Approver::Owner(owner) => {
+                let text = wording::owner_asked(limit, limits, summary, self.zone);
+                scope.say(batch, text, Vec::new());
+                let who = format!("{} ({})", scope.person.name, scope.conversation.channel);
+                let text = wording::ask_owner(limit, limits, &who, &scope.turn, self.zone);
+                scope.ask_owner(batch, owner, text, wording::owner_choices);
+                return Ok(());
+            }
+            Approver::NobodyReachable => {
+                let owners = self.owners(scope).await?;
+                (wording::owner_needed(limit, limits, summary, &owners, self.zone), |_| Vec::new())
+            }
+            Approver::Person if needs_owner => {
+                (wording::parked(limit, limits, summary), wording::owner_choices)
+            }
+            Approver::Person => (wording::parked(limit, limits, summary), wording::continue_choices),
+        };
+        let kind = QuestionKind::Continue { text: text.clone(), needs_owner };
+        scope.ask(batch, Question { kind, execution: None, text, choices });
+        Ok(())
+    }
+
+    /// The owners' names, as people know them.
+    async fn owners(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        let mut names = Vec::new();
+        for owner in scope.settings.owners.iter().filter(|owner| *owner != "console:local") {
+            let known = match owner.split_once(':') {
+                Some((channel, user)) => people::person_of(&self.store, channel, user).await?,
+                None => None,
+            };
+            names.push(known.map_or_else(|| owner.clone(), |person| person.name));
+        }
+        Ok(names)
+    }
+
+    /// Puts a turn to sleep until a person answers. `question` may add a question to the commit.
+    pub(super) async fn sleep(
+        &self,
+        leased: &LeasedTurn,
+        scope: &Scope,
+        question: Batch,
+    ) -> Result<(), StoreError> {
+        let mut batch = leased.lease.release();
+        turns::sleep(&mut batch, &leased.turn.id);
+        scope.free_all(&mut batch);
+        batch.append(question);
+        turns::wake_if_answered(&mut batch, &leased.turn);
+        self.store.write(batch).await?;
+        fail_point("turn-asleep");
+        scope.wake_delivery();
+        Ok(())
+    }
+
+    /// Whether a "continue?" was answered while an approved call of the turn was running.
+    async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
+        let now = turns::by_id(&self.store, &turn.id).await?;
+        let has_ending = |now: &turns::TurnRow| now.ending.is_some_and(|ending| ending != Ending::Pause);
+        Ok(now.is_some_and(|now| has_ending(&now) || now.budget_from != turn.budget_from))
+    }
+}

@@ -1,0 +1,412 @@
+//! Questions and their answers.
+//!
+//! Properties:
+//!
+//! - A question is answered once, by the person who was asked or by an owner.
+//! - Every button press and every typed answer gets exactly one reply.
+//! - An answer isn't lost if its turn goes to sleep at the same moment: both sides lock the turn's row before they
+//!   read.
+//!
+//! If the turn was only waiting for this answer, its next message is the reply. Otherwise the answer is confirmed at
+//! once, because the turn's next message replies to something else.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::Conversations;
+use super::answers::{
+    ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
+};
+pub use super::answers::{button, with_words};
+use adjutant_store::inbox::{self, InboxRow};
+use adjutant_store::outbox::{self, Message};
+use adjutant_store::people::Conversation;
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::rules::RuleRow;
+use adjutant_store::turns::TurnRow;
+use adjutant_store::{Batch, StoreError, control, people, rules, turns};
+use adjutant_turn::journal::{TurnEvent, fail_point};
+use adjutant_turn::wording;
+use adjutant_types::clock::day;
+use adjutant_types::{
+    Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
+};
+
+/// How long an answer waits for a turn that may be going to sleep.
+const SLEEP_PATIENCE: Duration = Duration::from_millis(500);
+/// A day, in milliseconds.
+const DAY_MS: i64 = 86_400_000;
+/// How often to check a turn that another process runs.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How a message matches the open questions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerMatch {
+    /// An answer to the message that asks this question.
+    Question(QuestionId),
+    /// A yes or a no, but not clear to what.
+    Unclear,
+}
+
+impl Conversations {
+    /// Matches a message with the open questions, by its text or as a reply; `None` for a new message.
+    ///
+    /// This runs for every message, because any text may be an answer. It's cheap: without an open question it's one
+    /// lookup in an index of open questions, and for a reply one lookup of its receipt.
+    pub async fn match_answer(
+        &self,
+        reply_to: Option<&str>,
+        text: &str,
+        conversation: &Conversation,
+        person: &PersonId,
+    ) -> Result<Option<AnswerMatch>, StoreError> {
+        if let Some(receipt) = reply_to {
+            let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
+            let Some(question) = question else { return Ok(None) };
+            let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+            return Ok(match read(text, &question, &asked) {
+                Some(Typed::Answers(_)) => Some(AnswerMatch::Question(question.id)),
+                Some(Typed::Unclear) => Some(AnswerMatch::Unclear),
+                None => None,
+            });
+        }
+        let (open, asked_at) = questions::open_and_read(&self.store, &conversation.id).await?;
+        let (Some(question), Some(asked_at)) = (open.last(), asked_at) else { return Ok(None) };
+        let numbered: Vec<_> = open.iter().filter(|question| by_number(text, question).is_some()).collect();
+        match numbered.as_slice() {
+            [named] if self.may_answer_for(person, named).await? => {
+                return Ok(Some(AnswerMatch::Question(named.id.clone())));
+            }
+            [] | [_] => {}
+            _ => return Ok(Some(AnswerMatch::Unclear)),
+        }
+        // An owner's text isn't another person's input, unless they reply to that question.
+        let may_be_for_it =
+            !matches!(question.kind, QuestionKind::Input { .. }) || question.person_id == *person;
+        if !may_be_for_it || !self.may_answer_for(person, question).await? {
+            return Ok(None);
+        }
+        let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+        let Some(meaning) = read(text, question, &asked) else { return Ok(None) };
+        let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
+        // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
+        let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
+            || outbox::asks_since(&self.store, &conversation.id, &question.outbox_id).await?;
+        let wrote_since = may_be_for_another
+            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
+        // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
+        let is_repeated = wrote_since && open.len() == 1 && {
+            let last = inbox::last_text(&self.store, &conversation.id, person).await?;
+            let last = last.as_deref().and_then(|last| last.strip_prefix("/answer "));
+            last.is_some_and(|last| is_emphatic(last) && (agrees(last) || !agrees(text)))
+        };
+        let is_clear = !wrote_since || is_repeated || (is_emphatic(text) && !may_be_for_another);
+        Ok(match meaning {
+            Typed::Answers(_) if is_clear && (is_only || !is_bare(text, question, &asked)) => {
+                Some(AnswerMatch::Question(question.id.clone()))
+            }
+            // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
+            _ => (!wrote_since || is_emphatic(text)).then_some(AnswerMatch::Unclear),
+        })
+    }
+
+    /// Whether an account may press a button. True if the question doesn't exist: the press is then told so.
+    pub async fn may_press(&self, channel: &str, user: &str, pressed: &str) -> Result<bool, StoreError> {
+        let question = match button(pressed) {
+            Some((question, _)) => questions::by_id(&self.store, &question).await?,
+            None => None,
+        };
+        let Some(question) = question else { return Ok(true) };
+        let account = format!("{channel}:{user}");
+        Ok(self.settings.now().owners.contains(&account)
+            || match people::person_of(&self.store, channel, user).await? {
+                Some(person) => self.may_answer_for(&person.id, &question).await?,
+                None => false,
+            })
+    }
+
+    pub(super) async fn may_answer_for(
+        &self,
+        person: &PersonId,
+        question: &QuestionRow,
+    ) -> Result<bool, StoreError> {
+        Ok((question.person_id == *person && !question.kind.needs_owner()) || self.is_owner(person).await?)
+    }
+
+    /// Whether one of a person's accounts is an owner's.
+    pub(super) async fn is_owner(&self, person: &PersonId) -> Result<bool, StoreError> {
+        people::is_owner(&self.store, person, &self.settings.now().owners).await
+    }
+
+    /// Handles a button press or a typed answer that intake journalled.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if it was done before.
+    pub async fn take_answer(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let question = match &row.question_id {
+            Some(id) => questions::by_id(&self.store, id).await?,
+            None => None,
+        };
+        let Some(question) = question else {
+            return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+        };
+        let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+        let is_show =
+            row.kind == InboxKind::Press && button(&row.text).is_some_and(|(_, which)| which == SHOW);
+        if is_show && self.may_answer_for(&row.person_id, &question).await? {
+            return self.reply(row, None, wording::questions::shown_whole(&asked), Batch::new()).await;
+        }
+        let chosen = match row.kind {
+            InboxKind::Press => press(&row.text, &question, &asked),
+            _ => match read(&row.text, &question, &asked) {
+                Some(Typed::Answers(places)) => places
+                    .into_iter()
+                    .filter_map(|(at, answer)| Some((asked.get(at)?.clone(), answer)))
+                    .collect(),
+                _ => Vec::new(),
+            },
+        };
+        self.answer_questions(row, &question, chosen).await
+    }
+
+    /// Answers questions of one message, or says why that can't be done.
+    pub(super) async fn answer_questions(
+        &self,
+        row: &InboxRow,
+        question: &QuestionRow,
+        mut chosen: Vec<(QuestionRow, Answer)>,
+    ) -> Result<(), StoreError> {
+        if chosen.is_empty() {
+            return self.reply(row, Some(question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+        }
+        if question.is_open() {
+            self.wait_until_asleep(&question.turn_id).await?;
+        }
+        if !self.may_answer_for(&row.person_id, question).await? {
+            return self.reply(row, Some(question), wording::NOT_YOURS.into(), Batch::new()).await;
+        }
+        let first = chosen[0].0.id.clone();
+        loop {
+            chosen.retain(|(question, _)| question.is_open());
+            if chosen.is_empty() {
+                break;
+            }
+            match self.store_answers(row, &chosen).await {
+                // Someone was faster, or the turn woke up or went to sleep at the same moment.
+                Err(StoreError::Stale(_)) => {}
+                done => return done,
+            }
+            if inbox::is_done(&self.store, row.id).await? {
+                return Ok(());
+            }
+            for (question, _) in &mut chosen {
+                if let Some(again) = questions::by_id(&self.store, &question.id).await? {
+                    *question = again;
+                }
+            }
+        }
+        let now = questions::by_id(&self.store, &first).await?.unwrap_or_else(|| question.clone());
+        let text =
+            wording::already_closed(&now.kind, now.answer.as_ref(), now.state == QuestionState::Expired);
+        self.reply(row, Some(&now), text, Batch::new()).await
+    }
+
+    /// Rejects every open approval of a conversation that the person may answer, whatever message asks it.
+    pub(super) async fn reject_all(&self, row: &InboxRow) -> Result<(), StoreError> {
+        loop {
+            let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+            let (mut batch, mut closed) = (Batch::new(), Vec::new());
+            for question in &open {
+                let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+                if is_approval && self.may_answer_for(&row.person_id, question).await? {
+                    closed.push(question);
+                }
+            }
+            // Their states, before an answer changes one.
+            for turn in closed.iter().map(|question| &question.turn_id).collect::<BTreeSet<_>>() {
+                if let Some(turn) = turns::by_id(&self.store, turn).await? {
+                    turns::expect_status(&mut batch, &turn);
+                }
+            }
+            let now = self.store.now();
+            for question in &closed {
+                questions::answer(&mut batch, &question.id, &Answer::Reject, &row.person_id, now);
+                control::go_on(&mut batch, question, Some(&Answer::Reject), self.instance.owner(), now);
+            }
+            let noted: Vec<_> =
+                closed.iter().map(|question| wording::questions::noted(question, &Answer::Reject)).collect();
+            let text = if noted.is_empty() { wording::questions::which(&open) } else { noted.join("\n") };
+            match self.reply(row, None, text, batch).await {
+                // A turn woke up or went to sleep, or somebody else was faster.
+                Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}
+                Err(StoreError::Stale(_)) => return Ok(()),
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    for question in closed {
+                        self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
+                        if let Some(running) = self.running.get(&question.turn_id) {
+                            running.answered.send_replace(());
+                        }
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Waits a moment for a running turn to go to sleep, and returns it. A turn that just asked is about to: a
+    /// program's answer may be faster, and must still get the turn's next message as its reply.
+    pub(super) async fn wait_until_asleep(&self, turn: &TurnId) -> Result<Option<TurnRow>, StoreError> {
+        let deadline = tokio::time::Instant::now() + SLEEP_PATIENCE;
+        loop {
+            let now = turns::by_id(&self.store, turn).await?;
+            let is_running = now.as_ref().is_some_and(|turn| turn.status == TurnStatus::Running);
+            if !is_running || tokio::time::Instant::now() >= deadline {
+                return Ok(now);
+            }
+            match self.running.get(turn) {
+                Some(running) => {
+                    let _ = tokio::time::timeout_at(deadline, running.ended.cancelled()).await;
+                }
+                // Another process runs it.
+                None => tokio::time::sleep(CHECK_INTERVAL).await,
+            }
+        }
+    }
+
+    /// Stores the answers to questions of one turn, in one commit.
+    async fn store_answers(
+        &self,
+        row: &InboxRow,
+        chosen: &[(QuestionRow, Answer)],
+    ) -> Result<(), StoreError> {
+        let (now, question) = (self.store.now(), &chosen[0].0);
+        let Some(turn) = turns::by_id(&self.store, &question.turn_id).await? else {
+            return Err(StoreError::Corrupt(format!("question {} has no turn", question.id)));
+        };
+        let all = questions::of_turn(&self.store, &question.turn_id).await?;
+        let is_chosen = |other: &QuestionRow| chosen.iter().any(|(question, _)| question.id == other.id);
+        let mut others = all.iter().filter(|other| other.is_open() && !is_chosen(other));
+        let is_last_of_message = others.clone().all(|other| other.outbox_id != question.outbox_id);
+        let asleep = turn.status == TurnStatus::Waiting;
+        // A press on the web page is journalled in another conversation than the question's; whichever instance serves
+        // that one goes on.
+        let is_asked_here = row.conversation_id == question.conversation_id;
+        let instance = if is_asked_here { self.instance.owner().clone() } else { outbox::anybody() };
+        let mut batch = Batch::new();
+        turns::expect_status(&mut batch, &turn);
+        for (question, answer) in chosen {
+            questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
+            control::go_on(&mut batch, question, Some(answer), &instance, now);
+        }
+        let rule = self.new_rule(row, chosen);
+        rule.iter().for_each(|rule| rules::add(&mut batch, rule));
+        // An owner who was asked in another conversation doesn't see the turn's next message.
+        let is_here = is_asked_here && turn.conversation_id == question.conversation_id;
+        if rule.is_none() && asleep && is_here && (others.next().is_none() || question.asks_to_continue()) {
+            let mut answers = turn.answer_ids();
+            answers.push(row.event_id().to_owned());
+            turns::set_answers(&mut batch, &question.turn_id, &answers);
+            inbox::mark_done(&mut batch, row.id, Some(&question.turn_id));
+            self.store.write(batch).await?;
+        } else {
+            let noted = chosen.iter().map(|(question, answer)| wording::questions::noted(question, answer));
+            let mut text = noted.collect::<Vec<_>>().join("\n");
+            if let Some(rule) = &rule {
+                let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);
+                text.push_str(&format!("\n{}", wording::rules::made(rule, &day(rule.expires_at, zone))));
+            }
+            self.reply(row, Some(question), text, batch).await?;
+        }
+        fail_point("question-answered");
+        if is_last_of_message {
+            self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
+        }
+        if let Some(running) = self.running.get(&question.turn_id) {
+            running.answered.send_replace(());
+        }
+        Ok(())
+    }
+
+    /// The rule that an answer makes. Only who was asked can make one: it is about what is done for them.
+    fn new_rule(&self, row: &InboxRow, chosen: &[(QuestionRow, Answer)]) -> Option<RuleRow> {
+        let [(question, Answer::Approve)] = chosen else { return None };
+        let QuestionKind::Approval { rule: Some(rule), .. } = &question.kind else { return None };
+        let is_always = match row.kind {
+            InboxKind::Press => button(&row.text).is_some_and(|(_, which)| which == ALWAYS),
+            _ => says_always(&row.text),
+        };
+        let approval = &self.settings.now().approval;
+        if !is_always || row.person_id != question.person_id || approval.rule_days == 0 {
+            return None;
+        }
+        let now = self.store.now();
+        Some(RuleRow {
+            id: self.store.new_id(),
+            person_id: row.person_id.clone(),
+            allows: rule.to_json()?,
+            question_id: question.id.clone(),
+            used: 0,
+            most_uses: approval.rule_uses.into(),
+            created_at: now,
+            expires_at: now + i64::try_from(approval.rule_days).unwrap_or(1) * DAY_MS,
+        })
+    }
+
+    /// Marks a row as done and replies to it, in one commit with the rest of the batch.
+    pub(super) async fn reply(
+        &self,
+        row: &InboxRow,
+        question: Option<&QuestionRow>,
+        text: String,
+        batch: Batch,
+    ) -> Result<(), StoreError> {
+        let turn = question.map(|question| question.turn_id.clone());
+        self.reply_with(row, Message { turn, text, ..Message::default() }, batch).await
+    }
+
+    /// The same with what else a message may have, such as buttons.
+    pub(super) async fn reply_with(
+        &self,
+        row: &InboxRow,
+        message: Message,
+        mut batch: Batch,
+    ) -> Result<(), StoreError> {
+        inbox::mark_done(&mut batch, row.id, message.turn.as_ref());
+        let message = Message { answers: vec![row.event_id().to_owned()], ..message };
+        outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &message);
+        self.store.write(batch).await?;
+        self.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
+        Ok(())
+    }
+
+    /// Closes a channel's questions whose time is up: silence is a yes to what was only delayed. Returns the
+    /// conversations that can go on.
+    pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
+        let mut woken = Vec::new();
+        let silent = questions::silently_approved(&self.store, channel).await?;
+        let approved = silent.into_iter().map(|question| (question, Some(Answer::Approve)));
+        let overdue = questions::overdue(&self.store, channel).await?.into_iter().map(|question| {
+            let answer = question.kind.answer_when_expired();
+            (question, answer)
+        });
+        for (question, answer) in approved.chain(overdue) {
+            let now = self.store.now();
+            let mut batch = Batch::new();
+            questions::expire(&mut batch, &question.id, answer.as_ref(), now);
+            control::go_on(&mut batch, &question, answer.as_ref(), self.instance.owner(), now);
+            match self.store.write(batch).await {
+                Ok(_) => {
+                    self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
+                    woken.push(question.conversation_id.clone());
+                }
+                Err(StoreError::Stale(_)) => continue,
+                Err(error) => return Err(error),
+            }
+            if let Some(running) = self.running.get(&question.turn_id) {
+                running.answered.send_replace(());
+            }
+        }
+        Ok(woken)
+    }
+}

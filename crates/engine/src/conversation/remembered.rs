@@ -1,0 +1,161 @@
+//! `/memories`: what is remembered, where it comes from, and buttons to forget it.
+
+use adjutant_chat::Choice;
+use adjutant_chat::suggest::nearest;
+use chrono_tz::Tz;
+
+use super::Conversations;
+use adjutant_memory::{Asker, Forgetting, Found, Meant, SearchIn};
+use adjutant_store::inbox::InboxRow;
+use adjutant_store::memories::{self, KnownRow};
+use adjutant_store::outbox::Message;
+use adjutant_store::people::{Conversation, Person};
+use adjutant_store::{Batch, StoreError, people};
+use adjutant_turn::wording;
+use adjutant_types::clock::utc;
+
+/// How many memories are shown at once; Discord takes no more buttons than 25.
+const SHOWN: usize = 10;
+/// How many memories, the newest, are looked through for what may be meant by mistyped words.
+const NEWEST: usize = 1000;
+/// How the id of a button begins that forgets a memory.
+const BUTTON: &str = "memory:";
+
+/// What follows the id where only what the memory was before is forgotten.
+const BEFORE: &str = "before";
+
+/// The command that a button below a list of memories stands for; none if it is another button.
+pub fn command_of(button: &str) -> Option<String> {
+    button.strip_prefix(BUTTON).map(|id| format!("/forget {id}"))
+}
+
+/// A memory with its number in the list.
+type Numbered<'a> = (i64, &'a KnownRow);
+
+/// Whose memories are meant, and where.
+struct Remembered {
+    here: Conversation,
+    person: Person,
+    zone: Tz,
+}
+
+impl Conversations {
+    /// Shows a page of what may be recalled here, the newest first.
+    pub(super) async fn show_memories(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let page = row.text.split_whitespace().nth(1).and_then(|page| page.parse().ok()).unwrap_or(1_i64);
+        let most = i64::try_from(SHOWN).unwrap_or(i64::MAX);
+        let before = (page.clamp(1, 10_000) - 1) * most;
+        let Remembered { here, zone, .. } = &self.remembered(row).await?;
+        let all = memories::with_origins(&self.store, &row.person_id, here, before + most + 1).await?;
+        let shown: Vec<_> =
+            (before + 1..).zip(all.iter().skip(usize::try_from(before).unwrap_or_default())).collect();
+        let is_more = shown.len() > SHOWN;
+        let shown = &shown[..shown.len().min(SHOWN)];
+        let lines = lines(shown, *zone);
+        let text = wording::memories::list(&lines, is_more.then_some(page + 1), here.shared != 0);
+        self.reply_with(row, with_buttons(text, shown), Batch::new()).await
+    }
+
+    /// `/forget`: forgets the memory of this id, or shows which ones may be meant by its number or words.
+    pub(super) async fn forget_memory(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let asked = row.text.split_once(char::is_whitespace).map_or("", |(_, asked)| asked.trim());
+        if asked.is_empty() {
+            return self.show_memories(row).await;
+        }
+        let remembered = self.remembered(row).await?;
+        let Remembered { person, here, zone } = &remembered;
+        let known = memories::with_origins(&self.store, &person.id, here, 100_000).await?;
+        let (id, is_past) = match asked.rsplit_once(' ') {
+            Some((id, BEFORE)) => (id, true),
+            _ => (asked, false),
+        };
+        let memory = known.iter().find(|known| known.memory.id.eq_ignore_ascii_case(id));
+        let forgotten = memory.and_then(|known| match is_past {
+            true => Meant::past_of(known.memory.clone()),
+            false => Some(Meant::all(known.memory.clone())),
+        });
+        let Some(forgotten) = forgotten else {
+            let shown = self.meant(&remembered, &known, asked).await?;
+            let text = match &shown[..] {
+                [] => wording::memories::NO_SUCH.to_owned(),
+                shown => wording::memories::which(&lines(shown, *zone)),
+            };
+            let mut message = with_buttons(text, &shown);
+            message.choices.extend(shown.iter().filter_map(|shown| of_the_past(shown, asked)));
+            return self.reply_with(row, message, Batch::new()).await;
+        };
+        let mut batch = Batch::new();
+        let asked = Forgetting { person: &person.id, here: Some(here), zone: *zone };
+        let messages =
+            adjutant_memory::forget(&self.store, asked, std::slice::from_ref(&forgotten), None, &mut batch)
+                .await?;
+        let rest = forgotten.rest().map(|rest| rest.text);
+        let text = wording::memories::forgotten(&forgotten.text(), rest.as_deref(), messages);
+        self.reply(row, None, text, batch).await
+    }
+
+    async fn remembered(&self, row: &InboxRow) -> Result<Remembered, StoreError> {
+        let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
+        let person = people::person_by_id(&self.store, &row.person_id).await?;
+        let zone = self.zone_of(&person);
+        Ok(Remembered { here, person, zone })
+    }
+
+    /// The memories that may be meant by a number of the list, or by words.
+    async fn meant<'a>(
+        &self,
+        Remembered { person, here, zone }: &Remembered,
+        known: &'a [KnownRow],
+        asked: &str,
+    ) -> Result<Vec<Numbered<'a>>, StoreError> {
+        let all = || (1_i64..).zip(known);
+        if let Ok(number) = asked.parse::<i64>() {
+            return Ok(all().filter(|(at, _)| *at == number).collect());
+        }
+        let services = &self.orchestrator.agents.executor.services;
+        let vectors = services.vectors.as_deref();
+        let asker = Asker { person: &person.id, here, zone: *zone, vectors, fade: services.fade };
+        let found = adjutant_memory::search(&self.store, asker, asked, SearchIn::Memories, "", SHOWN).await?;
+        let found = found.into_iter().filter_map(Found::memory);
+        let found: Vec<_> =
+            found.filter_map(|found| all().find(|(_, known)| known.memory.id == found.id)).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let is_near = |(_, known): &Numbered<'_>| has_word_like(&known.memory.text, asked);
+        Ok(all().take(NEWEST).filter(is_near).take(SHOWN).collect())
+    }
+}
+
+/// Whether a text has a word that one of these may be with a typo.
+fn has_word_like(text: &str, typed: &str) -> bool {
+    let words = || text.split(|one: char| !one.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    let mut typed = typed.split_whitespace().filter(|word| word.chars().count() > 3);
+    typed.any(|word| nearest(word, words()).is_some())
+}
+
+fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
+    let day = |at: i64| utc(at).with_timezone(&zone).format("%-d %B %Y").to_string();
+    let line = |(number, known): &Numbered<'_>| {
+        wording::memories::line(*number, known, &day(known.memory.created_at))
+    };
+    shown.iter().map(line).collect()
+}
+
+/// A message with a button for each of these.
+fn with_buttons(text: String, shown: &[Numbered<'_>]) -> Message {
+    let choice = |(number, known): &Numbered<'_>| Choice {
+        id: format!("{BUTTON}{}", known.memory.id),
+        label: wording::memories::forget(*number),
+    };
+    Message { text, choices: shown.iter().map(choice).collect(), ..Message::default() }
+}
+
+/// A button that forgets only what a memory was before, where these words are of that alone.
+fn of_the_past((number, known): &Numbered<'_>, words: &str) -> Option<Choice> {
+    let meant = adjutant_memory::meant(vec![known.memory.clone()], words).pop()?;
+    meant.past.is_some().then(|| Choice {
+        id: format!("{BUTTON}{} {BEFORE}", known.memory.id),
+        label: wording::memories::forget_before(*number),
+    })
+}

@@ -1,0 +1,66 @@
+//! What spoken words are: a message, or the answer to an open question.
+//!
+//! Property: nothing that is spoken approves anything. What was heard may be wrong, and not only its owner speaks near a
+//! phone.
+
+use super::Conversations;
+use super::answers::{Typed, agrees, read};
+use super::questions::AnswerMatch;
+use adjutant_store::people::Conversation;
+use adjutant_store::{StoreError, inbox, questions};
+use adjutant_types::{Answer, PersonId, QuestionId};
+
+/// How long a "yes" confirms what may have been said, in milliseconds.
+const CONFIRMS_MS: i64 = 3_600_000;
+
+/// What spoken words are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpokenAs {
+    /// A message.
+    Message,
+    /// The answer to this question.
+    Answer(QuestionId),
+    /// A yes that has to be pressed or typed.
+    NeedsHand,
+}
+
+impl Conversations {
+    /// What somebody's spoken words are.
+    pub async fn spoken_as(
+        &self,
+        text: &str,
+        reply_to: Option<&str>,
+        conversation: &Conversation,
+        person: &PersonId,
+    ) -> Result<SpokenAs, StoreError> {
+        let question = match self.match_answer(reply_to, text, conversation, person).await? {
+            None => return Ok(SpokenAs::Message),
+            // Which one is meant is a question of its own, and its answer might approve.
+            Some(AnswerMatch::Unclear) => return Ok(SpokenAs::NeedsHand),
+            Some(AnswerMatch::Question(question)) => question,
+        };
+        let Some(row) = questions::by_id(&self.store, &question).await? else {
+            return Ok(SpokenAs::Message);
+        };
+        let asked = questions::of_message(&self.store, &row.outbox_id).await?;
+        let approves =
+            |answers: &[(usize, Answer)]| answers.iter().any(|(_, answer)| *answer == Answer::Approve);
+        Ok(match read(text, &row, &asked) {
+            Some(Typed::Answers(answers)) if !approves(&answers) => SpokenAs::Answer(question),
+            _ => SpokenAs::NeedsHand,
+        })
+    }
+
+    /// What a person confirms with a bare "yes": their last message here, if it was a voice note that was asked about.
+    pub async fn confirmed(
+        &self,
+        text: &str,
+        conversation: &Conversation,
+        person: &PersonId,
+    ) -> Result<Option<String>, StoreError> {
+        if !agrees(text) {
+            return Ok(None);
+        }
+        inbox::doubted(&self.store, &conversation.id, person, self.store.now() - CONFIRMS_MS).await
+    }
+}

@@ -1,0 +1,146 @@
+//! The start of a turn: one commit that takes its lane and its messages.
+
+use adjutant_chat::EventId;
+
+use super::Conversations;
+use super::access::Admitted;
+use super::commands::short;
+use super::turn::LeasedTurn;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::inbox::{self, InboxRow, NewRow};
+use adjutant_store::leases::lane;
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Batch, StoreError, outbox, sharing};
+use adjutant_turn::journal::{TurnEvent, fail_point};
+use adjutant_turn::wording;
+use adjutant_types::metrics;
+use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
+
+impl Conversations {
+    /// Journals a message and starts its turn in the same commit.
+    ///
+    /// A crash before that commit leaves nothing, so the platform delivers the message again; one after it leaves a
+    /// running turn, which is continued.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if it was journalled before, if something in the lane goes before it, or if another
+    /// process works on this conversation.
+    pub async fn begin_on_arrival(&self, admitted: Admitted) -> Result<LeasedTurn, StoreError> {
+        let row = admitted.into_row();
+        let turn = self.new_turn(&row, std::slice::from_ref(&row));
+        let (name, mut batch) = (lane(&turn.conversation_id, 0), Batch::new());
+        self.instance.take(&name, &mut batch);
+        turns::must_be_first(&mut batch, &name, &turn.conversation_id);
+        inbox::arrive(&mut batch, &row.as_new(&self.instance.id), row.received_at);
+        turns::start(&mut batch, &turn, &[]);
+        inbox::take_arriving(&mut batch, &row.event, &turn.id);
+        let leased = self.write_start(batch, name, turn).await?;
+        fail_point("journalled");
+        metrics::turn_began(&leased.turn.id, row.received_at).await;
+        Ok(leased)
+    }
+
+    /// Journals what arrived; none if it was journalled before.
+    pub async fn journal(&self, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
+        let inserted = inbox::insert(&self.store, row).await?;
+        if inserted.is_some() {
+            fail_point("journalled");
+        }
+        Ok(inserted)
+    }
+
+    /// Starts a turn for messages of one person, in this lane of the conversation.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if another process works on this conversation.
+    pub async fn begin(
+        &self,
+        admitted: Vec<Admitted>,
+        background: i64,
+    ) -> Result<Option<LeasedTurn>, StoreError> {
+        let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
+        let Some(first) = rows.first() else { return Ok(None) };
+        let mut turn = self.new_turn(first, &rows);
+        turn.background = background;
+        let (name, mut batch) = (lane(&turn.conversation_id, background), Batch::new());
+        self.instance.take(&name, &mut batch);
+        if !self.instance.shares().is_empty() {
+            sharing::must_leave_none(&mut batch, &name, &turn);
+        }
+        let spawned = self.orchestrator.spawned(&first.text);
+        if let Some(Ok((role, _))) = &spawned {
+            // The conversation goes on, and the result is a message of its own, which nobody else sees if nobody else
+            // saw the command.
+            self.acknowledge(&mut batch, &turn, wording::roles::spawned(role, short(&turn.id)));
+            let private = |event: &&str| EventId::private_to(event).is_some();
+            let unseen: Vec<&str> = rows.iter().map(InboxRow::event_id).filter(private).collect();
+            turn.answers = serde_json::to_string(&unseen).unwrap_or_default();
+        }
+        let received_at = first.received_at;
+        turns::start(&mut batch, &turn, &rows);
+        let leased = self.write_start(batch, name, turn).await?;
+        if let Some(Ok(_)) = spawned {
+            self.events.send(TurnEvent::MessageAdded(leased.turn.conversation_id.clone()));
+        }
+        metrics::turn_began(&leased.turn.id, received_at).await;
+        Ok(Some(leased))
+    }
+
+    /// Writes a turn's start, whose first statement takes the lane.
+    async fn write_start(
+        &self,
+        mut batch: Batch,
+        name: String,
+        turn: TurnRow,
+    ) -> Result<LeasedTurn, StoreError> {
+        let root = root_row(&turn, self.store.new_id());
+        executions::insert(&mut batch, &root, &turn.conversation_id);
+        let returned = self.store.write(batch).await?;
+        fail_point("turn-started");
+        let lease = self.instance.taken(name, &returned);
+        Ok(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] })
+    }
+
+    fn new_turn(&self, first: &InboxRow, rows: &[InboxRow]) -> TurnRow {
+        let now = self.store.now();
+        let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
+        let text: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+        TurnRow {
+            seq: 0,
+            id: self.store.new_id(),
+            conversation_id: first.conversation_id.clone(),
+            person_id: first.person_id.clone(),
+            status: TurnStatus::Running,
+            text: text.join("\n"),
+            text_taint: rows.iter().map(|row| &row.taint).collect(),
+            answer: None,
+            answers: serde_json::to_string(&events).unwrap_or_default(),
+            instance: self.instance.id.clone(),
+            ending: None,
+            budget_from: now,
+            granted_at: 0,
+            failures: 0,
+            retry_at: 0,
+            background: 0,
+            started_at: now,
+            resumed_at: now,
+            ended_at: None,
+        }
+    }
+
+    /// Answers the messages of a turn that goes on in the background.
+    fn acknowledge(&self, batch: &mut Batch, turn: &TurnRow, text: String) {
+        let answers = turn.answer_ids();
+        let message =
+            outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
+        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), &message);
+    }
+}
+
+fn root_row(turn: &TurnRow, id: ExecutionId) -> ExecutionRow {
+    ExecutionRow {
+        status: ExecutionStatus::Running,
+        started_at: Some(turn.started_at),
+        ..ExecutionRow::new(id, &turn.id, ExecutionKind::Orchestrator)
+    }
+}

@@ -1,0 +1,356 @@
+//! One turn: from a person's messages to one answer.
+//!
+//! Properties:
+//!
+//! - The commit that starts a turn fixes which messages belong to it.
+//! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
+//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message.
+//! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::context::{self, TurnContext};
+use super::{Conversations, Handle};
+use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::inbox;
+use adjutant_store::leases::{Lease, lane};
+use adjutant_store::outbox::OutboxRow;
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Batch, StoreError, outbox, questions, runs, spending};
+use adjutant_turn::journal::{AgentSlots, Budget, ClaimedMessage, PlaceLock, Scope, TurnEvent, fail_point};
+use adjutant_turn::wording::{self, StatusSummary};
+use adjutant_types::metrics;
+use adjutant_types::{
+    Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId,
+    TurnStatus,
+};
+
+/// A turn that this process has the lease for.
+pub struct LeasedTurn {
+    /// Its row.
+    pub turn: TurnRow,
+    /// The lease of its lane.
+    pub lease: Lease,
+    /// The orchestrator's execution.
+    pub(super) root: ExecutionId,
+    /// Its executions so far.
+    pub(super) rows: Vec<ExecutionRow>,
+}
+
+impl LeasedTurn {
+    /// What of it has begun.
+    fn begun(&self) -> Begun<'_> {
+        Begun { root: &self.root, rows: &self.rows, is_new: self.is_new() }
+    }
+
+    /// Whether nothing of it has run before.
+    pub(super) fn is_new(&self) -> bool {
+        self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
+    }
+}
+
+impl Conversations {
+    /// Continues a turn that was answered, failed before, or was left by a dead process. `None` if it doesn't run now:
+    /// it failed for the third time, or waits for a retry.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if another process works on this conversation.
+    pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>, StoreError> {
+        let left_running = turn.status == TurnStatus::Running;
+        if left_running && self.probably_caused_crash(&turn).await? {
+            turn.failures += 1;
+        }
+        let name = lane(&turn.conversation_id, turn.background);
+        turn.instance.clone_from(&self.instance.id);
+        let mut batch = Batch::new();
+        self.instance.take(&name, &mut batch);
+        turns::resume(&mut batch, &turn, self.store.now());
+        // Calls that were running then are repeated, with new reservations.
+        spending::release_turn(&mut batch, &turn.id);
+        let returned = self.store.write(batch).await?;
+        let lease = self.instance.taken(name, &returned);
+        let rows = executions::of_turn(&self.store, &turn.id).await?;
+        let Some(root) =
+            rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.clone())
+        else {
+            return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
+        };
+        let leased = LeasedTurn { turn, lease, root, rows };
+        if leased.turn.failures >= 3 {
+            self.give_up(&leased).await?;
+            return Ok(None);
+        }
+        if left_running && leased.turn.failures > 0 {
+            let retry_at = self.store.now() + back_off(leased.turn.failures);
+            metrics::retry("turn");
+            turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await?;
+            return Ok(None);
+        }
+        fail_point("turn-resumed");
+        Ok(Some(leased))
+    }
+
+    /// Whether this turn probably crashed its process: it made no progress, and no other turn was running.
+    async fn probably_caused_crash(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+        Ok(!turns::progressed_since(&self.store, &turn.id, turn.resumed_at).await?
+            && !turns::others_running(&self.store, turn).await?)
+    }
+
+    /// Ends a turn after three failures in our own code.
+    async fn give_up(&self, leased: &LeasedTurn) -> Result<(), StoreError> {
+        tracing::error!("a turn failed three times; giving up");
+        // The handle isn't registered: the turn ends without running.
+        let scope = self.scope(leased, &Handle::new(&leased.turn.conversation_id)).await?;
+        self.end(
+            leased,
+            &scope,
+            TurnStatus::Dead,
+            ExecutionStatus::Failed,
+            wording::DEAD.to_owned().into(),
+            Batch::new(),
+        )
+        .await
+    }
+
+    /// Runs a turn until it ends (true) or goes to sleep (false). After an error, the journal has its progress.
+    pub async fn run(&self, leased: &LeasedTurn) -> Result<bool, StoreError> {
+        let handle = self.running.add(&leased.turn.id, &leased.turn.conversation_id);
+        let done = self.run_as(leased, &handle).await;
+        self.running.remove(&leased.turn.id);
+        done
+    }
+
+    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
+        let scope = self.scope(leased, handle).await?;
+        // The pause may come from a process that died, or from before the turn went on.
+        if leased.turn.ending == Some(Ending::Pause) {
+            handle.pause();
+        }
+        let needs_compacting = AtomicBool::new(false);
+        let (end, writes) = match leased.turn.ending {
+            Some(Ending::Stop | Ending::Withdrawn) => {
+                (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new())
+            }
+            Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
+            _ => {
+                let first_messages = async || {
+                    let context = self.context(&scope, &leased.turn).await?;
+                    needs_compacting.store(context.needs_compacting, Ordering::Relaxed);
+                    Ok((context.messages, context.taint))
+                };
+                self.orchestrator.run(&scope, leased.begun(), &leased.turn.text, first_messages).await?
+            }
+        };
+        fail_point("turn-before-end");
+        match end {
+            TurnEnd::Answered(mut answer) => {
+                let expired = self.expired_approvals(leased, &scope).await?;
+                for line in expired.into_iter().chain(self.notices(&scope).await?) {
+                    answer.text.push_str("\n\n");
+                    answer.text.push_str(&line);
+                }
+                self.end(leased, &scope, TurnStatus::Completed, ExecutionStatus::Completed, answer, writes)
+                    .await?;
+                if needs_compacting.into_inner() {
+                    self.compact_later(&scope);
+                }
+            }
+            TurnEnd::Failed(answer) => {
+                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, answer, writes).await?
+            }
+            TurnEnd::Cancelled(summary) => {
+                let text = self.cancelled(&leased.turn, &summary).await?;
+                self.end(
+                    leased,
+                    &scope,
+                    TurnStatus::Cancelled,
+                    ExecutionStatus::Cancelled,
+                    text.into(),
+                    writes,
+                )
+                .await?;
+            }
+            TurnEnd::Asleep(until) => {
+                turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
+                return Ok(false);
+            }
+            TurnEnd::Waiting => return self.ask_and_sleep(leased, &scope).await.map(|()| false),
+            TurnEnd::Parked(limit, summary) => return self.park(leased, &scope, limit, &summary).await,
+        }
+        Ok(true)
+    }
+
+    async fn context(&self, scope: &Scope, turn: &TurnRow) -> Result<TurnContext, StoreError> {
+        let services = &self.orchestrator.agents.executor.services;
+        let takes_pictures = self.orchestrator.model.takes_pictures();
+        context::of_turn(scope, turn, services.vectors.as_deref(), services.fade, takes_pictures).await
+    }
+
+    async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
+        let settings = self.settings.now();
+        let (here, person, spent) = self.participants(leased, &settings.limits).await?;
+        let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
+        Ok(Scope {
+            store: self.store.clone(),
+            lease: leased.lease.clone(),
+            turn: leased.turn.id.clone(),
+            conversation: Arc::new(here),
+            zone: self.zone_of(&person),
+            person: Arc::new(person),
+            budget: Arc::new(Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone())),
+            ledger: Arc::new(ledger),
+            slots: AgentSlots::new(settings.limits.parallel_agents),
+            settings,
+            cancel: handle.cancel.clone(),
+            answers: Arc::new(Mutex::new(leased.turn.answer_ids())),
+            answered: handle.answered.subscribe(),
+            sub_progress: Arc::default(),
+            asked: Arc::default(),
+            events: self.events.clone(),
+            own_text: leased.turn.text_taint.is_clean().then(|| leased.turn.text.as_str().into()),
+            workflow: "".into(),
+            words: Arc::default(),
+            wishes: Arc::default(),
+            counters: Arc::default(),
+        })
+    }
+
+    /// Ends a turn: answer, journal and lane in one commit.
+    pub(super) async fn end(
+        &self,
+        leased: &LeasedTurn,
+        scope: &Scope,
+        status: TurnStatus,
+        root: ExecutionStatus,
+        answer: outbox::Message,
+        last_writes: Batch,
+    ) -> Result<(), StoreError> {
+        let mut batch = leased.lease.release();
+        batch.append(last_writes);
+        scope.free_all(&mut batch);
+        let is_answer = status == TurnStatus::Completed && self.speaks;
+        let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;
+        let answer = outbox::Message { file: answer.file, aloud, ..scope.message(answer.text, Vec::new()) };
+        self.close_work(&mut batch, &leased.turn, status, root, &answer.whole());
+        let row = outbox::row(&self.store, &scope.conversation, &leased.turn, &answer);
+        let place = (self.lock_place)(&scope.conversation.id, &row);
+        let claimed = self.write_answer(batch, scope, (row, &answer), place).await?;
+        fail_point("turn-ended");
+        self.ended(&leased.turn.id, status);
+        match claimed {
+            Some(claimed) => {
+                fail_point("outbox-claimed");
+                self.events.send(TurnEvent::Claimed(Box::new(claimed)));
+            }
+            None => scope.wake_delivery(),
+        }
+        Ok(())
+    }
+
+    /// Writes a turn's end with its answer, which is claimed for sending if its place is locked and nothing goes before it.
+    async fn write_answer(
+        &self,
+        mut batch: Batch,
+        scope: &Scope,
+        (row, message): (OutboxRow, &outbox::Message),
+        place: Option<PlaceLock>,
+    ) -> Result<Option<ClaimedMessage>, StoreError> {
+        let (conversation, owner) = (&scope.conversation.id, self.instance.owner());
+        let Some(place) = place else {
+            outbox::say(&self.store, &mut batch, conversation, owner, message);
+            return self.store.write(batch).await.map(|_| None);
+        };
+        let (instance, checkpoint) = (place.instance.clone(), place.checkpoint.clone());
+        let row = OutboxRow { instance, checkpoint, ..row };
+        outbox::say_claimed(&mut batch, conversation, &row, owner);
+        let is_claimed = outbox::is_claimed(&self.store.write(batch).await?);
+        Ok(is_claimed.then(|| ClaimedMessage { conversation: conversation.clone(), row, place }))
+    }
+
+    /// Announces that a turn has ended.
+    pub(super) fn ended(&self, turn: &TurnId, status: TurnStatus) {
+        metrics::turn_ended(status.as_str());
+        self.orchestrator.agents.executor.services.mcp.release(turn);
+        self.events.send(TurnEvent::Ended(turn.clone()));
+    }
+
+    /// Adds a turn's end and its answer to the batch, and closes everything still open in it.
+    pub(super) fn close(
+        &self,
+        batch: &mut Batch,
+        turn: &TurnRow,
+        status: TurnStatus,
+        root: ExecutionStatus,
+        answer: &outbox::Message,
+    ) {
+        self.close_work(batch, turn, status, root, &answer.whole());
+        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), answer);
+    }
+
+    /// Adds a turn's end to the batch, without its answer's message.
+    fn close_work(
+        &self,
+        batch: &mut Batch,
+        turn: &TurnRow,
+        status: TurnStatus,
+        root: ExecutionStatus,
+        answer: &str,
+    ) {
+        let now = self.store.now();
+        turns::end(batch, &turn.id, status, answer, now);
+        executions::close_all(batch, &turn.id, root, now);
+        runs::cancel_all(batch, &turn.id, now);
+        questions::withdraw(batch, &turn.id, now);
+    }
+
+    /// A line for each call that nobody approved in time, because the model's answer may not mention it.
+    async fn expired_approvals(&self, leased: &LeasedTurn, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        if leased.is_new() && !scope.asked.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
+        let expired = asked.iter().filter(|question| {
+            matches!(question.kind, QuestionKind::Approval { .. })
+                && question.state == QuestionState::Expired
+                && question.answer != Some(Answer::Approve)
+        });
+        Ok(expired.map(|question| wording::expired(&question.kind)).collect())
+    }
+
+    /// The answer of a turn that a person ended, or whose "continue?" nobody answered.
+    async fn cancelled(&self, turn: &TurnRow, summary: &StatusSummary) -> Result<String, StoreError> {
+        if turn.ending == Some(Ending::Withdrawn) {
+            let own = turn.text_taint.is_clean().then_some(turn.text.as_str());
+            return Ok(wording::questions::withdrawn(own));
+        }
+        let asked = questions::of_turn(&self.store, &turn.id).await?;
+        let last = asked.into_iter().rfind(|question| question.asks_to_continue());
+        Ok(match last.filter(|question| question.state == QuestionState::Expired) {
+            Some(question) => wording::expired(&question.kind),
+            None => wording::stopped(summary),
+        })
+    }
+
+    /// Puts a turn back that failed in our own code, or gives it up.
+    pub async fn failed(&self, leased: LeasedTurn) -> Result<(), StoreError> {
+        let failures = leased.turn.failures + 1;
+        let leased = LeasedTurn { turn: TurnRow { failures, ..leased.turn }, ..leased };
+        if failures >= 3 {
+            return self.give_up(&leased).await;
+        }
+        let retry_at = self.store.now() + back_off(failures);
+        metrics::retry("turn");
+        turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await
+    }
+}
+
+/// How long a failed turn waits for its retry, in milliseconds.
+pub fn back_off(failures: i64) -> i64 {
+    match failures {
+        1 => 1_000,
+        2 => 10_000,
+        _ => 60_000,
+    }
+}

@@ -1,0 +1,46 @@
+//! What comes with a message: a voice note gets its words later, files are fetched later.
+
+use adjutant_chat::{IncomingMessage, one_line};
+
+use adjutant_files::file_name;
+use adjutant_store::files::SentFile;
+use adjutant_store::inbox::UnheardNote;
+use adjutant_types::FILES_ALONE;
+use adjutant_types::invisible_chars::{display_name, line};
+
+/// The voice note of a message. Of several, the first; a person says one thing at a time.
+pub(in crate::gateway) fn voice_note(message: &IncomingMessage) -> Option<UnheardNote> {
+    let (name, note) =
+        message.attachments.iter().find_map(|file| Some((&file.name, file.voice.as_ref()?)))?;
+    Some(UnheardNote { name: one_line(name), note: note.clone(), reply_to: message.reply_to.clone() })
+}
+
+/// The files of a message; further sounds are files like others.
+pub(in crate::gateway) fn files(message: &IncomingMessage, voice: Option<&UnheardNote>) -> Vec<SentFile> {
+    let mut is_heard = voice.is_none();
+    let mut files = Vec::new();
+    for one in &message.attachments {
+        if !is_heard && one.voice.is_some() {
+            is_heard = true;
+            continue;
+        }
+        let sound = one.voice.as_ref().map(|voice| adjutant_chat::RemoteFile {
+            file: voice.file.clone(),
+            mime_type: voice.mime_type.clone(),
+            bytes: voice.bytes,
+        });
+        let source =
+            format!("the file “{}” that {} sent", file_name(&one.name), display_name(&message.sender_name));
+        let name = line(&one.name, usize::MAX);
+        files.push(SentFile { name, source, text: one.text.clone(), remote: one.file.clone().or(sound) });
+    }
+    files
+}
+
+/// A message's text; a sign for one that is nothing but files.
+pub(in crate::gateway) fn text(message: &IncomingMessage, is_files: bool) -> String {
+    match message.text.trim() {
+        "" if is_files => FILES_ALONE.to_owned(),
+        text => text.to_owned(),
+    }
+}

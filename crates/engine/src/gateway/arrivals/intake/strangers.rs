@@ -1,0 +1,116 @@
+//! Messages of people who may not talk to the assistant yet.
+
+use adjutant_chat::IncomingMessage;
+
+use super::{Intake, Journalled};
+use crate::conversation::Conversations;
+use adjutant_store::access::{self, Pairing, new_code};
+use adjutant_store::files::SentFile;
+use adjutant_store::inbox::{self, NewRow, UnheardNote};
+use adjutant_store::{Batch, StoreError, outbox};
+use adjutant_turn::journal::TurnEvent;
+use adjutant_turn::wording;
+use adjutant_types::clock::utc;
+use adjutant_types::{InboxKind, Taint};
+
+/// How many pairing codes may be open at once, over all channels.
+const MOST_CODES: usize = 50;
+/// How many messages of one stranger are kept.
+const MOST_MESSAGES: i64 = 10;
+
+impl Intake {
+    /// Keeps a stranger's message and gives them a code for an owner to approve: one an hour, and a limited number in
+    /// total, so that nobody can flood the assistant.
+    pub(super) async fn stranger(
+        &self,
+        message: &IncomingMessage,
+        text: &str,
+        voice: Option<UnheardNote>,
+        files: Vec<SentFile>,
+    ) -> Result<Option<Journalled>, StoreError> {
+        let store = &self.conversations.store;
+        let (channel, user) = (&message.address.channel, &message.sender.0);
+        // Invitations don't count: they are an owner's.
+        let mut codes = access::open_codes(store).await?;
+        codes.retain(|code| code.user_id.is_some());
+        let is_theirs =
+            |code: &Pairing| code.channel.as_ref() == Some(channel) && code.user_id.as_ref() == Some(user);
+        let has_code = codes.iter().any(is_theirs);
+        if !has_code && codes.len() >= MOST_CODES {
+            self.tell_of_flood().await?;
+            return Ok(None);
+        }
+        let (person, conversation) =
+            self.person_and_conversation(&message.address, user, &message.sender_name, true).await?;
+        if inbox::count_held_back(store, &person.id).await? >= MOST_MESSAGES {
+            return Ok(None);
+        }
+        let Conversations { instance, .. } = &*self.conversations;
+        let row = NewRow {
+            event: format!("{channel} {}", message.event.0),
+            conversation_id: &conversation.id,
+            person_id: &person.id,
+            kind: InboxKind::Message,
+            text,
+            taint: Taint::default(),
+            question_id: None,
+            instance: if voice.is_some() || !files.is_empty() { &instance.id } else { instance.owner() },
+            voice,
+            files,
+            mentions: inbox::mentions(&message.mentions),
+        };
+        let now = store.now();
+        let mut batch = Batch::new();
+        inbox::hold_back(&mut batch, &row, now);
+        if !has_code {
+            let pairing = Pairing {
+                code: new_code(store.clock().random()),
+                channel: Some(channel.clone()),
+                user_id: Some(user.clone()),
+                name: Some(message.sender_name.clone()),
+                expires_at: now + access::CODE_MS,
+            };
+            access::add_code(&mut batch, &pairing, now);
+            let text = wording::stranger(&pairing.code);
+            let answers = vec![message.event.0.clone()];
+            let reply = outbox::Message { text, answers, ..outbox::Message::default() };
+            outbox::say(store, &mut batch, &conversation.id, instance.owner(), &reply);
+        }
+        match store.write(batch).await {
+            Ok(_) => self.conversations.events.send(TurnEvent::MessageAdded(conversation.id)),
+            // It was journalled before.
+            Err(StoreError::Stale(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(None)
+    }
+
+    /// Tells the owners once a day that there are too many strangers to answer.
+    async fn tell_of_flood(&self) -> Result<(), StoreError> {
+        let Conversations { store, instance, settings, events, .. } = &*self.conversations;
+        let now = store.now();
+        let mut batch = Batch::new();
+        outbox::announce_once(&mut batch, &format!("pairing flood {}", utc(now).date_naive()), now);
+        let owners = self.conversations.reachable_owners(&settings.now()).await?;
+        let text = wording::pairing_flood(MOST_CODES);
+        for (conversation, _) in &owners {
+            let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
+            outbox::say(store, &mut batch, conversation, instance.owner(), &message);
+        }
+        match store.write(batch).await {
+            Ok(_) => {
+                tracing::warn!(
+                    owners = owners.len(),
+                    "too many strangers ask for access; new ones are ignored"
+                );
+                owners
+                    .into_iter()
+                    .for_each(|(conversation, _)| events.send(TurnEvent::MessageAdded(conversation)));
+                Ok(())
+            }
+            // They were told today.
+            Err(StoreError::Stale(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Listens to voice notes: downloads each, has it transcribed, and gives its message the words.
+//!
+//! Properties:
+//!
+//! - A note is journalled like any message, and its own worker listens to it. Later messages of its conversation wait for
+//!   it; nothing else does.
+//! - What was heard is shown, counted and kept in one commit. A process that dies before it leaves the note as it was, and
+//!   the next one listens again.
+//! - A note that can't be heard, or whose words are doubtful, ends with a sentence to its writer, and isn't acted on.
+//! - A stranger's note isn't downloaded: the lanes don't see it before they are let in.
+
+mod download;
+
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::Address;
+use futures::FutureExt;
+use tokio::sync::Semaphore;
+
+use super::download::{MOST_BYTES, Ports};
+use crate::conversation::Conversations;
+use crate::conversation::spoken::SpokenAs;
+use crate::gateway::Worker;
+use crate::gateway::lanes::Lanes;
+use adjutant_models::ModelError;
+use adjutant_models::voice::doubt::{Doubt, doubt};
+use adjutant_models::voice::{Sound, Spoken, Transcript, Voice};
+use adjutant_store::inbox::{self, InboxRow, UnheardNote};
+use adjutant_store::spending::Amount;
+use adjutant_store::usage::{self, BackgroundCall};
+use adjutant_store::{Batch, StoreError, outbox, people};
+use adjutant_turn::journal::{BudgetLedger, Reservation, TurnEvent, fail_point};
+use adjutant_turn::wording;
+use adjutant_turn::wording::voice::Unheard;
+use adjutant_types::metrics;
+use adjutant_types::{InboxKind, QuestionId, SPOKEN, TurnId};
+
+/// Notes that are listened to at the same time.
+pub const AT_ONCE: usize = 4;
+
+/// The pause before retrying, if the store fails.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// The longest text that is kept of a note, in bytes.
+const LONGEST: usize = 20_000;
+/// Typed messages that tell in which script a person writes.
+const TYPED: i64 = 20;
+
+/// What listening needs.
+pub struct Listening {
+    /// The services.
+    pub voice: Voice,
+    /// The channels by name.
+    pub ports: Ports,
+    /// Limits the notes that are listened to at the same time.
+    pub slots: Semaphore,
+    /// Where files lie while they are downloaded and sent.
+    pub folder: PathBuf,
+}
+
+/// Why a note has no words.
+enum NotHeard {
+    Because(Unheard),
+    Store(StoreError),
+}
+
+impl From<Unheard> for NotHeard {
+    fn from(why: Unheard) -> Self {
+        Self::Because(why)
+    }
+}
+
+impl From<StoreError> for NotHeard {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// What was heard in a note, and what it cost.
+struct Heard {
+    spoken: Spoken<Transcript>,
+    seconds: u64,
+    bill: Bill,
+}
+
+/// What is written with the end of a paid call.
+struct Bill {
+    ledger: BudgetLedger,
+    reservation: Reservation,
+    call: BackgroundCall,
+}
+
+impl Bill {
+    fn settle(&self, batch: &mut Batch) {
+        usage::insert_background_call(batch, &self.call);
+        self.ledger.settle(batch, &self.reservation, Amount::new(0, self.call.cost_usd));
+    }
+}
+
+impl Lanes {
+    /// Listens to a voice note, beside whatever runs. Its lane goes on once it is heard.
+    pub fn listen_soon(self: &Arc<Self>, row: InboxRow) {
+        let worker = Worker::Voice(row.id);
+        // At shutdown, the next process listens.
+        if self.draining.is_cancelled() || !self.wakers.wake(worker.clone()) {
+            return;
+        }
+        let lanes = self.clone();
+        tokio::spawn(async move {
+            if let Some(answer) = lanes.listen_to(&row).await {
+                lanes.handle_soon(answer);
+            }
+            lanes.hand_over(&worker, &row);
+        });
+    }
+
+    /// Listens until the note's end is stored. Returns the row if it answers a question.
+    async fn listen_to(&self, row: &InboxRow) -> Option<InboxRow> {
+        let mut has_failed = false;
+        loop {
+            let heard = match has_failed {
+                true => self.cannot_hear(row, &Unheard::Failed, None).await.map(|()| None),
+                false => match AssertUnwindSafe(self.hear(row)).catch_unwind().await {
+                    Ok(heard) => heard,
+                    Err(_) => {
+                        tracing::error!(
+                            event = row.event,
+                            "listening to a voice note panicked; giving it up"
+                        );
+                        has_failed = true;
+                        continue;
+                    }
+                },
+            };
+            match heard {
+                Ok(answer) => return answer,
+                // Another process was faster, or the store is closed.
+                Err(StoreError::Stale(_) | StoreError::Closed) => return None,
+                Err(error) => {
+                    tracing::error!(%error, event = row.event, "a voice note couldn't be journalled; retrying");
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn hear(&self, row: &InboxRow) -> Result<Option<InboxRow>, StoreError> {
+        let Some(unheard) = row.unheard() else {
+            return self.cannot_hear(row, &Unheard::Gone, None).await.map(|()| None);
+        };
+        match self.understand(row, &unheard).await {
+            Ok(heard) => self.understood(row, &unheard, heard).await,
+            Err((NotHeard::Because(why), bill)) => {
+                self.cannot_hear(row, &why, bill.as_ref()).await.map(|()| None)
+            }
+            Err((NotHeard::Store(error), _)) => Err(error),
+        }
+    }
+
+    /// The words of a note. A failed call of a service comes with its bill.
+    async fn understand(
+        &self,
+        row: &InboxRow,
+        unheard: &UnheardNote,
+    ) -> Result<Heard, (NotHeard, Option<Bill>)> {
+        let sound = self.get(row, unheard).await.map_err(|why| (why.into(), None))?;
+        fail_point("voice-downloaded");
+        let (ledger, reservation) =
+            self.reserve(row, sound.seconds).await.map_err(|not_heard| (not_heard, None))?;
+        let store = &self.conversations.store;
+        let started_at = store.now();
+        let outcome = self.listening.voice.transcribe(&sound).await;
+        let (model, cost_usd, error) = match &outcome {
+            Ok(spoken) => (spoken.model.clone(), spoken.cost_usd, None),
+            Err(error) => (String::new(), 0.0, Some(error.to_string())),
+        };
+        let call = BackgroundCall {
+            id: store.new_id(),
+            conversation_id: row.conversation_id.clone(),
+            person_id: row.person_id.clone(),
+            model,
+            error,
+            tokens: [0; 3],
+            cost_usd,
+            started_at,
+            duration_ms: store.now() - started_at,
+            audio_ms: i64::try_from(sound.seconds * 1000).unwrap_or(i64::MAX),
+        };
+        let bill = Bill { ledger, reservation, call };
+        match outcome {
+            Ok(spoken) => {
+                fail_point("voice-transcribed");
+                Ok(Heard { spoken, seconds: sound.seconds, bill })
+            }
+            Err(ModelError { kind, message, .. }) => {
+                tracing::warn!(event = row.event, message, "a voice note couldn't be transcribed");
+                Err((Unheard::Service(kind).into(), Some(bill)))
+            }
+        }
+    }
+
+    /// The file of a note, unless what is known of it says that it can't be heard.
+    async fn get(&self, row: &InboxRow, unheard: &UnheardNote) -> Result<Sound, Unheard> {
+        let (listening, note) = (&self.listening, &unheard.note);
+        let most = listening.voice.max_length;
+        let is_long = |seconds: u64| Duration::from_secs(seconds) > most;
+        if listening.voice.transcribers.is_empty() {
+            return Err(Unheard::NoService);
+        }
+        if note.seconds == Some(0) && note.bytes.is_none_or(|bytes| bytes < 1024) || note.bytes == Some(0) {
+            return Err(Unheard::Empty);
+        }
+        if note.seconds.is_some_and(is_long) {
+            return Err(Unheard::TooLong(most));
+        }
+        if note.bytes.is_some_and(|bytes| bytes > MOST_BYTES) {
+            return Err(Unheard::TooBig(MOST_BYTES >> 20));
+        }
+        let _slot = listening.slots.acquire().await;
+        self.show_typing(row);
+        let sound = listening.download(row, unheard).await?;
+        if is_long(sound.seconds) { Err(Unheard::TooLong(most)) } else { Ok(sound) }
+    }
+
+    /// Shows that something happens; best effort.
+    pub(in crate::gateway) fn show_typing(&self, row: &InboxRow) {
+        let Some(port) = self.listening.ports.get(row.channel()).cloned() else { return };
+        let (store, conversation) = (self.conversations.store.clone(), row.conversation_id.clone());
+        tokio::spawn(async move {
+            if let Ok(there) = people::conversation_by_id(&store, &conversation).await {
+                port.typing(&Address { channel: there.channel, place: there.place }).await;
+            }
+        });
+    }
+
+    async fn reserve(&self, row: &InboxRow, seconds: u64) -> Result<(BudgetLedger, Reservation), NotHeard> {
+        let settings = self.conversations.settings.now();
+        let ledger = self.conversations.ledger(settings, &row.person_id, &TurnId::default());
+        let execution = format!("voice {}", self.conversations.store.new_id::<String>()).into();
+        let cost = self.listening.voice.price_of(seconds as f64);
+        match ledger.reserve_cost(&execution, cost).await? {
+            Some(reservation) => Ok((ledger, reservation)),
+            None => Err(Unheard::Budget.into()),
+        }
+    }
+
+    /// Gives a message its words, or asks about them. Returns the row if it answers a question.
+    async fn understood(
+        &self,
+        row: &InboxRow,
+        unheard: &UnheardNote,
+        heard: Heard,
+    ) -> Result<Option<InboxRow>, StoreError> {
+        let conversations = &self.conversations;
+        let mut batch = Batch::new();
+        heard.bill.settle(&mut batch);
+        let mut text = heard.spoken.result.text.clone();
+        text.truncate(text.floor_char_boundary(LONGEST));
+        if let Some(doubt) = self.doubt(row, &heard).await? {
+            let marked = if matches!(doubt, Doubt::NoWords | Doubt::TooMuch) { "" } else { &text };
+            let question = wording::voice::doubted(&doubt, &text);
+            inbox::dismiss(&mut batch, row.id, InboxKind::Message, &with_words(&row.text, marked));
+            return self.end(row, batch, question, "doubted").await.map(|()| None);
+        }
+        // What somebody else said answers nothing.
+        let spoken_as = match row.taint.is_clean() && row.text.is_empty() {
+            true => {
+                let here = people::conversation_by_id(&conversations.store, &row.conversation_id).await?;
+                let (reply_to, person) = (unheard.reply_to.as_deref(), &row.person_id);
+                if let Some(confirmed) = conversations.confirmed(&text, &here, person).await? {
+                    text = confirmed.strip_prefix(SPOKEN).unwrap_or(&confirmed).to_owned();
+                    SpokenAs::Message
+                } else {
+                    conversations.spoken_as(&text, reply_to, &here, person).await?
+                }
+            }
+            false => SpokenAs::Message,
+        };
+        let question = match spoken_as {
+            SpokenAs::NeedsHand => {
+                let sentence = format!("{}\n{}", wording::voice::heard(&text), wording::voice::NEEDS_HAND);
+                inbox::dismiss(&mut batch, row.id, InboxKind::Answer, "");
+                return self.end(row, batch, sentence, "heard").await.map(|()| None);
+            }
+            SpokenAs::Answer(question) => Some(question),
+            SpokenAs::Message => None,
+        };
+        let shown = wording::voice::heard(&text);
+        let text = if question.is_some() { text } else { with_words(&row.text, &text) };
+        self.keep(row, batch, &text, question.as_ref(), shown).await?;
+        metrics::voice_note("heard");
+        fail_point("voice-heard");
+        Ok(question.map(|question| InboxRow {
+            kind: InboxKind::Answer,
+            text,
+            question_id: Some(question),
+            voice: None,
+            ..row.clone()
+        }))
+    }
+
+    /// Why the words can't be believed, if they can't.
+    async fn doubt(&self, row: &InboxRow, heard: &Heard) -> Result<Option<Doubt>, StoreError> {
+        // Nobody knows which languages others speak.
+        if !row.taint.is_clean() {
+            return Ok(doubt(&heard.spoken.result, heard.seconds, &[], &[]));
+        }
+        let typed = inbox::typed_by(&self.conversations.store, &row.person_id, TYPED).await?;
+        Ok(doubt(&heard.spoken.result, heard.seconds, &self.listening.voice.languages, &typed))
+    }
+
+    /// Stores a message's words and says something about them, in one commit.
+    async fn keep(
+        &self,
+        row: &InboxRow,
+        mut batch: Batch,
+        text: &str,
+        question: Option<&QuestionId>,
+        shown: String,
+    ) -> Result<(), StoreError> {
+        let Conversations { instance, .. } = &*self.conversations;
+        // Its receiver carries out an answer; whoever takes the lane runs a message.
+        let owner = if question.is_some() { &instance.id } else { instance.owner() };
+        inbox::heard(&mut batch, row.id, owner, text, question);
+        // The answer to the message comes later.
+        self.say(row, batch, shown, Vec::new()).await
+    }
+
+    /// Ends a note with a sentence as its answer.
+    async fn end(
+        &self,
+        row: &InboxRow,
+        batch: Batch,
+        sentence: String,
+        result: &'static str,
+    ) -> Result<(), StoreError> {
+        self.say(row, batch, sentence, vec![row.event_id().to_owned()]).await?;
+        metrics::voice_note(result);
+        Ok(())
+    }
+
+    /// Says why a note wasn't heard. What was written beside it is a message all the same.
+    async fn cannot_hear(
+        &self,
+        row: &InboxRow,
+        why: &Unheard,
+        bill: Option<&Bill>,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        if let Some(bill) = bill {
+            bill.settle(&mut batch);
+        }
+        let sentence = wording::voice::unheard(why);
+        if row.text.is_empty() && row.files.is_none() {
+            inbox::dismiss(&mut batch, row.id, InboxKind::Message, "");
+            return self.end(row, batch, sentence, "failed").await;
+        }
+        let name = row.unheard().map_or_else(|| "voice note".to_owned(), |unheard| unheard.name);
+        let text = format!("{}\n\n[file {name}, which I can't read]", row.text);
+        let text = text.trim();
+        self.keep(row, batch, text, None, sentence).await?;
+        metrics::voice_note("failed");
+        Ok(())
+    }
+
+    /// Says something to the writer of a message, in the same commit.
+    pub(in crate::gateway) async fn say(
+        &self,
+        row: &InboxRow,
+        mut batch: Batch,
+        text: String,
+        answers: Vec<String>,
+    ) -> Result<(), StoreError> {
+        let conversations = &self.conversations;
+        let (store, instance) = (&conversations.store, conversations.instance.owner());
+        let message = outbox::Message { text, answers, ..outbox::Message::default() };
+        outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
+        store.write(batch).await?;
+        conversations.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
+        Ok(())
+    }
+}
+
+/// What was written beside a note, and what was said in it.
+fn with_words(written: &str, spoken: &str) -> String {
+    match (written, spoken) {
+        (written, "") => written.to_owned(),
+        ("", spoken) => format!("{SPOKEN}{spoken}"),
+        (written, spoken) => format!("{written}\n\n{SPOKEN}{spoken}"),
+    }
+}

@@ -1,0 +1,115 @@
+//! Recurring work beside the turns: frees what dead processes left, expires questions, runs what is scheduled, makes
+//! what was said ready for searches, and receives signals from other processes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::scheduler::Scheduler;
+use crate::conversation::Conversations;
+use crate::gateway::lanes::Lanes;
+use crate::gateway::outbox::Deliverer;
+use crate::gateway::receiver::Health;
+use adjutant_memory::index;
+use adjutant_store::{StoreError, access, queues, sharing, spending};
+use adjutant_types::ConversationId;
+
+/// How often the maintenance runs.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often running turns check for signals from other processes: often, because a person waits.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How many texts are made ready for searches at once.
+const AT_ONCE: usize = 64;
+
+/// Maintains the channels of this process, or one place of a channel.
+pub struct Maintenance {
+    /// The conversations whose questions expire.
+    pub conversations: Arc<Conversations>,
+    /// Woken when a turn can go on.
+    pub lanes: Arc<Lanes>,
+    /// Woken when there is something to deliver.
+    pub deliverer: Arc<Deliverer>,
+    /// The channels, each with its place; `None` is the whole channel.
+    pub channels: Vec<(String, Option<String>)>,
+    /// Runs schedules and reminders.
+    pub scheduler: Scheduler,
+    /// Which channels this instance holds.
+    pub health: Arc<Health>,
+}
+
+impl Maintenance {
+    /// Wakes the conversations that an earlier process left unfinished on our channels.
+    pub async fn wake_left_over(&self) -> Result<(), StoreError> {
+        let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
+        let has_peers = self.lanes.sharing.has_peers();
+        for (channel, place) in self.ours() {
+            let left = match has_peers {
+                // Any of them takes the lanes that wait.
+                true => sharing::left_to_receiver(store, instance, channel).await?,
+                false => queues::with_pending_work(store, instance, channel, place.as_deref()).await?,
+            };
+            self.wake(&left);
+        }
+        Ok(())
+    }
+
+    fn ours(&self) -> impl Iterator<Item = &(String, Option<String>)> {
+        self.channels.iter().filter(|(channel, _)| self.health.is_receiver(channel))
+    }
+
+    /// Runs all the maintenance once.
+    pub async fn run_once(&self) -> Result<(), StoreError> {
+        self.conversations.instance.tend(&self.conversations.store).await?;
+        self.do_chores().await
+    }
+
+    async fn do_chores(&self) -> Result<(), StoreError> {
+        for (channel, _) in self.ours() {
+            self.wake(&self.conversations.expire_questions(channel).await?);
+            self.wake(&self.conversations.ask_held(channel).await?);
+        }
+        for (channel, place) in self.ours() {
+            // Someone who asks a single question in the terminal wants to see nothing else.
+            if !self.deliverer.filters.contains_key(channel) {
+                self.wake(&self.scheduler.run_due(channel, place.as_deref()).await?);
+            }
+        }
+        access::expire(&self.conversations.store).await?;
+        spending::release_dead(&self.conversations.store).await?;
+        index::catch_up(&self.conversations.store, self.conversations.zone, true, AT_ONCE).await?;
+        // Needed whether they crashed or shut down properly, and regardless of who noticed.
+        self.wake_left_over().await
+    }
+
+    /// Runs the maintenance every second until it is stopped.
+    pub async fn work(self: Arc<Self>, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
+            // Where instances share turns, their hearts beat more often.
+            let done = match self.lanes.sharing.is_on() {
+                true => self.do_chores().await,
+                false => self.run_once().await,
+            };
+            if let Err(error) = done {
+                tracing::error!(%error, "the maintenance failed; retrying");
+            }
+        }
+    }
+
+    /// Passes signals from other processes on to the turns running here, until it is stopped.
+    pub async fn listen(self: Arc<Self>, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(SIGNAL_INTERVAL)).await.is_some() {
+            if let Err(error) = self.conversations.receive_signals().await {
+                tracing::error!(%error, "checking for signals from other processes failed; retrying");
+            }
+        }
+    }
+
+    fn wake(&self, conversations: &[ConversationId]) {
+        for conversation in conversations {
+            self.deliverer.wake(conversation);
+            self.lanes.wake(conversation);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What an adapter is told of the places that it sends to.
+
+use std::sync::Arc;
+
+use adjutant_chat::ChatPort;
+
+use super::outbox::Deliverer;
+use adjutant_store::StoreError;
+use adjutant_store::leases;
+use adjutant_store::outbox::{self, OutboxRow};
+use adjutant_types::ConversationId;
+
+impl Deliverer {
+    /// Tells the adapter which messages it can't have seen itself: once per channel and once per place. After that it
+    /// knows more than the journal.
+    pub(in crate::gateway) async fn seed(
+        &self,
+        port: &Arc<dyn ChatPort>,
+        conversation: &ConversationId,
+        row: &OutboxRow,
+    ) -> Result<(), StoreError> {
+        let mut names: Vec<String> = row.progress_receipt.iter().cloned().collect();
+        let mut seeded = Vec::new();
+        let channel = leases::channel(&row.channel);
+        if !self.known.contains_key(&channel) {
+            names.extend(outbox::recent_ids(&self.store, &row.channel).await?);
+            seeded.push(channel);
+        }
+        if !self.known.contains_key(conversation.as_str()) {
+            names.extend(outbox::last_receipt(&self.store, conversation).await?);
+            seeded.push(conversation.to_string());
+        }
+        if !names.is_empty() {
+            port.seed(&row.address(), &names).await;
+        }
+        // Only after seeding, so that others don't skip it too early.
+        for key in seeded {
+            self.known.insert(key, ()).await;
+        }
+        Ok(())
+    }
+
+    /// Forgets which adapters were seeded; call it when another instance may have sent messages in the meantime.
+    pub fn forget_places(&self) {
+        self.known.invalidate_all();
+    }
+
+    /// Whether the adapter was told what it can't have seen itself.
+    pub(in crate::gateway) fn is_seeded(&self, conversation: &ConversationId, row: &OutboxRow) -> bool {
+        self.known.contains_key(&leases::channel(&row.channel))
+            && self.known.contains_key(conversation.as_str())
+    }
+}

@@ -1,0 +1,360 @@
+//! Lanes: each conversation runs one turn at a time, in order of arrival. Lanes don't wait for one another.
+//!
+//! Properties:
+//!
+//! - A turn whose question was answered, or that a dead process left, goes before new messages.
+//! - Consecutive messages of one person become one turn; the next person's messages become the next.
+//! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
+//! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
+//! - A voice note holds its place until it is heard, and a message with files until they are fetched; see
+//!   `gateway::voice` and `gateway::files`.
+//! - What a person started with `/spawn` runs in one of three background lanes: its turns don't wait for the
+//!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
+//! - If another process works on the conversation, the lane tries again later; where instances share the turns, the
+//!   one that looks first: see `gateway::sharing`.
+
+pub mod pace;
+mod waking;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tracing::Instrument;
+
+use super::files::Fetching;
+use super::sharing::Sharing;
+use super::voice::Listening;
+use super::{SharedWakers, Worker, turn_span};
+use crate::conversation::Conversations;
+use crate::conversation::access::{Access, Admitted};
+use crate::conversation::commands;
+use crate::conversation::turn::LeasedTurn;
+use adjutant_store::Stale;
+use adjutant_store::inbox::InboxRow;
+use adjutant_store::{StoreError, sharing, turns};
+use adjutant_types::{ConversationId, InboxKind, PersonId};
+use pace::{Pace, WINDOW_MS};
+
+/// The pause before retrying, if another process works on the conversation or the store fails.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest wait for a retry that a lane sleeps through, in milliseconds; a failed turn waits a minute at most.
+const LONGEST_SLEEP: u64 = 61_000;
+
+/// The lanes of this process.
+pub struct Lanes {
+    /// The conversations whose turns run here.
+    pub conversations: Arc<Conversations>,
+    /// Decides who may talk to the assistant.
+    pub access: Arc<Access>,
+    /// The workers, one per lane.
+    pub wakers: SharedWakers,
+    /// How many turns people may start.
+    pub pace: Pace,
+    /// Listens to voice notes.
+    pub listening: Listening,
+    /// Fetches files.
+    pub fetching: Fetching,
+    /// The instances that run turns with this one.
+    pub sharing: Arc<Sharing>,
+    /// Set at shutdown: nothing new may start.
+    pub draining: tokio_util::sync::CancellationToken,
+}
+
+/// A lane: number 0 is a conversation's own, the others run what was started in the background.
+#[derive(Debug, Clone)]
+struct Lane {
+    conversation: ConversationId,
+    number: i64,
+}
+
+impl Lane {
+    fn worker(&self) -> Worker {
+        match self.number {
+            0 => Worker::Conversation(self.conversation.clone()),
+            lane => Worker::Background(self.conversation.clone(), lane),
+        }
+    }
+}
+
+impl Lanes {
+    fn start(self: &Arc<Self>, lane: Lane) {
+        let lanes = self.clone();
+        tokio::spawn(async move { lanes.work(&lane, None).await });
+    }
+
+    /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
+    /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
+    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
+        let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
+        if self.draining.is_cancelled()
+            || !self.may_work(row.channel(), &lane)
+            || !self.wakers.wake(lane.worker())
+        {
+            return Ok(None);
+        }
+        let lanes = self.clone();
+        // A task of its own: whoever waits here may be dropped, but not a turn whose start is being written.
+        let begun = tokio::spawn(async move {
+            let (is_new, leased) = match lanes.try_begin(&row).await {
+                Ok(Some(leased)) => (Ok(true), Some(leased)),
+                Ok(None) | Err(StoreError::Stale(Stale::LaneBusy | Stale::LeaseTaken)) => {
+                    let Conversations { instance, .. } = &*lanes.conversations;
+                    let journalled = lanes.conversations.journal(&row.as_new(instance.owner())).await;
+                    (journalled.map(|row| row.is_some()), None)
+                }
+                Err(StoreError::Stale(Stale::MessageExists)) => (Ok(false), None),
+                Err(error) => (Err(error), None),
+            };
+            // Also without a turn: somebody may have woken the lane meanwhile.
+            tokio::spawn(async move { lanes.work(&lane, leased).await });
+            is_new
+        });
+        begun.await.unwrap_or(Err(StoreError::Closed)).map(Some)
+    }
+
+    async fn try_begin(&self, row: &InboxRow) -> Result<Option<LeasedTurn>, StoreError> {
+        if self.wait_for_pace(&row.person_id, row.received_at).await?.is_some() {
+            return Ok(None);
+        }
+        let begun = self.conversations.begin_on_arrival(Admitted::arriving(row.clone())).await;
+        if begun.is_err() {
+            self.pace.take_back(&row.person_id).await;
+        }
+        begun.map(Some)
+    }
+
+    /// Counts a turn that begins, or returns when it may: also turns that began in other instances count.
+    async fn wait_for_pace(&self, person: &PersonId, now: i64) -> Result<Option<i64>, StoreError> {
+        let most = self.conversations.settings.now().limits.turns_per_minute;
+        if let Err(at) = self.pace.begin(person, now, most).await {
+            return Ok(Some(at));
+        }
+        if most == 0 || !self.sharing.has_peers() {
+            return Ok(None);
+        }
+        // What a clock of another machine puts into the future doesn't count.
+        let (most, period) = (i64::try_from(most).unwrap_or(i64::MAX), (now - WINDOW_MS, now + 1_000));
+        let begun = sharing::begun_by(&self.conversations.store, person, period, most).await?;
+        let is_full = i64::try_from(begun.len()).is_ok_and(|begun| begun >= most);
+        let oldest = begun.last().filter(|_| is_full).map(|oldest| oldest + WINDOW_MS);
+        if oldest.is_some() {
+            self.pace.take_back(person).await;
+        }
+        Ok(oldest)
+    }
+
+    /// Works until there is nothing left to do, first on a turn that has begun.
+    async fn work(self: Arc<Self>, lane: &Lane, mut begun: Option<LeasedTurn>) {
+        let (worker, conversation) = (lane.worker(), &lane.conversation);
+        loop {
+            let step = match begun.take() {
+                // Nothing was waiting when it began.
+                Some(leased) => self.run_on(leased, lane).await,
+                None if self.draining.is_cancelled() => Ok(false),
+                None => self.step(lane).await,
+            };
+            match step {
+                Ok(true) => {}
+                Ok(false) if self.wakers.may_stop(&worker) => return,
+                Ok(false) => {}
+                // Whoever looks first takes what waits here once the lane is free.
+                Err(StoreError::Stale(Stale::LeaseTaken | Stale::LaneBusy)) if self.sharing.has_peers() => {
+                    if self.wakers.may_stop(&worker) {
+                        return;
+                    }
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+                Err(StoreError::Stale(_)) => tokio::time::sleep(RETRY_PAUSE).await,
+                Err(StoreError::Closed) => {
+                    self.wakers.stop(&worker);
+                    return;
+                }
+                Err(error) => {
+                    tracing::error!(%error, %conversation, "a lane failed; retrying");
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Does the next piece of work in a lane; false if there was none left.
+    async fn step(self: &Arc<Self>, lane: &Lane) -> Result<bool, StoreError> {
+        let Lane { conversation, number } = lane;
+        let is_background = *number != 0;
+        let store = &self.conversations.store;
+        let instance = &self.conversations.instance.id;
+        let open = turns::next(store, conversation, instance, *number).await?;
+        let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
+        if let (Some(turn), None) = (open, retry_at) {
+            let span = turn_span(&turn.id, conversation);
+            if let Some(leased) = self.conversations.resume(turn).instrument(span).await? {
+                self.run(leased).await?;
+            }
+            return Ok(true);
+        }
+        // Each message starts in one of the background lanes.
+        let starting = if is_background { Some(self.wakers.starting.lock().await) } else { None };
+        let rows = self.access.waiting(store, conversation, instance).await?;
+        // Left by a process that died before handling it, unless a worker is on it.
+        let left =
+            |row: &&Admitted| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
+        if let Some(row) = rows.iter().find(left).filter(|_| !is_background) {
+            self.try_row(row).await?;
+            if rows.iter().all(|row| row.kind != InboxKind::Message) {
+                // It may have made a turn ready.
+                return Ok(true);
+            }
+        }
+        let is_ours = |row: &Admitted| {
+            row.kind == InboxKind::Message && commands::is_background(&row.text) == is_background
+        };
+        let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
+        for row in ours.iter().filter(|row| !row.is_whole() && self.sharing.sends(row.channel())) {
+            self.complete_soon((**row).clone());
+        }
+        // What was written after a voice note or a file waits for it.
+        let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
+        let count = ready.len();
+        let next = messages_for_one_turn(ready.into_iter());
+        let last = next.len() == count && retry_at.is_none();
+        if let Some(first) = next.first()
+            && let Some(at) = self.wait_for_pace(&first.person_id, store.now()).await?
+        {
+            self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
+            return Ok(false);
+        }
+        let begun = self.conversations.begin(next, *number).await?;
+        drop(starting);
+        match begun {
+            Some(leased) => {
+                let is_open = self.run_on(leased, lane).await?;
+                Ok(is_open || !last)
+            }
+            None => {
+                if let Some(retry_at) = retry_at {
+                    self.wake_at(retry_at, lane);
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Listens to a message's voice note, or fetches its files.
+    pub(super) fn complete_soon(self: &Arc<Self>, row: InboxRow) {
+        if row.voice.is_some() { self.listen_soon(row) } else { self.fetch_soon(row) }
+    }
+
+    /// Wakes the lane when a turn may be retried or started.
+    fn wake_at(self: &Arc<Self>, retry_at: i64, lane: &Lane) {
+        let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
+        // The maintenance finds turns that sleep longer; nobody waits for those.
+        if pause > LONGEST_SLEEP {
+            return;
+        }
+        // A worker of its own, so that the process doesn't count as idle before the retry.
+        let worker = Worker::Retry(Box::new(lane.worker()));
+        if self.wakers.wake(worker.clone()) {
+            let (lanes, lane) = (self.clone(), lane.clone());
+            tokio::spawn(async move {
+                let pause = tokio::time::sleep(Duration::from_millis(pause.max(10)));
+                lanes.draining.run_until_cancelled(pause).await;
+                if lanes.wakers.hand_over(&worker, lane.worker()) {
+                    lanes.start(lane);
+                }
+            });
+        }
+    }
+
+    /// Runs a turn; returns whether there may be more to do in its lane. What has arrived here meanwhile has woken the lane.
+    async fn run_on(&self, leased: LeasedTurn, lane: &Lane) -> Result<bool, StoreError> {
+        if !self.run(leased).await? {
+            return Ok(true);
+        }
+        match self.sharing.has_peers() && !self.sharing.receives_all() {
+            true => sharing::has_message(&self.conversations.store, &lane.conversation).await,
+            false => Ok(false),
+        }
+    }
+
+    /// Runs a turn; false if it didn't end.
+    async fn run(&self, leased: LeasedTurn) -> Result<bool, StoreError> {
+        let span = turn_span(&leased.turn.id, &leased.turn.conversation_id);
+        self.run_inside(leased).instrument(span).await
+    }
+
+    async fn run_inside(&self, leased: LeasedTurn) -> Result<bool, StoreError> {
+        let turn = leased.turn.id.clone();
+        let run = std::panic::AssertUnwindSafe(self.conversations.run(&leased)).catch_unwind();
+        let Ok(outcome) = run.await else {
+            tracing::error!("a turn panicked; retrying");
+            self.conversations.remove_running(&turn);
+            return self.conversations.failed(leased).await.map(|()| false);
+        };
+        match outcome {
+            Err(StoreError::Stale(Stale::LeaseLost)) => {
+                tracing::warn!("lease lost; another process continues the turn");
+                Ok(false)
+            }
+            Ok(_) | Err(StoreError::Closed) => outcome,
+            Err(error) => {
+                tracing::error!(%error, "a turn failed; retrying");
+                self.conversations.failed(leased).await.map(|()| false)
+            }
+        }
+    }
+
+    /// Handles a button press, a typed answer or a command without waiting for running turns.
+    pub fn handle_soon(self: &Arc<Self>, row: InboxRow) {
+        let lanes = self.clone();
+        // A worker of its own, so that the process doesn't count as idle before it's done.
+        let worker = Worker::Row(row.id);
+        lanes.wakers.wake(worker.clone());
+        tokio::spawn(async move {
+            lanes.handle_row(&row).await;
+            lanes.wakers.stop(&worker);
+        });
+    }
+
+    /// Handles a row, with retries, and wakes the lane: a turn may be able to go on.
+    async fn handle_row(self: &Arc<Self>, row: &InboxRow) {
+        while let Err(error) = self.try_row(row).await {
+            if matches!(error, StoreError::Closed) {
+                return;
+            }
+            tracing::error!(%error, event = row.event, "an answer or command failed; retrying");
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+        self.wake_ready(row.channel(), &row.conversation_id).await;
+    }
+
+    async fn try_row(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let done = match row.kind {
+            InboxKind::Command => self.conversations.command(row).await,
+            _ => self.conversations.take_answer(row).await,
+        };
+        match done {
+            // The lane and the row's own worker may both handle it; the second one has nothing to do.
+            Err(StoreError::Stale(_)) => Ok(()),
+            done => done,
+        }
+    }
+}
+
+/// The first message and those of the same person right after it.
+fn messages_for_one_turn(rows: impl Iterator<Item = Admitted>) -> Vec<Admitted> {
+    let mut rows = rows.peekable();
+    let Some(first) = rows.next() else { return Vec::new() };
+    let person = first.person_id.clone();
+    // A message that runs a workflow is a turn of its own.
+    let is_plan = |row: &Admitted| commands::is_run(&row.text);
+    if is_plan(&first) {
+        return vec![first];
+    }
+    let mut taken = vec![first];
+    while let Some(row) = rows.next_if(|row| row.person_id == person && !is_plan(row)) {
+        taken.push(row);
+    }
+    taken
+}

@@ -1,0 +1,102 @@
+//! Which lanes begin to work, or look again.
+
+use std::sync::Arc;
+
+use super::super::Worker;
+use super::{Lane, Lanes};
+use crate::conversation::commands;
+use adjutant_store::control;
+use adjutant_store::inbox::InboxRow;
+use adjutant_store::leases::BACKGROUND_LANES;
+use adjutant_store::sharing::WaitingLane;
+use adjutant_types::ConversationId;
+
+impl Lanes {
+    /// Starts the lane that a message belongs to, or has it check for work again; or tells the instance that should.
+    pub fn wake_for(self: &Arc<Self>, row: &InboxRow) {
+        let is_background = commands::is_background(&row.text);
+        let lane = |number| Lane { conversation: row.conversation_id.clone(), number };
+        if !self.may_work(row.channel(), &lane(i64::from(is_background))) {
+            return self.leave_to_others(row.channel(), lane(i64::from(is_background)));
+        }
+        if !is_background {
+            self.wake_lane(lane(0));
+            return;
+        }
+        // One that isn't at work; if all are, whichever ends first looks for the message.
+        let _ = (1..=BACKGROUND_LANES).any(|number| self.wake_lane(lane(number)));
+    }
+
+    /// Starts a lane that no instance works on.
+    pub(in crate::gateway) fn wake_waiting(self: &Arc<Self>, lane: WaitingLane) {
+        self.wake_lane(Lane { conversation: lane.conversation_id, number: lane.background });
+    }
+
+    fn leave_to_others(&self, channel: &str, lane: Lane) {
+        let Lane { conversation, number } = lane;
+        self.sharing.leave(channel, WaitingLane { conversation_id: conversation, background: number });
+    }
+
+    /// Starts a conversation's lanes, or has them check for work again.
+    pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
+        self.wake_all(conversation, 0..=BACKGROUND_LANES);
+    }
+
+    /// Starts a conversation's own lane, and its background lanes in which a turn may go on; or tells the instance that should.
+    pub(super) async fn wake_ready(self: &Arc<Self>, channel: &str, conversation: &ConversationId) {
+        let ready = control::ready_lanes(&self.conversations.store, conversation).await;
+        // Looking in vain only costs time.
+        let ready = ready.unwrap_or_else(|_| (1..=BACKGROUND_LANES).collect());
+        let lanes = std::iter::once(0).chain(ready);
+        if self.has_room(channel) {
+            return self.wake_all(conversation, lanes);
+        }
+        for number in lanes {
+            self.leave_to_others(channel, Lane { conversation: conversation.clone(), number });
+        }
+    }
+
+    fn wake_all(self: &Arc<Self>, conversation: &ConversationId, lanes: impl Iterator<Item = i64>) {
+        for number in lanes {
+            self.wake_lane(Lane { conversation: conversation.clone(), number });
+        }
+    }
+
+    /// Whether a turn that could run elsewhere should start here.
+    fn has_room(&self, channel: &str) -> bool {
+        self.sharing.has_room(channel, self.conversations.running.count())
+    }
+
+    /// Whether a lane should work here: one that is at work goes on.
+    pub(super) fn may_work(&self, channel: &str, lane: &Lane) -> bool {
+        self.wakers.is_running(&lane.worker()) || self.has_room(channel)
+    }
+
+    /// Returns whether the lane wasn't at work.
+    pub(super) fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
+        let was_idle = self.wakers.wake(lane.worker());
+        if was_idle {
+            self.start(lane);
+        }
+        was_idle
+    }
+
+    /// Ends a worker that has made a message whole, and wakes the message's lane, or leaves it to other instances. In one
+    /// step, so that the process doesn't count as idle in between.
+    pub(in crate::gateway) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
+        let is_background = commands::is_background(&row.text);
+        let lane = Lane { conversation: row.conversation_id.clone(), number: i64::from(is_background) };
+        if self.wakers.hand_over(worker, lane.worker()) {
+            match self.has_room(row.channel()) {
+                true => self.start(lane),
+                false => {
+                    self.wakers.stop(&lane.worker());
+                    self.leave_to_others(row.channel(), lane);
+                }
+            }
+        }
+        if is_background {
+            self.wake_for(row);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Turns without a model: a command such as `/run NAME`, whose report is the answer, and the messages of basic mode.
+
+use serde_json::{Value, json};
+
+use super::{Orchestrator, Run, TurnEnd};
+use crate::basic::{self, Understood};
+use adjutant_models::{ModelResponse, ToolCall};
+use adjutant_skills::{Handler, Registry};
+use adjutant_store::{StoreError, runs};
+use adjutant_turn::journal::fail_point;
+use adjutant_turn::wording;
+use adjutant_types::clock::utc;
+use adjutant_types::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL};
+use adjutant_workflows::agents::AgentTask;
+use adjutant_workflows::command;
+use adjutant_workflows::run::RunRequest;
+use adjutant_workflows::skill::PLANNING;
+use adjutant_workflows::view::report::Report;
+
+/// A message that needs no model.
+#[derive(Debug, Clone)]
+pub(super) enum Direct {
+    /// A command, such as `/run`.
+    Command(String),
+    /// What basic mode reads.
+    Basic(String),
+}
+
+impl Direct {
+    /// The command.
+    pub(super) fn command(&self) -> Option<&str> {
+        match self {
+            Self::Command(text) => Some(text),
+            Self::Basic(_) => None,
+        }
+    }
+}
+
+/// Stands for a skill: turns a task's words into a workflow first. No model can dispatch it, because it isn't a skill.
+const DRAFT: &str = "draft";
+/// The same: makes a plan for a goal first.
+const PLAN: &str = "plan";
+
+/// The run request of an agent that runs a workflow.
+pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
+    let skill = task.skills.first().filter(|_| task.is_direct())?;
+    if skill == DRAFT {
+        let words = task.arguments.as_ref()?["words"].as_str().map(str::to_owned);
+        return Some(RunRequest { words, ..RunRequest::default() });
+    }
+    if skill == PLAN {
+        let goal = task.arguments.as_ref()?["goal"].as_str().map(str::to_owned);
+        return Some(RunRequest { goal, ..RunRequest::default() });
+    }
+    let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
+    if workflow == PLANNING {
+        let goal = task.arguments.as_ref()?["goal"].as_str().map(str::to_owned);
+        return Some(RunRequest { goal, ..RunRequest::default() });
+    }
+    // A model may send any context, so this may not match.
+    let again = task.context.as_deref().and_then(|again| {
+        let (of, from) = again.strip_prefix("--of ")?.split_once(" --from ")?;
+        Some((of.into(), from.to_owned()))
+    });
+    let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
+    Some(RunRequest { workflow: workflow.clone(), given, again, ..RunRequest::default() })
+}
+
+impl Orchestrator {
+    /// The role and the task of an agent that a message starts in the background, or why it can't.
+    pub fn spawned(&self, text: &str) -> Option<Result<(String, String), String>> {
+        let (role, task) = command::spawned(text)?;
+        let roles = self.agents.roles.current();
+        if role.is_empty() || task.is_empty() {
+            return Some(Err(wording::roles::spawn_usage(&roles.listing())));
+        }
+        Some(match roles.get(role) {
+            Some(_) => Ok((role.to_owned(), task.to_owned())),
+            None => Err(wording::roles::not_started(&roles.missing(role))),
+        })
+    }
+}
+
+impl Run<'_> {
+    /// Does the next step of a message that needs no model. Returns the turn's end once everything is done.
+    pub(super) async fn next_of_direct(&mut self, direct: &Direct) -> Result<Option<TurnEnd>, StoreError> {
+        match direct {
+            Direct::Command(text) => self.next_of_command(text).await,
+            Direct::Basic(text) => self.next_of_basic(text).await,
+        }
+    }
+
+    /// All calls are dispatched at once, so the turn goes on as it began, whatever becomes of the skills' files.
+    async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
+        if self.task_graph.is_open() {
+            return self
+                .record_calls(BASIC_MODE, vec![("get_agent_results".into(), json!({}))], Vec::new())
+                .await;
+        }
+        if !self.task_graph.agents.is_empty() {
+            let ended: Vec<(&str, adjutant_workflows::agents::Report)> = self
+                .task_graph
+                .agents
+                .iter()
+                .map(|agent| (agent.task.mission.as_str(), self.task_graph.report(agent)))
+                .collect();
+            let mut answer = basic::answer(ended.iter().map(|(text, report)| (*text, report)));
+            if let Understood::Calls(_, Some(rest)) = self.read_basic(text) {
+                answer = format!("{answer}\n\n{rest}");
+            }
+            return Ok(Some(TurnEnd::Answered(answer.into())));
+        }
+        match self.read_basic(text) {
+            Understood::Reply(text) => {
+                let reply = ModelResponse { text, model: BASIC_MODE.into(), ..ModelResponse::default() };
+                self.dialogue.record(
+                    &self.scope.store,
+                    &mut self.last_writes,
+                    &reply,
+                    self.scope.store.now(),
+                );
+                Ok(None)
+            }
+            Understood::Calls(calls, _) => {
+                let tasks: Vec<AgentTask> = calls.into_iter().enumerate().map(task_of_basic).collect();
+                let calls = tasks.iter().map(|task| ("dispatch_agent".to_owned(), json!(task))).collect();
+                self.record_calls(BASIC_MODE, calls, tasks).await
+            }
+        }
+    }
+
+    /// What basic mode makes of a message.
+    pub(super) fn read_basic(&self, text: &str) -> Understood {
+        let workflows = self.orchestrator.runner.workflows.current();
+        let is_command = |text: &str| command::of_text(text, &workflows).is_some();
+        let now = utc(self.scope.store.now()).with_timezone(&self.scope.zone).naive_local();
+        basic::read(text, &self.listed, now, &is_command)
+    }
+
+    async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
+        let mut draft = None;
+        let (name, arguments) = if self.task_graph.is_open() {
+            ("get_agent_results", json!({}))
+        } else if let Some(agent) = self.task_graph.agents.first() {
+            let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
+            return self.answer_with_report(&run, &report).await.map(Some);
+        } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
+            let why = refused.result.as_deref().unwrap_or_default();
+            return Ok(Some(TurnEnd::Failed(wording::runs::refused(why).into())));
+        } else {
+            match self.task_for(text) {
+                Ok(task) if command::is_background(text) => {
+                    // With its role, so that it gets what the role has.
+                    let arguments =
+                        json!({"agent_id": task.agent_id, "mission": task.mission, "role": task.role});
+                    ("dispatch_agent", arguments)
+                }
+                Ok(task) => {
+                    let arguments = json!(task);
+                    draft = Some(task).filter(|task| task.skills == [DRAFT] || task.skills == [PLAN]);
+                    ("dispatch_agent", arguments)
+                }
+                Err(why) => return Ok(Some(TurnEnd::Answered(why.into()))),
+            }
+        };
+        self.record_calls(NO_MODEL, vec![(name.to_owned(), arguments)], draft.into_iter().collect()).await
+    }
+
+    /// Records these tool calls as a model's; they dispatch the tasks, or what is in their arguments.
+    async fn record_calls(
+        &mut self,
+        model: &str,
+        calls: Vec<(String, Value)>,
+        tasks: Vec<AgentTask>,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let tool_calls = (self.dialogue.recorded()..).zip(calls).map(|(at, (name, arguments))| ToolCall {
+            id: format!("{name}-{at}"),
+            name,
+            arguments: arguments.to_string(),
+        });
+        let response = ModelResponse {
+            tool_calls: tool_calls.collect(),
+            model: model.into(),
+            ..ModelResponse::default()
+        };
+        let mut batch = self.scope.batch();
+        self.dialogue.record(&self.scope.store, &mut batch, &response, self.scope.store.now());
+        if let Some(round) = self.dialogue.unanswered().cloned() {
+            match tasks.is_empty() {
+                true => self.add_dispatches(&round, &mut batch),
+                false => {
+                    (0..).zip(tasks).for_each(|(idx, task)| self.add_agent(round.n, idx, task, &mut batch))
+                }
+            }
+        }
+        self.scope.store.write(batch).await?;
+        fail_point("dispatched");
+        Ok(None)
+    }
+
+    fn task_for(&self, text: &str) -> Result<AgentTask, String> {
+        if text.starts_with(command::UNDO) {
+            return Ok(AgentTask {
+                agent_id: "undo".into(),
+                mission: "take back what was done last".into(),
+                skills: vec!["assistant.undo".into()],
+                arguments: Some(json!({})),
+                ..AgentTask::default()
+            });
+        }
+        if let Some(spawned) = self.orchestrator.spawned(text) {
+            let (role, mission) = spawned?;
+            return Ok(AgentTask {
+                agent_id: role.clone(),
+                mission,
+                role: Some(role),
+                ..AgentTask::default()
+            });
+        }
+        if let Some(goal) = command::planned(text) {
+            let goal = goal?;
+            return Ok(AgentTask {
+                agent_id: PLAN.into(),
+                skills: vec![PLAN.into()],
+                arguments: Some(json!({"goal": goal})),
+                mission: goal,
+                ..AgentTask::default()
+            });
+        }
+        let run_request = command::read(text, &self.orchestrator.runner.workflows.current())?;
+        if let Some(words) = run_request.words {
+            return Ok(AgentTask {
+                agent_id: DRAFT.into(),
+                skills: vec![DRAFT.into()],
+                arguments: Some(json!({"words": words})),
+                mission: words,
+                ..AgentTask::default()
+            });
+        }
+        Ok(AgentTask {
+            mission: format!("the workflow {}", run_request.workflow),
+            skills: vec![format!("workflow.{}", run_request.workflow)],
+            agent_id: run_request.workflow,
+            arguments: Some(run_request.given.into()),
+            context: run_request.again.map(|(of, from)| format!("--of {of} --from {from}")),
+            ..AgentTask::default()
+        })
+    }
+
+    /// Ends the turn with the run's report as its answer.
+    async fn answer_with_report(
+        &self,
+        run: &ExecutionId,
+        report: &adjutant_workflows::agents::Report,
+    ) -> Result<TurnEnd, StoreError> {
+        let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
+        let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
+        let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
+            Some(whole) => whole.message(),
+            None => report.for_person().into(),
+        };
+        Ok(match report.status {
+            _ if command::is_background(command_text) && report.status != ExecutionStatus::Cancelled => {
+                let (role, task) = command::spawned(command_text).unwrap_or_default();
+                let text = wording::roles::spawned_result(role, task, report.status, &last.text);
+                TurnEnd::Answered(text.into())
+            }
+            ExecutionStatus::Cancelled => TurnEnd::Cancelled(self.task_graph.summary()),
+            status if status.ended_well() => TurnEnd::Answered(last),
+            _ => TurnEnd::Failed(last),
+        })
+    }
+}
+
+/// The agent for a call of basic mode.
+fn task_of_basic((at, call): (usize, basic::Call)) -> AgentTask {
+    AgentTask {
+        agent_id: format!("a{}", at + 1),
+        mission: call.text,
+        skills: vec![call.skill],
+        arguments: Some(call.arguments.into()),
+        depends_on: if call.is_next {
+            (1..=at).map(|earlier| format!("a{earlier}")).collect()
+        } else {
+            Vec::new()
+        },
+        results_in: call.results_in,
+        ..AgentTask::default()
+    }
+}

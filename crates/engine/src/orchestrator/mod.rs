@@ -1,0 +1,438 @@
+//! The orchestrator's loop: a model plans, agents do the work, the model answers.
+//!
+//! Properties:
+//!
+//! - Continuing (after a crash, an approval, a "continue") works like starting: dialogue and task graph are rebuilt
+//!   from the journal, and finished work isn't repeated.
+//! - An agent starts as soon as its own dependencies have succeeded; it doesn't wait for others.
+//! - A dispatch is answered once all agents of the same response have ended, or once only agents that wait for a person
+//!   are left.
+//! - Once a limit is reached, nothing new starts, running agents finish, and then the turn is parked.
+//! - If the model answers in text while agents are open, their results are collected first, so that none is lost.
+
+mod direct;
+mod pictures;
+mod prompt;
+mod receipts;
+mod round;
+mod summarise;
+mod task_graph;
+pub mod tools;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use adjutant_chat::Progress;
+use adjutant_types::{BASIC_MODE, Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
+use tokio::task::JoinSet;
+
+use crate::basic::Understood;
+use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
+use adjutant_skills::{Registry, Skills};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::{Batch, StoreError, outbox, turns};
+use adjutant_turn::journal::dialogue::Round;
+use adjutant_turn::journal::{
+    Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, Scope, TurnEvent, fail_point, ledger,
+};
+use adjutant_turn::wording::{self, StatusSummary};
+use adjutant_workflows::agents::{AgentEnd, Agents, usable};
+use adjutant_workflows::command;
+use adjutant_workflows::graph;
+use adjutant_workflows::roles::RoleSet;
+use adjutant_workflows::run::Runner;
+use direct::Direct;
+use task_graph::TaskGraph;
+use tools::ToolUse;
+
+/// Runs the orchestrators of turns.
+pub struct Orchestrator {
+    /// The assistant's name.
+    pub name: String,
+    /// Its model.
+    pub model: SharedModel,
+    /// When basic mode takes a message instead.
+    pub basic: BasicMode,
+    /// The current skills.
+    pub skills: Arc<Skills>,
+    /// The agents.
+    pub agents: Arc<Agents>,
+    /// Runs workflows.
+    pub runner: Arc<Runner>,
+    /// The prefixes by skill catalogue.
+    pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
+}
+
+/// When basic mode takes a person's message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BasicMode {
+    /// There is no model.
+    Always,
+    /// When the models have failed.
+    Fallback,
+    /// The configuration doesn't name it.
+    Never,
+}
+
+/// What of a turn has begun.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun<'a> {
+    /// The orchestrator's execution.
+    pub root: &'a ExecutionId,
+    /// All executions.
+    pub rows: &'a [ExecutionRow],
+    /// Whether nothing has run: then the journal needn't be asked.
+    pub is_new: bool,
+}
+
+/// How a run of the loop ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEnd {
+    /// With an answer.
+    Answered(outbox::Message),
+    /// The model failed; the message says so.
+    Failed(outbox::Message),
+    /// A person was asked, and there is nothing else to do.
+    Waiting,
+    /// There is nothing to do before this time, in milliseconds.
+    Asleep(i64),
+    /// A limit was reached, and nothing is running.
+    Parked(Limit, StatusSummary),
+    /// The turn was stopped.
+    Cancelled(StatusSummary),
+}
+
+/// One run of the loop.
+struct Run<'a> {
+    orchestrator: &'a Orchestrator,
+    scope: &'a Scope,
+    registry: Arc<Registry>,
+    /// The skills that the person is told of.
+    listed: Arc<Registry>,
+    roles: Arc<RoleSet>,
+    /// What the person may use in this place.
+    offered: BTreeMap<String, Effects>,
+    root: ExecutionId,
+    dialogue: Dialogue,
+    /// The outside sources of the first messages.
+    first_messages_taint: Taint,
+    task_graph: TaskGraph,
+    /// The person's message, if it needs no model.
+    direct: Option<Direct>,
+    /// When the first sleeping agent wakes up.
+    wake_at: Option<i64>,
+    /// The record of the model's last response, written when the turn ends.
+    last_writes: Batch,
+    tasks: JoinSet<Outcome>,
+}
+
+/// An agent's name and how its task ended.
+type Outcome = (String, Result<AgentEnd, StoreError>);
+
+impl Orchestrator {
+    /// Runs or continues a turn, whose message is `text`, until it ends or has to wait. `first_messages` makes those of a
+    /// new dialogue. The batch records the model's last response and belongs into the commit that ends the turn.
+    pub async fn run(
+        &self,
+        scope: &Scope,
+        begun: Begun<'_>,
+        text: &str,
+        first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
+    ) -> Result<(TurnEnd, Batch), StoreError> {
+        // Only a person's own words are a command.
+        let own = scope.own_text.as_ref();
+        let direct = own.and_then(|_| self.direct(text));
+        let first_messages = async || match &direct {
+            // No model sees these messages.
+            Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
+            None => first_messages().await,
+        };
+        let mut run = self.start(scope, begun, first_messages).await?;
+        // A turn continues as it began, even if the workflows have changed.
+        run.direct = match run.dialogue.rounds().first().map(|first| first.model.as_str()) {
+            Some(NO_MODEL) => Some(Direct::Command(text.to_owned())),
+            Some(BASIC_MODE) => Some(Direct::Basic(text.to_owned())),
+            Some(_) => None,
+            None => direct,
+        };
+        let end = run.run_loop().await;
+        run.show(None);
+        let end = match end? {
+            TurnEnd::Answered(answer) => TurnEnd::Answered(run.with_receipts(answer).await?),
+            TurnEnd::Failed(answer) => TurnEnd::Failed(run.with_receipts(answer).await?),
+            end => end,
+        };
+        if matches!(end, TurnEnd::Answered(_) | TurnEnd::Failed(_) | TurnEnd::Cancelled(_)) {
+            run.dialogue.shorten(&mut run.last_writes);
+        }
+        let taint = run.taint();
+        if !taint.is_clean() {
+            turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
+        }
+        Ok((end, run.last_writes))
+    }
+
+    /// How a message is worked on without a model.
+    fn direct(&self, text: &str) -> Option<Direct> {
+        let command = command::of_text(text, &self.runner.workflows.current()).map(Direct::Command);
+        command.or_else(|| (self.basic == BasicMode::Always).then(|| Direct::Basic(text.to_owned())))
+    }
+
+    /// Ends a parked turn with a summary: one model call without tools.
+    pub async fn summarise(&self, scope: &Scope, begun: Begun<'_>) -> Result<(TurnEnd, Batch), StoreError> {
+        let mut run = self.start(scope, begun, async || Ok(Default::default())).await?;
+        let end = run.summarise().await?;
+        let taint = run.taint();
+        turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
+        Ok((end, run.last_writes))
+    }
+
+    /// The results of a turn so far.
+    pub fn summary(rows: &[ExecutionRow]) -> StatusSummary {
+        TaskGraph::load(rows).summary()
+    }
+
+    /// The prefix for these skills, roles and limits.
+    async fn prefix(&self, registry: &Registry, roles: &RoleSet, limits: &Limits) -> Arc<Prefix> {
+        let prefix = async { prompt::prefix(&self.name, registry, roles, limits) };
+        let (calls, seconds) = (limits.skill_calls_per_agent, limits.agent_timeout.as_secs());
+        let key = format!("{calls} {seconds} {}{}", registry.catalogue(), roles.listing());
+        self.prefixes.get_with(key, prefix).await
+    }
+
+    async fn start<'a>(
+        &'a self,
+        scope: &'a Scope,
+        Begun { root, rows, is_new }: Begun<'_>,
+        first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
+    ) -> Result<Run<'a>, StoreError> {
+        let (registry, roles) = (self.skills.current(), self.agents.roles.current());
+        let listed = self.agents.executor.listed(scope, &registry).await?;
+        let prefix = self.prefix(&listed, &roles, &scope.budget.limits).await;
+        // A turn without agents may still have made model calls.
+        let before = match is_new {
+            true => None,
+            false => Dialogue::load(&scope.store, root, prefix.clone()).await?,
+        };
+        let (dialogue, first_messages_taint) = match before {
+            Some(dialogue) => {
+                let row = rows.iter().find(|row| row.id == *root);
+                (dialogue, row.map(|row| row.taint.clone()).unwrap_or_default())
+            }
+            None => {
+                let (messages, taint) = first_messages().await?;
+                (Dialogue::begin(&scope.store, root.clone(), prefix, messages).await?, taint)
+            }
+        };
+        Ok(Run {
+            orchestrator: self,
+            scope,
+            offered: self.agents.executor.offered(scope, &registry).await?,
+            registry,
+            listed,
+            roles,
+            root: root.clone(),
+            dialogue,
+            first_messages_taint,
+            task_graph: TaskGraph::load(rows),
+            direct: None,
+            wake_at: None,
+            last_writes: Batch::new(),
+            tasks: JoinSet::new(),
+        })
+    }
+}
+
+impl Run<'_> {
+    async fn run_loop(&mut self) -> Result<TurnEnd, StoreError> {
+        // Waiting agents may go on now, after an approval or a "continue".
+        for agent in &mut self.task_graph.agents {
+            agent.limit_reached = false;
+            if agent.status == ExecutionStatus::Waiting {
+                agent.status = ExecutionStatus::Running;
+            }
+        }
+        loop {
+            if self.scope.cancel.is_cancelled() {
+                return self.cancelled().await;
+            }
+            if let Some(round) = self.dialogue.unanswered().cloned() {
+                if let Some(end) = self.run_calls(&round).await? {
+                    return Ok(end);
+                }
+                continue;
+            }
+            if let Some(text) = self.dialogue.final_text() {
+                return Ok(TurnEnd::Answered(text.to_owned().into()));
+            }
+            if let Some(direct) = self.direct.clone() {
+                if let Some(end) = self.next_of_direct(&direct).await? {
+                    return Ok(end);
+                }
+                continue;
+            }
+            if let Err(limit) = self.scope.budget.take_orchestrator_call() {
+                return self.parked(limit).await;
+            }
+            if let Some(end) = self.ask_model().await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// The outside sources of everything that the model has been given.
+    fn taint(&self) -> Taint {
+        let reports = self.task_graph.agents.iter().filter_map(|agent| agent.report.as_ref());
+        std::iter::once(&self.first_messages_taint).chain(reports.map(|report| &report.taint)).collect()
+    }
+
+    /// Saves where the first messages came from, together with them.
+    fn save_taint(&self, batch: &mut Batch) {
+        if self.dialogue.recorded() == 0 && !self.first_messages_taint.is_clean() {
+            executions::set_taint(batch, &self.root, &self.first_messages_taint);
+        }
+    }
+
+    /// One model call, and the dispatches in its response.
+    async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        self.show(Some("thinking"));
+        let mut request = self.dialogue.request();
+        let folder = &self.orchestrator.agents.executor.services.files;
+        pictures::load(&mut request, &self.scope.store, folder).await;
+        let wanted = ledger::estimate(&*self.orchestrator.model, &request);
+        let reservation = match self.scope.reserve(&self.root, wanted, false).await {
+            Ok(reservation) => reservation,
+            Err(LimitReached::Store(error)) => return Err(error),
+            Err(LimitReached::Limit(_)) if self.scope.cancel.is_cancelled() => return Ok(None),
+            Err(LimitReached::Limit(limit)) => return self.parked(limit).await.map(Some),
+        };
+        let started = self.scope.store.now();
+        let outcome = tokio::select! {
+            outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
+            () = self.scope.cancel.cancelled() => return Ok(None),
+        };
+        let mut response = match outcome {
+            Ok(response) => response,
+            Err(failure) => {
+                tracing::warn!(error = %failure, "the orchestrator's model failed");
+                let mut last_writes = std::mem::take(&mut self.last_writes);
+                self.save_taint(&mut last_writes);
+                self.last_writes = last_writes;
+                self.dialogue.record_failure(&self.scope.store, &mut self.last_writes, &failure, started);
+                self.scope.settle(&mut self.last_writes, &reservation, Err(&failure), true);
+                if let Some(basic) = self.fallback() {
+                    let mut batch = self.scope.batch();
+                    batch.append(std::mem::take(&mut self.last_writes));
+                    self.scope.store.write(batch).await?;
+                    self.direct = Some(basic);
+                    return Ok(None);
+                }
+                self.finish_agents().await?;
+                let reason = wording::model_failure(&failure);
+                return Ok(Some(TurnEnd::Failed(
+                    wording::model_failed(reason, &self.task_graph.summary()).into(),
+                )));
+            }
+        };
+        self.collect_first(&mut response);
+        if response.tool_calls.is_empty() {
+            let mut last_writes = std::mem::take(&mut self.last_writes);
+            self.save_taint(&mut last_writes);
+            self.last_writes = last_writes;
+            self.dialogue.record(&self.scope.store, &mut self.last_writes, &response, started);
+            self.scope.settle(&mut self.last_writes, &reservation, Ok(&response), true);
+            return Ok(None);
+        }
+        let mut batch = self.scope.batch();
+        self.save_taint(&mut batch);
+        self.scope.settle(&mut batch, &reservation, Ok(&response), false);
+        self.dialogue.record(&self.scope.store, &mut batch, &response, started);
+        if let Some(round) = self.dialogue.unanswered().cloned() {
+            self.add_dispatches(&round, &mut batch);
+        }
+        self.scope.store.write(batch).await?;
+        fail_point("dispatched");
+        Ok(None)
+    }
+
+    /// What basic mode makes of the person's message, now that no model answers.
+    fn fallback(&self) -> Option<Direct> {
+        let own = self.scope.own_text.as_ref().filter(|_| self.dialogue.rounds().is_empty())?;
+        let is_understood = self.orchestrator.basic == BasicMode::Fallback
+            && matches!(self.read_basic(own), Understood::Calls(..));
+        is_understood.then(|| Direct::Basic(own.to_string()))
+    }
+
+    /// Turns a text answer into a call that collects the open agents' results.
+    fn collect_first(&self, response: &mut ModelResponse) {
+        if response.tool_calls.is_empty() && self.task_graph.is_open() {
+            response.tool_calls.push(ToolCall {
+                id: format!("collect-{}", self.dialogue.recorded()),
+                name: "get_agent_results".into(),
+                arguments: "{}".into(),
+            });
+        }
+    }
+
+    /// Answers calls that need no waiting, and adds the valid dispatches to the task graph and the batch.
+    fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) {
+        let mut dispatches = Vec::new();
+        for call in round.calls.iter().filter(|call| call.result.is_none()) {
+            let place = Some((call.n, call.idx));
+            if self.task_graph.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == place) {
+                continue;
+            }
+            match tools::read(self.known(), &call.name, &call.arguments) {
+                ToolUse::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
+                ToolUse::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
+                // It may name agents dispatched in the same response, so it's checked later.
+                ToolUse::Results(_) => {}
+                ToolUse::Text(text) => self.dialogue.set_result(call.idx, text),
+            }
+        }
+        let nodes: Vec<Result<graph::Node, graph::Refused>> = dispatches
+            .iter()
+            .map(|(_, task)| {
+                task.as_ref()
+                    .map(|task| graph::Node {
+                        id: task.agent_id.clone(),
+                        depends_on: task.depends_on.clone(),
+                    })
+                    .map_err(Clone::clone)
+            })
+            .collect();
+        let verdicts = graph::judge(&self.task_graph.ids(), &nodes);
+        for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {
+            match (task, verdict) {
+                (Ok(task), Ok(())) => self.add_agent(round.n, idx, task, batch),
+                (_, Err(reason)) | (Err(graph::Refused { reason, .. }), _) => {
+                    self.dialogue.set_result(idx, tools::error(&reason));
+                }
+            }
+        }
+    }
+
+    async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
+        self.finish_agents().await?;
+        let why = if limit == Limit::Paused { "the pause" } else { "the limit" };
+        Ok(TurnEnd::Parked(limit, self.task_graph.summary_because(why)))
+    }
+
+    async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
+        self.finish_agents().await?;
+        Ok(TurnEnd::Cancelled(self.task_graph.summary()))
+    }
+
+    /// Shows the turn's progress.
+    fn show(&self, step: Option<&str>) {
+        self.scope.events.send(TurnEvent::Progress(Progress {
+            address: adjutant_chat::Address {
+                channel: self.scope.conversation.channel.clone(),
+                place: self.scope.conversation.place.clone(),
+            },
+            turn: self.scope.turn.to_string(),
+            step: step.map(str::to_owned),
+            agents: self.task_graph.lines(self.scope.store.now(), &self.scope.sub_progress),
+        }));
+    }
+}

@@ -1,0 +1,385 @@
+//! Runs and awaits the agents of one model response.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tracing::Instrument;
+
+use super::direct::run_request;
+use super::task_graph::{Agent, TaskGraph};
+use super::tools::{self, Known, ToolUse};
+use super::{Outcome, Run, TurnEnd};
+use adjutant_models::Message;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::{Batch, StoreError};
+use adjutant_turn::journal::dialogue::Round;
+use adjutant_turn::wording;
+use adjutant_types::metrics;
+use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText};
+use adjutant_workflows::agents::{AgentEnd, AgentTask, Job};
+use adjutant_workflows::run::RunRequest;
+
+/// A tool call of the round, and the agents it waits for.
+struct Awaited {
+    idx: i64,
+    agents: Vec<String>,
+    /// `get_agent_results` waits until its agents have ended. A dispatch doesn't wait for a person.
+    until_ended: bool,
+}
+
+impl Run<'_> {
+    /// Adds an agent to the task graph, and its row to the batch.
+    pub(super) fn add_agent(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
+        let row = ExecutionRow {
+            parent_id: Some(self.root.clone()),
+            call_n: Some(n),
+            call_idx: Some(idx),
+            agent_id: Some(task.agent_id.clone()),
+            task: serde_json::to_string(&task).ok(),
+            role: task.role.clone(),
+            direct: i64::from(task.is_direct()),
+            taint: self.taint(),
+            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, ExecutionKind::Agent)
+        };
+        executions::insert(batch, &row, &self.scope.conversation.id);
+        self.task_graph.agents.push(Agent {
+            row,
+            task,
+            status: ExecutionStatus::Pending,
+            report: None,
+            at_work: false,
+            limit_reached: false,
+            counted: false,
+        });
+    }
+
+    /// What tool calls can name.
+    pub(super) fn known(&self) -> Known<'_> {
+        let limits = &self.scope.budget.limits;
+        Known {
+            registry: &self.registry,
+            listed: &self.listed,
+            roles: &self.roles,
+            offered: &self.offered,
+            limits,
+        }
+    }
+
+    /// Runs the round's agents and answers its tool calls.
+    pub(super) async fn run_calls(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
+        self.catch_up(round).await?;
+        let awaited = self.awaited(round);
+        let until_ended = awaited.iter().any(|call| call.until_ended);
+        let mut answered = self.scope.answered.clone();
+        loop {
+            if self.scope.cancel.is_cancelled() {
+                return self.cancelled().await.map(Some);
+            }
+            self.skip_doomed().await?;
+            self.start_ready().await?;
+            let over = |task_graph: &TaskGraph| {
+                awaited
+                    .iter()
+                    .flat_map(|call| &call.agents)
+                    .all(|id| task_graph.get(id).is_none_or(|agent| agent.status.has_ended()))
+            };
+            if over(&self.task_graph) {
+                break;
+            }
+            if !self.task_graph.is_busy() {
+                if let Some(limit) = self.scope.budget.tripped() {
+                    return self.parked(limit).await.map(Some);
+                }
+                // A model that is told only that everything waits for a person, or what that is based on, can do
+                // nothing but wait too.
+                let has_news = awaited
+                    .iter()
+                    .flat_map(|call| &call.agents)
+                    .any(|id| self.task_graph.get(id).is_some_and(|agent| self.task_graph.is_news(agent)));
+                if until_ended || !has_news {
+                    return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
+                }
+                break;
+            }
+            self.show(Some("working"));
+            tokio::select! {
+                ended = self.tasks.join_next() => self.ended(ended).await?,
+                Ok(()) = answered.changed() => self.wake_waiting(),
+                () = self.scope.sub_progress.changed() => {}
+                () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
+            }
+        }
+        self.show(Some("working"));
+        if let Some(text) = self.as_answer(round, &awaited) {
+            return Ok(Some(TurnEnd::Answered(text.into())));
+        }
+        for call in awaited {
+            let text = self.results(&call);
+            self.dialogue.set_result(call.idx, text);
+        }
+        Ok(None)
+    }
+
+    /// The answer, if the model wants the results of a round to be it. Whatever failed, and words of others, go to the
+    /// model first.
+    fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
+        let lines: Option<Vec<String>> = awaited
+            .iter()
+            .flat_map(|call| &call.agents)
+            .map(|id| {
+                let agent =
+                    self.task_graph.get(id).filter(|agent| agent.task.as_answer && agent.task.is_direct())?;
+                let report = self.task_graph.report(agent);
+                let is_ours = report.status == ExecutionStatus::Completed && !report.untrusted;
+                is_ours.then(|| report.for_person())
+            })
+            .collect();
+        let is_whole = awaited.len() == round.calls.len() && !self.task_graph.is_open();
+        lines.filter(|lines| is_whole && !lines.is_empty()).map(|lines| lines.join("\n"))
+    }
+
+    /// Adds dispatches that a crash cut off from the model's response.
+    async fn catch_up(&mut self, round: &Round) -> Result<(), StoreError> {
+        let known = |call: &adjutant_store::calls::ToolCallRow| {
+            call.result.is_some()
+                || self
+                    .task_graph
+                    .agents
+                    .iter()
+                    .any(|agent| (agent.row.call_n, agent.row.call_idx) == (Some(call.n), Some(call.idx)))
+        };
+        if round.calls.iter().all(known) {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        self.add_dispatches(round, &mut batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut fenced = self.scope.batch();
+        fenced.append(batch);
+        self.scope.store.write(fenced).await.map(|_| ())
+    }
+
+    fn awaited(&mut self, round: &Round) -> Vec<Awaited> {
+        let mut awaited = Vec::new();
+        let open: Vec<_> = self.dialogue.unanswered().map(|round| round.calls.clone()).unwrap_or_default();
+        for call in open.into_iter().filter(|call| call.result.is_none()) {
+            let place = (Some(round.n), Some(call.idx));
+            let own =
+                self.task_graph.agents.iter().find(|agent| (agent.row.call_n, agent.row.call_idx) == place);
+            if let Some(agent) = own {
+                let agents = vec![agent.task.agent_id.clone()];
+                awaited.push(Awaited { idx: call.idx, agents, until_ended: false });
+                continue;
+            }
+            match tools::read(self.known(), &call.name, &call.arguments) {
+                ToolUse::Results(ids) => match self.named(&ids) {
+                    Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, until_ended: true }),
+                    Err(reason) => self.dialogue.set_result(call.idx, tools::error(&reason)),
+                },
+                _ => self.dialogue.set_result(call.idx, tools::error("this call could not be made")),
+            }
+        }
+        awaited
+    }
+
+    fn named(&self, ids: &[String]) -> Result<Vec<String>, String> {
+        let known: Vec<String> =
+            self.task_graph.agents.iter().map(|agent| agent.task.agent_id.clone()).collect();
+        if ids.is_empty() {
+            return Ok(known);
+        }
+        match ids.iter().find(|id| !known.contains(id)) {
+            Some(unknown) => {
+                Err(format!("there is no agent \"{unknown}\" in this turn (known: {})", known.join(", ")))
+            }
+            None => Ok(ids.to_vec()),
+        }
+    }
+
+    /// What a call is answered with. A report that an earlier answer has isn't told twice.
+    fn results(&self, call: &Awaited) -> PromptText {
+        let earlier = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
+        let earlier: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
+        let report = |agent: &Agent| {
+            let report = self.task_graph.report(agent).for_orchestrator();
+            match agent.status.has_ended() && earlier.iter().any(|result| result.contains(report.as_str())) {
+                true => repeated_report(agent),
+                false => report,
+            }
+        };
+        let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
+        PromptText::lines(agents.map(report))
+    }
+
+    /// Closes agents that will never start.
+    async fn skip_doomed(&mut self) -> Result<(), StoreError> {
+        loop {
+            let doomed = self.task_graph.doomed();
+            if doomed.is_empty() {
+                return Ok(());
+            }
+            let skipped = doomed.len();
+            let now = self.scope.store.now();
+            let mut batch = self.scope.batch();
+            for (id, reason) in doomed {
+                let Some(agent) = self.task_graph.get_mut(&id) else { continue };
+                let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
+                executions::close(&mut batch, &agent.row.id, ExecutionStatus::Skipped, &closing, now);
+                agent.status = ExecutionStatus::Skipped;
+                agent.row.status = ExecutionStatus::Skipped;
+                agent.row.result = Some(reason);
+                agent.row.started_at = Some(now);
+                agent.row.ended_at = Some(now);
+                agent.report = Some(adjutant_workflows::agents::Report::of(&agent.row, &[]));
+            }
+            self.scope.store.write(batch).await?;
+            (0..skipped).for_each(|_| metrics::agent_ended(None, ExecutionStatus::Skipped.as_str()));
+        }
+    }
+
+    /// Starts the agents that are ready, as far as the limits allow.
+    async fn start_ready(&mut self) -> Result<(), StoreError> {
+        for id in self.task_graph.ready() {
+            let at_work = self.task_graph.agents.iter().filter(|agent| agent.at_work).count();
+            if at_work >= self.scope.budget.limits.parallel_agents as usize {
+                return Ok(());
+            }
+            let Some(agent) = self.task_graph.get_mut(&id) else { continue };
+            if !agent.counted && self.scope.budget.take_agent().is_err() {
+                agent.limit_reached = true;
+                continue;
+            }
+            agent.counted = true;
+            // An agent with a model starts with its row; a direct skill call writes its own.
+            if agent.status == ExecutionStatus::Pending {
+                let now = self.scope.store.now();
+                agent.row.started_at = Some(now);
+                if !agent.task.is_direct() {
+                    let mut batch = self.scope.batch();
+                    executions::start(&mut batch, &agent.row.id, now);
+                    self.scope.store.write(batch).await?;
+                }
+            }
+            let row = agent.row.clone();
+            self.spawn(&id, row);
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self, name: &str, row: ExecutionRow) {
+        let Some(agent) = self.task_graph.get_mut(name) else { return };
+        agent.status = ExecutionStatus::Running;
+        agent.at_work = true;
+        let task = agent.task.clone();
+        let inputs = self.task_graph.inputs(&task);
+        let mut row = row;
+        inputs.iter().for_each(|input| row.taint.add(&input.taint));
+        let conversation = self.conversation(&task);
+        let job = Job { inputs, task, conversation, ..Job::default() };
+        let agents = self.orchestrator.agents.clone();
+        let scope = self.scope.clone();
+        let registry = self.registry.clone();
+        let id = name.to_owned();
+        let runner = self.orchestrator.runner.clone();
+        let is_persons = self.direct.as_ref().is_some_and(|direct| direct.command().is_some());
+        let run = async move {
+            match run_request(&registry, &job.task) {
+                // A plan is shown before it runs; a workflow begins at once.
+                Some(asked)
+                    if !is_persons
+                        && !agents
+                            .executor
+                            .may_run(&scope, &registry, &row.taint, &asked.workflow)
+                            .await? =>
+                {
+                    agents.refuse(&scope, &registry, &row, wording::runs::NOT_ASKED_FOR).await
+                }
+                Some(asked) => {
+                    runner.run_apart(&scope, &registry, &row, RunRequest { is_persons, ..asked }).await
+                }
+                None => agents.run(&scope, &registry, &row, job).await,
+            }
+        };
+        let work = async move { (id, run.await) };
+        self.tasks.spawn(work.in_current_span());
+    }
+
+    /// What the model was told of the conversation, for agents whose tree may be told it too.
+    fn conversation(&self, task: &AgentTask) -> Arc<[Message]> {
+        let mut known = task.role.iter().chain(task.delegates_to()).filter_map(|name| self.roles.get(name));
+        match task.assigned.is_some() && known.any(|role| role.context == ContextMode::Full) {
+            true => self.dialogue.first_messages().into(),
+            false => Arc::default(),
+        }
+    }
+
+    async fn ended(
+        &mut self,
+        ended: Option<Result<Outcome, tokio::task::JoinError>>,
+    ) -> Result<(), StoreError> {
+        let Some(Ok((id, end))) = ended else { return Ok(()) };
+        let Some(agent) = self.task_graph.get_mut(&id) else { return Ok(()) };
+        agent.at_work = false;
+        match end? {
+            AgentEnd::Ended(report) => {
+                metrics::agent_ended(report.role.as_deref(), report.status.as_str());
+                agent.status = report.status;
+                agent.report = Some(*report);
+            }
+            // The agent goes on from this row, which must not look as if nothing had started.
+            AgentEnd::Waiting => {
+                agent.status = ExecutionStatus::Waiting;
+                agent.row.status = ExecutionStatus::Waiting;
+            }
+            AgentEnd::Asleep(until) => {
+                agent.status = ExecutionStatus::Waiting;
+                agent.row.status = ExecutionStatus::Waiting;
+                self.wake_at = Some(self.wake_at.map_or(until, |at| at.min(until)));
+            }
+            AgentEnd::LimitReached(_) => {
+                agent.limit_reached = true;
+                agent.status = ExecutionStatus::Waiting;
+                agent.row.status = ExecutionStatus::Waiting;
+                let mut batch = self.scope.batch();
+                executions::wait(&mut batch, &agent.row.id);
+                self.scope.store.write(batch).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets waiting agents go on, because a question of this turn was answered.
+    fn wake_waiting(&mut self) {
+        for agent in &mut self.task_graph.agents {
+            if agent.status == ExecutionStatus::Waiting && !agent.limit_reached && !agent.at_work {
+                agent.status = ExecutionStatus::Running;
+            }
+        }
+    }
+
+    /// Waits until all running agents have ended.
+    pub(super) async fn finish_agents(&mut self) -> Result<(), StoreError> {
+        while self.task_graph.is_busy() {
+            let ended = self.tasks.join_next().await;
+            self.ended(ended).await?;
+        }
+        Ok(())
+    }
+
+    /// Answers the round with the current state of its agents.
+    pub(super) fn answer_as_it_stands(&mut self, round: &Round) {
+        for call in self.awaited(round) {
+            let text = self.results(&call);
+            self.dialogue.set_result(call.idx, text);
+        }
+    }
+}
+
+/// Stands for a report that the model has read.
+fn repeated_report(agent: &Agent) -> PromptText {
+    PromptText::of_model(
+        json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str(), "told": "above"}),
+    )
+}

@@ -1,0 +1,207 @@
+//! The agents of one turn and their states.
+
+use std::collections::HashSet;
+
+use adjutant_chat::AgentProgress;
+use adjutant_types::{ExecutionKind, ExecutionStatus};
+
+use adjutant_store::executions::ExecutionRow;
+use adjutant_turn::journal::SubProgress;
+use adjutant_turn::wording::{StatusSummary, became};
+use adjutant_workflows::agents::{AgentTask, Report};
+use adjutant_workflows::graph::{self, Readiness};
+
+/// One agent of the turn.
+#[derive(Debug, Clone)]
+pub(super) struct Agent {
+    /// Its journal row, as last written by us.
+    pub(super) row: ExecutionRow,
+    /// Its task.
+    pub(super) task: AgentTask,
+    /// Its status.
+    pub(super) status: ExecutionStatus,
+    /// Its report, once it has ended.
+    pub(super) report: Option<Report>,
+    /// Whether it is running in this process.
+    pub(super) at_work: bool,
+    /// Whether it waits for a limit of the turn.
+    pub(super) limit_reached: bool,
+    /// Whether it is already counted against the turn's limit of agents.
+    pub(super) counted: bool,
+}
+
+/// All agents of the turn, in dispatch order.
+#[derive(Debug, Default)]
+pub(super) struct TaskGraph {
+    /// The agents.
+    pub(super) agents: Vec<Agent>,
+}
+
+impl TaskGraph {
+    /// Loads the agents from the journal.
+    pub(super) fn load(rows: &[ExecutionRow]) -> Self {
+        // Agents of workflow steps belong to the workflow.
+        let root = rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.as_str());
+        let agents = rows
+            .iter()
+            .filter(|row| row.kind == ExecutionKind::Agent && row.parent_id.as_deref() == root)
+            .map(|row| {
+                let calls: Vec<ExecutionRow> =
+                    rows.iter().filter(|call| call.parent_id.as_ref() == Some(&row.id)).cloned().collect();
+                let status = row.status;
+                let mut task: AgentTask =
+                    row.task.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+                task.agent_id = row.agent_id.clone().unwrap_or_default();
+                Agent {
+                    task,
+                    status,
+                    report: status.has_ended().then(|| Report::of(row, &calls)),
+                    at_work: false,
+                    // An agent that waits for a person has a waiting call; otherwise it waits for a limit.
+                    limit_reached: status == ExecutionStatus::Waiting
+                        && calls.iter().all(|call| call.status != ExecutionStatus::Waiting),
+                    counted: row.started_at.is_some(),
+                    row: row.clone(),
+                }
+            })
+            .collect();
+        Self { agents }
+    }
+
+    /// The names in use.
+    pub(super) fn ids(&self) -> HashSet<String> {
+        self.agents.iter().map(|agent| agent.task.agent_id.clone()).collect()
+    }
+
+    /// An agent by name.
+    pub(super) fn get(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.task.agent_id == name)
+    }
+
+    /// An agent by name, to change.
+    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Agent> {
+        self.agents.iter_mut().find(|agent| agent.task.agent_id == name)
+    }
+
+    fn status(&self, name: &str) -> Option<ExecutionStatus> {
+        self.get(name).map(|agent| agent.status)
+    }
+
+    /// The agents that may start or go on now.
+    pub(super) fn ready(&self) -> Vec<String> {
+        self.agents
+            .iter()
+            .filter(|agent| !agent.at_work && !agent.limit_reached)
+            .filter(|agent| matches!(agent.status, ExecutionStatus::Pending | ExecutionStatus::Running))
+            .filter(|agent| {
+                graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
+            })
+            .map(|agent| agent.task.agent_id.clone())
+            .collect()
+    }
+
+    /// Agents that will never start, with the reason.
+    pub(super) fn doomed(&self) -> Vec<(String, String)> {
+        self.agents
+            .iter()
+            .filter(|agent| agent.status == ExecutionStatus::Pending)
+            .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
+                Readiness::Doomed(needed, status) => Some((
+                    agent.task.agent_id.clone(),
+                    format!("it needs {needed}, which {}", became(status)),
+                )),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The reports of those an agent depends on.
+    pub(super) fn inputs(&self, task: &AgentTask) -> Vec<Report> {
+        task.depends_on.iter().filter_map(|id| self.get(id)?.report.clone()).collect()
+    }
+
+    /// An agent's report for the orchestrator's model, even if it hasn't ended.
+    pub(super) fn report(&self, agent: &Agent) -> Report {
+        agent.report.clone().unwrap_or_else(|| {
+            let mut report = Report::of(&agent.row, &[]);
+            report.status = agent.status;
+            report
+        })
+    }
+
+    /// Whether an agent has ended, and no open one goes on with what it did.
+    pub(super) fn is_news(&self, agent: &Agent) -> bool {
+        let id = &agent.task.agent_id;
+        let mut open = self.agents.iter().filter(|other| !other.status.has_ended());
+        agent.status.has_ended() && !open.any(|other| other.task.depends_on.contains(id))
+    }
+
+    /// Whether any agent hasn't ended.
+    pub(super) fn is_open(&self) -> bool {
+        self.agents.iter().any(|agent| !agent.status.has_ended())
+    }
+
+    /// Whether any agent is running in this process.
+    pub(super) fn is_busy(&self) -> bool {
+        self.agents.iter().any(|agent| agent.at_work)
+    }
+
+    /// The results so far, for people.
+    pub(super) fn summary(&self) -> StatusSummary {
+        self.summary_because("the limit")
+    }
+
+    /// The results so far, with the reason why agents wait.
+    pub(super) fn summary_because(&self, why: &str) -> StatusSummary {
+        let mut summary = StatusSummary::default();
+        for agent in &self.agents {
+            let mission = agent.task.mission.clone();
+            match (&agent.report, agent.status) {
+                (Some(report), status) if status.ended_well() => summary.done.push((mission, report.line())),
+                (Some(report), _) => summary.failed.push((mission, report.line())),
+                (None, ExecutionStatus::Waiting) if agent.limit_reached => {
+                    summary.open.push((mission, format!("held back by {why}")));
+                }
+                (None, ExecutionStatus::Waiting) => {
+                    summary.open.push((mission, "waiting for your approval".into()))
+                }
+                (None, ExecutionStatus::Running) => summary.open.push((mission, "in progress".into())),
+                (None, _) if agent.limit_reached => {
+                    summary.open.push((mission, format!("not started: {why}")))
+                }
+                (None, _) => {
+                    let needs = agent.task.depends_on.join(", ");
+                    let reason = if needs.is_empty() {
+                        "not started".to_owned()
+                    } else {
+                        format!("not started: it needs {needs}")
+                    };
+                    summary.open.push((mission, reason));
+                }
+            }
+        }
+        summary
+    }
+
+    /// The lines of the progress display.
+    pub(super) fn lines(&self, now: i64, sub_progress: &SubProgress) -> Vec<AgentProgress> {
+        self.agents
+            .iter()
+            .flat_map(|agent| {
+                let started = agent.row.started_at;
+                let ended = agent.report.as_ref().map(|report| report.duration_ms);
+                let elapsed = ended.or_else(|| started.map(|started| now - started)).unwrap_or(0);
+                let line = AgentProgress {
+                    agent_id: agent.task.agent_id.clone(),
+                    status: agent.status.as_str().to_owned(),
+                    mission: agent.task.mission.clone(),
+                    skill: agent.task.skills.first().filter(|_| agent.task.skills.len() == 1).cloned(),
+                    depends_on: agent.task.depends_on.clone(),
+                    elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
+                };
+                std::iter::once(line).chain(sub_progress.of(&agent.task.agent_id))
+            })
+            .map(|line| sub_progress.noted(line))
+            .collect()
+    }
+}

@@ -1,0 +1,263 @@
+//! The orchestrator's three tools: their schemas, and how calls to them are read.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use adjutant_models::Tool;
+use adjutant_skills::{Registry, by_itself};
+use adjutant_turn::journal::Limits;
+use adjutant_types::{Effects, PromptText};
+use adjutant_workflows::agents::{AgentTask, Assignment};
+use adjutant_workflows::graph::Refused;
+use adjutant_workflows::roles::RoleSet;
+
+/// The tools, in their fixed order.
+pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
+    let (calls, seconds) = (limits.skill_calls_per_agent, limits.agent_timeout.as_secs());
+    let names: Vec<&str> = roles.roles.iter().map(|role| role.name.as_str()).collect();
+    let strings = json!({"type": "array", "items": {"type": "string"}});
+    vec![
+        Tool {
+            name: "dispatch_agent".into(),
+            description: "Gives a mission to a sub-agent. Several in one answer run in parallel; depends_on waits for \
+                others to succeed and gets their results. Exactly one skill with its arguments runs directly, which \
+                is fastest: do so whenever you know them. Returns when the agent has ended or waits for a \
+                person."
+                .into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "agent_id": {"type": "string", "description": "Unique in this turn"},
+                    "mission": {"type": "string", "description": "All it needs to know"},
+                    "skills": {"type": "array", "items": {"type": "string"},
+                        "description": "[] to only think and write; left out: all of its role's"},
+                    "arguments": {"type": "object"},
+                    "as_answer": {"type": "boolean", "description": "With arguments: its result, an English \
+                        sentence or list, is the whole answer. Saves a call for simple requests"},
+                    "depends_on": strings,
+                    "context": {"type": "string", "description": "Texts to work on"},
+                    "role": {"type": "string", "enum": names, "description": roles.listing()},
+                    "max_tool_calls": {"type": "integer", "minimum": 1,
+                        "description": format!("Default and most: {calls}")},
+                    "timeout_s": {"type": "integer", "minimum": 1,
+                        "description": format!("Default and most: {seconds}")},
+                },
+                "required": ["agent_id", "mission"],
+            }),
+        },
+        Tool {
+            name: "get_agent_results".into(),
+            description: "Waits for agents that wait for a person; for all if you name none."
+                .into(),
+            parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
+        },
+        Tool {
+            name: "get_skill".into(),
+            description: "Lists all domains; with a domain, its skills; with a name, that skill's arguments.".into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {"domain": {"type": "string"}, "name": {"type": "string"}},
+            }),
+        },
+    ]
+}
+
+/// A tool call of the orchestrator's model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolUse {
+    /// Start an agent.
+    Dispatch(Box<AgentTask>),
+    /// An invalid dispatch.
+    BadDispatch(Refused),
+    /// Wait for these agents; all if empty.
+    Results(Vec<String>),
+    /// A call that is answered at once.
+    Text(PromptText),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetSkill {
+    domain: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetResults {
+    #[serde(default)]
+    agent_ids: Vec<String>,
+}
+
+/// What calls of the tools can name.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The skills.
+    pub registry: &'a Registry,
+    /// Those that the person is told of.
+    pub listed: &'a Registry,
+    /// The roles.
+    pub roles: &'a RoleSet,
+    /// What the person may use in this place.
+    pub offered: &'a BTreeMap<String, Effects>,
+    /// The turn's limits.
+    pub limits: &'a Limits,
+}
+
+/// The arguments of `dispatch_agent`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dispatch {
+    agent_id: String,
+    mission: String,
+    skills: Option<Vec<String>>,
+    context: Option<String>,
+    #[serde(default)]
+    depends_on: Vec<String>,
+    role: Option<String>,
+    arguments: Option<Value>,
+    #[serde(default)]
+    as_answer: bool,
+    max_tool_calls: Option<u32>,
+    timeout_s: Option<u64>,
+}
+
+/// Reads one tool call.
+pub fn read(known: Known<'_>, name: &str, arguments: &str) -> ToolUse {
+    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+    match name {
+        "dispatch_agent" => match serde_json::from_str(arguments).map_err(|error| error.to_string()) {
+            Ok(dispatch) => match admit(known, dispatch) {
+                Ok(task) => ToolUse::Dispatch(Box::new(task)),
+                Err(reason) => ToolUse::BadDispatch(Refused { id: name_in(arguments), reason }),
+            },
+            Err(error) => ToolUse::BadDispatch(Refused {
+                id: name_in(arguments),
+                reason: format!("the arguments are not valid: {error}; correct them and dispatch again"),
+            }),
+        },
+        "get_agent_results" => match serde_json::from_str::<GetResults>(arguments) {
+            Ok(wanted) => ToolUse::Results(wanted.agent_ids),
+            Err(reason) => {
+                ToolUse::Text(error(&format!("get_agent_results expects {{\"agent_ids\": [...]}}: {reason}")))
+            }
+        },
+        "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
+            Ok(wanted) => ToolUse::Text(get_skill(known.listed, &wanted)),
+            Err(reason) => ToolUse::Text(error(&format!(
+                "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {reason}"
+            ))),
+        },
+        other => ToolUse::Text(error(&format!(
+            "there is no tool {other}; your tools are dispatch_agent, get_agent_results and get_skill"
+        ))),
+    }
+}
+
+/// The agent's name in otherwise invalid arguments.
+fn name_in(arguments: &str) -> Option<String> {
+    let arguments: Value = serde_json::from_str(arguments).ok()?;
+    arguments["agent_id"].as_str().map(str::to_owned)
+}
+
+/// An error as the model sees it.
+pub fn error(reason: &str) -> PromptText {
+    PromptText::of_model(json!({"error": reason}))
+}
+
+fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
+    let registry = known.registry;
+    // A slash stands in the names of agents below others.
+    let fits = |name: &str| !name.is_empty() && name.len() <= 64 && !name.contains('/');
+    if !fits(&dispatch.agent_id) {
+        return Err("agent_id must have 1 to 64 characters, and no slash".into());
+    }
+    if dispatch.mission.trim().is_empty() {
+        return Err("mission is empty: say what the agent should do".into());
+    }
+    let asked = dispatch.skills.map(|mut skills| {
+        skills.sort();
+        skills.dedup();
+        skills
+    });
+    for name in asked.iter().flatten() {
+        if registry.get(name).is_none() {
+            let near =
+                registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return Err(format!("there is no skill \"{name}\"{near}"));
+        }
+    }
+    let task = AgentTask {
+        agent_id: dispatch.agent_id,
+        mission: dispatch.mission,
+        context: dispatch.context,
+        depends_on: dispatch.depends_on,
+        arguments: dispatch.arguments,
+        as_answer: dispatch.as_answer,
+        max_tool_calls: dispatch.max_tool_calls,
+        timeout_s: dispatch.timeout_s,
+        ..AgentTask::default()
+    };
+    let task = match (dispatch.role.as_deref().filter(|role| !role.is_empty()), asked) {
+        (Some(role), asked) => with_role(known, task, role, asked)?,
+        (None, Some(skills)) => AgentTask { skills, ..task },
+        (None, None) => return Err("skills are missing: name them, or a role; [] is for thinking".into()),
+    };
+    let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
+    if let Some(name) = task.skills.iter().find(runs_workflow)
+        && (task.skills.len() > 1 || task.arguments.is_none())
+    {
+        return Err(by_itself(name).whole());
+    }
+    if let Some(arguments) = &task.arguments {
+        let [name] = task.skills.as_slice() else {
+            return Err("arguments need exactly one skill: name one, or leave out the arguments".into());
+        };
+        if let Some(skill) = registry.get(name) {
+            skill.validate(arguments).map_err(|error| format!("arguments of {name}: {error}"))?;
+        }
+    }
+    Ok(task)
+}
+
+fn with_role(
+    known: Known<'_>,
+    task: AgentTask,
+    role: &str,
+    asked: Option<Vec<String>>,
+) -> Result<AgentTask, String> {
+    let Known { roles, offered, limits, registry, .. } = known;
+    let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
+    if let Some(name) = asked.iter().flatten().find(runs_workflow) {
+        return Err(format!("{} and without a role", by_itself(name).whole()));
+    }
+    let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
+    Assignment { role, asked, parent: None, success_criteria: None, offered, limits }.apply(task)
+}
+
+fn get_skill(registry: &Registry, wanted: &GetSkill) -> PromptText {
+    if let Some(name) = &wanted.name {
+        let Some(skill) = registry.get(name) else {
+            let near =
+                registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return error(&format!("there is no skill \"{name}\"{near}"));
+        };
+        let whole = json!({
+            "name": skill.name, "summary": skill.summary, "risk": skill.risk.as_str(), "parameters": skill.parameters,
+        });
+        return PromptText::config(whole);
+    }
+    let Some(domain) = &wanted.domain else { return PromptText::config(registry.catalogue()) };
+    let Some(found) = registry.domain(domain) else {
+        let names: Vec<&str> = registry.domains().iter().map(|domain| domain.name.as_str()).collect();
+        return error(&format!("there is no domain \"{domain}\"; the domains are {}", names.join(", ")));
+    };
+    let mut text = format!("{}: {}", found.name, found.summary);
+    for skill in &found.skills {
+        let _ = write!(text, "\n- {}: {}", skill.signature(), skill.summary);
+    }
+    PromptText::config(text)
+}

@@ -1,0 +1,123 @@
+//! Files that may be built to break whatever reads them are read by a process of its own, which has limits of memory and
+//! time, an empty environment, no file but that one, and no network; and it ends with us. [`run`] is all that it does.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::process::{ExitCode, ExitStatus};
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::{archive, mail, pdf};
+use adjutant_types::FileProblem;
+
+/// The first argument of our program that makes it [`run`] this; the second is the [`Job`].
+pub const COMMAND: &str = "read-file";
+
+/// What the process may use of memory, in bytes, and of a processor, in seconds.
+const MEMORY: u64 = 768 << 20;
+pub(super) const SECONDS: u64 = 20;
+/// The biggest file, in bytes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What is to be read of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    /// The text of a PDF.
+    Pdf,
+    /// What an archive has inside, or the text of a document that is one.
+    Archive,
+    /// The file of this number in an archive.
+    Entry(usize),
+    /// What a mail says.
+    Mail,
+    /// The file of this number in a mail.
+    Attachment(usize),
+}
+
+impl Job {
+    pub(super) fn word(self) -> String {
+        match self {
+            Self::Pdf => "pdf".to_owned(),
+            Self::Archive => "archive".to_owned(),
+            Self::Mail => "mail".to_owned(),
+            Self::Entry(number) => format!("entry-{number}"),
+            Self::Attachment(number) => format!("attachment-{number}"),
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        match word {
+            "pdf" => Some(Self::Pdf),
+            "archive" => Some(Self::Archive),
+            "mail" => Some(Self::Mail),
+            inside => match inside.split_once('-')? {
+                ("entry", number) => number.parse().ok().map(Self::Entry),
+                ("attachment", number) => number.parse().ok().map(Self::Attachment),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Why a file can't be read, as the process says it by its exit status.
+const STATUS: [(u8, FileProblem); 5] = [
+    (3, FileProblem::Locked),
+    (4, FileProblem::TooBig),
+    (5, FileProblem::TooManyInside),
+    (6, FileProblem::Unsafe),
+    (7, FileProblem::NotInside),
+];
+
+/// Why the process has failed, by its exit status.
+pub(super) fn problem(status: ExitStatus) -> FileProblem {
+    let known = STATUS.iter().find(|(code, _)| status.code() == Some((*code).into()));
+    known.map_or(FileProblem::Unreadable, |(_, problem)| *problem)
+}
+
+/// Reads a file from stdin and writes what was found to stdout. The process gives up whatever it doesn't need before it
+/// looks at the file.
+pub fn run(job: Option<OsString>) -> ExitCode {
+    for (resource, most) in [
+        (Resource::As, MEMORY),
+        (Resource::Cpu, SECONDS),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nofile, 16),
+    ] {
+        if setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
+    if adjutant_sandbox::end_with_parent().and_then(|()| adjutant_sandbox::allow_nothing()).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let mut content = Vec::new();
+    if std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut content).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let Some(job) = job.as_deref().and_then(|word| word.to_str()).and_then(Job::of) else {
+        return ExitCode::FAILURE;
+    };
+    let found = match job {
+        Job::Pdf => pdf::read(&content).and_then(|found| json(&found)),
+        Job::Archive => archive::look(&content).and_then(|found| json(&found)),
+        Job::Entry(number) => archive::entry(&content, number),
+        Job::Mail => json(&mail::text(&content)),
+        Job::Attachment(number) => mail::attachment(&content, number),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(problem) => {
+            let status = STATUS.iter().find(|(_, known)| *known == problem);
+            return status.map_or(ExitCode::FAILURE, |(code, _)| (*code).into());
+        }
+    };
+    match std::io::stdout().lock().write_all(&found) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn json(found: &impl serde::Serialize) -> Result<Vec<u8>, FileProblem> {
+    serde_json::to_vec(found).map_err(|_| FileProblem::Unreadable)
+}

@@ -1,0 +1,131 @@
+//! Takes facts from what a person wrote, beside the turns: `[memory] extract`.
+//!
+//! Promises: it reads what the person wrote and nothing else; a fact is kept only if a program finds the words that say
+//! it; a range of turns is done once, in one commit with its facts.
+
+mod check;
+mod consolidate;
+mod merge;
+
+use chrono_tz::Tz;
+use serde::Deserialize;
+
+use check::{Fact, Message as Written, checked};
+pub use consolidate::consolidate;
+
+use adjutant_models::{Message, Request, Role, SharedModel};
+use adjutant_store::origins::{self, DueConversation};
+use adjutant_store::{Batch, Store, StoreError, people};
+use adjutant_turn::journal::BudgetLedger;
+use adjutant_types::PromptText;
+use adjutant_types::clock::utc;
+
+/// How many turns are read at once.
+const TURNS: i64 = 10;
+/// After how long a conversation rests, in milliseconds.
+const REST: i64 = 10 * 60 * 1000;
+/// How old a turn may be. What was said before it was turned on stays as it is.
+const RECENT: i64 = 24 * 60 * 60 * 1000;
+/// With more proposals than this, all are junk.
+const MOST_FACTS: usize = 20;
+
+const INSTRUCTIONS: &str = "Below are messages that one person wrote to their assistant. List what they say about this \
+    person and their world that will still be true and useful in months: where they live and work, the people around \
+    them, preferences, projects, dates. Leave out requests, questions, plans for the day, guesses, and anything secret. \
+    Usually there is nothing: then answer {\"facts\": []}. Answer with JSON alone: {\"facts\": [{\"message\": the number, \
+    \"quote\": \"the words of that message that say it, verbatim\", \"fact\": \"one sentence of 5 to 60 words in the \
+    words of the message, about the person by name, with absolute dates\", \"kind\": \"preference, fact, person, project \
+    or date\", \"topic\": \"two to four words for what it is about, the same whenever it changes, such as: home town\"}]}";
+
+/// What a model proposes.
+#[derive(Debug, Default, Deserialize)]
+struct Proposals {
+    facts: Vec<Fact>,
+}
+
+/// What came of a look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Facts that are new, or replace another.
+    pub kept: usize,
+    /// Facts that were known.
+    pub known: usize,
+    /// Proposals that were refused.
+    pub refused: usize,
+}
+
+/// A conversation that is due.
+pub async fn due(store: &Store) -> Result<Option<DueConversation>, StoreError> {
+    let now = store.now();
+    origins::due(store, now - RECENT, now - REST, TURNS).await
+}
+
+/// Takes the facts from the next turns of a conversation: at most one model call. None if there was nothing to do, or a
+/// daily budget doesn't cover the call.
+pub async fn extract(
+    ledger: &BudgetLedger,
+    model: &SharedModel,
+    due: &DueConversation,
+    zone: Tz,
+) -> Result<Option<Extracted>, StoreError> {
+    let store = &ledger.store;
+    let rows = origins::written(store, due, store.now() - RECENT, TURNS).await?;
+    let Some(last) = rows.last().map(|row| row.seq) else { return Ok(None) };
+    let written: Vec<Written> = rows.into_iter().filter_map(|row| Written::of(row, zone)).collect();
+    let mut batch = Batch::new();
+    origins::advance(&mut batch, due, last);
+    let mut extracted = Extracted::default();
+    if !written.is_empty() {
+        let person = people::person_by_id(store, &due.person_id).await?;
+        let Some(proposals) = propose(ledger, model, due, &person.name, &written).await? else {
+            return Ok(None);
+        };
+        let (facts, refused) = checked(proposals, &written, &person.name);
+        extracted.refused = refused;
+        merge::merge(store, due, facts, &mut batch, &mut extracted).await?;
+    }
+    match store.write(batch).await {
+        Ok(_) => Ok(Some(extracted)),
+        // Another process was faster.
+        Err(StoreError::Stale(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks the model. A model that fails or answers something else proposes nothing: the turns aren't read again.
+async fn propose(
+    ledger: &BudgetLedger,
+    model: &SharedModel,
+    due: &DueConversation,
+    name: &str,
+    written: &[Written],
+) -> Result<Option<Vec<Fact>>, StoreError> {
+    let mut text = format!("Person: {name}\n");
+    for (number, message) in written.iter().enumerate() {
+        let day = utc(message.at).with_timezone(&message.zone).format("%A, %-d %B %Y");
+        text.push_str(&format!("\nMessage {} of {day}:\n{}\n", number + 1, message.text));
+    }
+    let request = Request {
+        messages: vec![
+            Message::new(Role::System, INSTRUCTIONS),
+            Message::new(Role::User, PromptText::own(text)),
+        ],
+        tools: Vec::new(),
+    };
+    let Some(outcome) = ledger.background_call(&**model, "extract", &due.id, &request).await? else {
+        tracing::info!("no facts were taken: the day's budget doesn't cover it");
+        return Ok(None);
+    };
+    let answer = match outcome {
+        Ok(answer) => answer.text,
+        Err(error) => {
+            tracing::warn!(%error, "no facts were taken from what was said");
+            return Ok(Some(Vec::new()));
+        }
+    };
+    // Some models fence their JSON.
+    let json = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
+    let proposals: Proposals = json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let is_junk = proposals.facts.len() > MOST_FACTS;
+    Ok(Some(if is_junk { Vec::new() } else { proposals.facts }))
+}

@@ -1,0 +1,244 @@
+//! Finds memories and what was said by the words of a question, best first.
+//!
+//! BM25 over the texts that contain any of the words, each of which the store gives by an index, at most [`NEWEST`] a
+//! word. What was said right before and after counts half. Of two equal texts the newer comes first.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use chrono_tz::Tz;
+
+use super::fusion;
+use super::index::{self, ANY, catch_up};
+use super::question::{Term, terms};
+use super::vectors::Vectors;
+use adjutant_store::memories::MemoryRow;
+use adjutant_store::people::Conversation;
+use adjutant_store::search::{self, Posting, SaidRow};
+use adjutant_store::{Store, StoreError};
+use adjutant_types::PersonId;
+use adjutant_types::clock::utc;
+
+/// How many texts of a word are looked at: the newest.
+const NEWEST: i64 = 2000;
+/// As far as texts are counted.
+const COUNTED: i64 = 10_000;
+/// How many texts are ranked with what stands around them.
+const AROUND: usize = 100;
+/// How much a neighbour's words count.
+const NEIGHBOUR: f64 = 0.5;
+/// How much a fact counts that has faded, and how much more one that was said again, each time.
+const FADED: f64 = 0.5;
+const SAID_AGAIN: f64 = 0.02;
+/// How many texts may be kept for a search that can't wait.
+const CATCH_UP: usize = 512;
+
+/// Who searches, and where.
+#[derive(Clone, Copy)]
+pub struct Asker<'a> {
+    /// The person.
+    pub person: &'a PersonId,
+    /// The conversation.
+    pub here: &'a Conversation,
+    /// The person's zone.
+    pub zone: Tz,
+    /// What compares meanings, if that is wanted.
+    pub vectors: Option<&'a Vectors>,
+    /// After how long a fact that was taken from what somebody wrote, and never recalled, comes behind others.
+    pub fade: Option<Duration>,
+}
+
+impl std::fmt::Debug for Asker<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Asker").field("person", self.person).finish_non_exhaustive()
+    }
+}
+
+/// Where to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchIn {
+    /// In memories, of one kind if there is one.
+    Memories,
+    /// In what was said.
+    Conversations,
+    /// In both.
+    Both,
+}
+
+/// A text that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A memory.
+    Memory(MemoryRow),
+    /// Something that was said.
+    Said(SaidRow),
+}
+
+impl Found {
+    /// The memory, if it is one.
+    pub fn memory(self) -> Option<MemoryRow> {
+        match self {
+            Self::Memory(row) => Some(row),
+            Self::Said(_) => None,
+        }
+    }
+}
+
+/// What a person may see here and has something of the question, best first, at most `limit`. A `kind` limits memories.
+pub async fn search(
+    store: &Store,
+    asker: Asker<'_>,
+    text: &str,
+    place: SearchIn,
+    kind: &str,
+    limit: usize,
+) -> Result<Vec<Found>, StoreError> {
+    let (memories, said) = (place != SearchIn::Conversations, place != SearchIn::Memories);
+    let terms = terms(text, utc(store.now()), asker.zone);
+    if terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    catch_up(store, asker.zone, said, CATCH_UP).await?;
+    let spaces = index::spaces(asker.person, asker.here, memories, said);
+    let Scores { mut scores, texts, most } = score(store, &spaces, &terms).await?;
+    let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / most;
+    add_neighbours(store, &mut scores).await?;
+    let mut ranked: Vec<(i64, f64)> = scores.iter().map(|(text, score)| (*text, score.score)).collect();
+    ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
+        let shown = ranked.iter().take(limit).map(|(text, _)| *text);
+        let stays = shown.filter(|text| scores[text].covered >= fusion::MOST * most).collect();
+        let near = vectors.nearest(store, &asker, &spaces, text).await?;
+        ranked = fusion::keep(fusion::fuse(ranked, &near, share), &stays, limit);
+    }
+    // With a kind, most of them may be of another.
+    ranked.truncate(if kind.is_empty() { limit * 2 + 20 } else { 1000 });
+    let mut found = read(store, asker, &ranked, kind).await?;
+    found.truncate(limit);
+    // What is found once doesn't fade any more.
+    let fresh: Vec<i64> = found.iter().filter(|found| found.1).map(|found| found.0).collect();
+    if !fresh.is_empty() {
+        store.write(search::recalled(&fresh, store.now())).await?;
+    }
+    Ok(found.into_iter().map(|found| found.2).collect())
+}
+
+/// What the words of a question say about a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Score {
+    /// How well it fits.
+    score: f64,
+    /// The weight of the terms that it has.
+    covered: f64,
+}
+
+/// What the words of a question say.
+struct Scores {
+    /// About each text that contains any of the terms.
+    scores: HashMap<i64, Score>,
+    /// How many texts there are.
+    texts: i64,
+    /// The weight of all terms.
+    most: f64,
+}
+
+async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, StoreError> {
+    let lookups = || terms.iter().flat_map(|term| &term.lookups);
+    let spans: Vec<_> = lookups().map(|lookup| (lookup.word.as_str(), lookup.to.as_str())).collect();
+    let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
+    let mut postings = found.of.into_iter();
+    let all = found.texts.max(1) as f64;
+    let (mut scores, mut most): (HashMap<i64, Score>, f64) = (HashMap::new(), 0.0);
+    for term in terms {
+        let impacts = impacts(term, postings.by_ref());
+        let with = impacts.len() as f64;
+        let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
+        let weight = term.weight * rarity;
+        most += weight;
+        for (text, impact) in impacts {
+            let score = scores.entry(text).or_default();
+            score.score += weight * impact;
+            score.covered += weight;
+        }
+    }
+    Ok(Scores { scores, texts: found.texts, most })
+}
+
+/// The texts with a term, each once, with how much the term says about it: what the best of its lookups does.
+fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(i64, f64)> {
+    let mut impacts = Vec::new();
+    for (lookup, postings) in term.lookups.iter().zip(postings) {
+        impacts.extend(postings.iter().map(|posting| {
+            let weight = if posting.is_exact { lookup.exact } else { lookup.longer };
+            (posting.text, weight * posting.impact as f64 / 1000.0)
+        }));
+    }
+    impacts.sort_unstable_by(|(one, a), (other, b)| one.cmp(other).then(b.total_cmp(a)));
+    impacts.dedup_by_key(|(text, _)| *text);
+    impacts
+}
+
+/// Adds half of the better neighbour's score to what was said before and after it.
+async fn add_neighbours(store: &Store, scores: &mut HashMap<i64, Score>) -> Result<(), StoreError> {
+    let said = scores.iter().filter(|(text, _)| **text % 2 == 0);
+    let mut best: Vec<(i64, f64)> = said.map(|(text, score)| (*text, score.score)).collect();
+    best.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    best.truncate(AROUND);
+    let turns: Vec<i64> = best.iter().map(|(text, _)| text / 2).collect();
+    let own: HashMap<i64, f64> = best.into_iter().collect();
+    let around = search::neighbours(store, &turns).await?;
+    let mut more: HashMap<i64, f64> = HashMap::new();
+    for turn in around {
+        let score = own.get(&(turn.seq * 2)).copied().unwrap_or_default();
+        for neighbour in [turn.before, turn.after].into_iter().flatten().map(|seq| seq * 2) {
+            // One without any word of the question is only found where it answers what has one.
+            if scores.contains_key(&neighbour) || (turn.asked != 0 && turn.after == Some(neighbour / 2)) {
+                let best = more.entry(neighbour).or_default();
+                *best = best.max(NEIGHBOUR * score);
+            }
+        }
+    }
+    for (text, score) in more {
+        scores.entry(text).or_default().score += score;
+    }
+    Ok(())
+}
+
+/// Reads the texts, in this order; equal ones newest first.
+async fn read(
+    store: &Store,
+    asker: Asker<'_>,
+    ranked: &[(i64, f64)],
+    kind: &str,
+) -> Result<Vec<(i64, bool, Found)>, StoreError> {
+    let of = |rest: i64| {
+        let numbers = ranked.iter().map(|(text, _)| *text).filter(move |text| text % 2 == rest);
+        numbers.map(|text| text / 2).collect::<Vec<_>>()
+    };
+    let (memories, turns) = (of(1), of(0));
+    let (memories, said) = futures::try_join!(
+        search::memories(store, asker.person, asker.here, &memories),
+        search::said(store, asker.person, asker.here, &turns),
+    )?;
+    // Each with its moment, how much it counts, and whether it is recalled for the first time.
+    let mut texts: HashMap<i64, (i64, f64, bool, Found)> = HashMap::new();
+    let faded = asker.fade.map(|fade| store.now() - i64::try_from(fade.as_millis()).unwrap_or(i64::MAX));
+    for row in memories.into_iter().filter(|row| kind.is_empty() || row.memory.kind == kind) {
+        let at = row.memory.created_at;
+        let is_faded = row.may_fade != 0 && faded.is_some_and(|faded| at < faded);
+        let weight = if is_faded { FADED } else { 1.0 + SAID_AGAIN * row.repeated.min(5) as f64 };
+        texts.insert(row.seq * 2 + 1, (at, weight, row.may_fade != 0, Found::Memory(row.memory)));
+    }
+    for (seq, row) in said.into_iter().filter(|_| kind.is_empty()) {
+        texts.insert(seq * 2, (row.started_at, 1.0, false, Found::Said(row)));
+    }
+    let mut found: Vec<((i64, i64, i64), bool, Found)> = Vec::with_capacity(ranked.len());
+    for (number, score) in ranked {
+        if let Some((at, weight, is_first, text)) = texts.remove(number) {
+            found.push((((score * weight * 1000.0).round() as i64, at, *number), is_first, text));
+        }
+    }
+    found.sort_by_key(|(order, ..)| Reverse(*order));
+    Ok(found.into_iter().map(|((.., number), is_first, text)| (number / 2, is_first, text)).collect())
+}

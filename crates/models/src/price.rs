@@ -1,0 +1,115 @@
+//! Prices, for providers that don't report costs.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::{Request, Usage};
+
+/// The longest expected answer, in tokens. A longer one is paid for too.
+const LONGEST_ANSWER: u64 = 4096;
+
+/// A rough count of a text's tokens: a token is about four bytes of English.
+pub fn tokens(text: &str) -> usize {
+    text.len().div_ceil(4)
+}
+
+/// How many tokens a picture counts as, about.
+const PICTURE: usize = 1_600;
+
+/// The most that a call may use: the request, and a long answer.
+pub fn estimate(request: &Request) -> Usage {
+    let calls = |call: &super::ToolCall| tokens(&call.name) + tokens(&call.arguments);
+    let said = request.messages.iter().map(|message| {
+        let pictures = message.pictures.len() * PICTURE;
+        tokens(&message.text) + message.tool_calls.iter().map(calls).sum::<usize>() + pictures
+    });
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.parameters.to_string()));
+    let prompt = said.chain(tools).sum::<usize>();
+    Usage { prompt: prompt as u64, cached: 0, completion: LONGEST_ANSWER }
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// Tokens of the request.
+    pub input: f64,
+    /// Those of them read from the provider's cache; by default the same price.
+    pub cached_input: Option<f64>,
+    /// Tokens of the answer.
+    pub output: f64,
+}
+
+impl Price {
+    /// The higher price of two in every respect.
+    #[must_use]
+    pub fn dearest(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            cached_input: self.cached_input.zip(other.cached_input).map(|(one, two)| one.max(two)),
+            output: self.output.max(other.output),
+        }
+    }
+
+    /// The cost of these tokens in US dollars.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        let cached = usage.cached.min(usage.prompt);
+        let fresh = usage.prompt - cached;
+        let cached_price = self.cached_input.unwrap_or(self.input);
+        (fresh as f64 * self.input + cached as f64 * cached_price + usage.completion as f64 * self.output)
+            / 1e6
+    }
+}
+
+/// A price that may change between two calls, if known.
+#[derive(Debug, Clone, Default)]
+pub struct SharedPrice(Arc<RwLock<Option<Price>>>);
+
+impl SharedPrice {
+    /// The current price.
+    pub fn get(&self) -> Option<Price> {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the price of later calls.
+    pub fn set(&self, price: Option<Price>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = price;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, Role};
+
+    #[test]
+    fn an_estimate_counts_what_goes_in_and_a_long_answer() {
+        let request = Request {
+            messages: vec![Message::new(Role::User, "12345678"), Message::tool("a", "1")],
+            tools: vec![],
+        };
+        assert_eq!(estimate(&request), Usage { prompt: 3, cached: 0, completion: LONGEST_ANSWER });
+    }
+
+    #[test]
+    fn cached_tokens_have_their_own_price() {
+        let price = Price { input: 3.0, cached_input: Some(0.3), output: 15.0 };
+        let usage = Usage { prompt: 1_000_000, cached: 400_000, completion: 100_000 };
+        assert!((price.cost(&usage) - (1.8 + 0.12 + 1.5)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_cached_price_all_input_costs_the_same() {
+        let price = Price { input: 2.0, cached_input: None, output: 8.0 };
+        let usage = Usage { prompt: 1_000_000, cached: 900_000, completion: 0 };
+        assert!((price.cost(&usage) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_provider_that_counts_more_cached_than_prompt_tokens_costs_no_negative_money() {
+        let price = Price { input: 1.0, cached_input: Some(1.0), output: 1.0 };
+        let usage = Usage { prompt: 10, cached: 20, completion: 0 };
+        assert!((price.cost(&usage) - 10.0 / 1e6).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,202 @@
+//! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks.
+
+use std::fmt::Write;
+
+use async_trait::async_trait;
+use chrono::NaiveTime;
+use serde_json::{Value, json};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
+use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Batch, control, questions, usage};
+use adjutant_turn::trust::ActionKind;
+use adjutant_turn::wording;
+use adjutant_types::clock::when::When;
+use adjutant_types::clock::{local_to_utc, utc};
+use adjutant_types::{
+    Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
+    TurnStatus, ours,
+};
+
+domain! {
+    "assistant", "../../../../skills/assistant.toml", AssistantSkill {
+        History = "assistant.history",
+        Usage = "assistant.usage",
+        Undo = "assistant.undo",
+        Withdraw = "assistant.withdraw",
+    }
+}
+
+/// How much of a text a line shows, in bytes.
+const CLIP: usize = 160;
+
+#[async_trait]
+impl BuiltinSkill for AssistantSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    // To withdraw a question only takes back what was about to happen.
+    fn action(&self) -> Option<ActionKind> {
+        matches!(self, Self::Undo).then_some(ActionKind::Undo)
+    }
+
+    fn effect(&self, services: &Services) -> Effect {
+        match self {
+            Self::Undo => undo::effect(services),
+            Self::History | Self::Usage | Self::Withdraw => Effect::OwnStore,
+        }
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Undo => undo::last(call, writes).await,
+            Self::History => history(call).await,
+            Self::Usage => spent(call).await,
+            Self::Withdraw => withdraw(call, writes).await,
+        }
+    }
+}
+
+/// The period that a call asks about, in milliseconds: by default today.
+fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
+    let moment = |name: &str| {
+        let when = call.text(name).map(|said| When::parse(said, call.zone()));
+        when.transpose().map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
+    };
+    let start = match moment("since")? {
+        Some(When::Time(time)) => time,
+        Some(When::Day(day)) => day.and_time(NaiveTime::MIN),
+        None => call.now().with_timezone(&call.zone()).date_naive().and_time(NaiveTime::MIN),
+    };
+    let end = moment("until")?.map_or(call.store().now() + 1, |when| when.deadline(call.zone()));
+    Ok((local_to_utc(start, call.zone()).timestamp_millis(), end))
+}
+
+async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let limit = i64::try_from(call.limit()).unwrap_or(20);
+    // Where others read along, only what happened there is told.
+    let here = Some(&call.scope.conversation.id).filter(|_| call.scope.conversation.shared != 0);
+    let past = turns::of_person(call.store(), &call.scope.person.id, here, period(call)?, limit).await?;
+    let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
+    for turn in &past {
+        let rows = executions::of_turn(call.store(), &turn.id).await?;
+        let calls: Vec<&ExecutionRow> =
+            rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
+        let taint: Taint = calls.iter().map(|row| &row.taint).chain([&turn.text_taint]).collect();
+        untrusted |= !taint.is_clean() || calls.iter().any(|row| row.untrusted != 0);
+        let done: Vec<String> = calls.iter().map(|row| outcome(call.registry, row)).collect();
+        let at = utc(turn.started_at).with_timezone(&call.zone());
+        let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };
+        let date = at.format("%a %-d %b %Y, %H:%M");
+        let ended = match turn.status {
+            TurnStatus::Completed => String::new(),
+            status => format!(" ({status})"),
+        };
+        lines.push(format!("- {date}: “{}”{ended}{did}", clip(&turn.text)));
+        let mut item = item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done);
+        if !taint.is_clean() {
+            item["sources"] = json!(taint.label());
+        }
+        items.push(item);
+    }
+    let nothing = "I did nothing for you in that period";
+    let mut summary = listing(&lines, lines.len(), ("message", "messages"), nothing);
+    let (open, _) = questions::open_and_read(call.store(), &call.scope.conversation.id).await?;
+    let waiting = open.iter().filter(|question| question.person_id == call.scope.person.id).count();
+    match waiting {
+        0 => {}
+        1 => summary.push_str("\nOne question waits for your answer: `/status` shows it"),
+        several => {
+            let _ = write!(summary, "\n{several} questions wait for your answers: `/status` shows them");
+        }
+    }
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
+}
+
+fn item(turn: &TurnRow, at: &str, done: Vec<String>) -> Value {
+    json!({"at": at, "text": clip(&turn.text), "status": turn.status, "done": done})
+}
+
+/// `Added “milk”`, or what failed and why.
+fn outcome(registry: &Registry, row: &ExecutionRow) -> String {
+    let name = row.skill.as_deref().unwrap_or_default();
+    let skill = registry.get(name).map_or(name, |skill| skill.title());
+    let error: Option<Value> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let why = error.as_ref().and_then(|error| error["message"].as_str()).unwrap_or_default();
+    match row.status {
+        ExecutionStatus::Completed => clip(row.result.as_deref().unwrap_or_default()),
+        status => format!("{skill} ({status}): {}", clip(why)),
+    }
+}
+
+/// Takes back an open question, because the person wants something else. A turn that did nothing yet ends; of one that
+/// did, only the call that asked is left undone.
+async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let (scope, store) = (call.scope, call.store());
+    let id = QuestionId::from(call.text("question").unwrap_or_default());
+    let question = questions::by_id(store, &id).await?.filter(|question| {
+        question.person_id == scope.person.id && question.conversation_id == scope.conversation.id
+    });
+    let Some(question) = question else {
+        return Err(SkillError::new(ErrorKind::NotFound, "no such question is open here").into());
+    };
+    let turn = turns::by_id(store, &question.turn_id).await?;
+    let Some(turn) = turn.filter(|turn| question.is_open() && turn.ended_at.is_none()) else {
+        let how = match &question.answer {
+            Some(Answer::Approve | Answer::Continue) => "answered with yes",
+            Some(Answer::Reject | Answer::Stop) => "answered with no",
+            Some(_) => "answered",
+            None => "closed",
+        };
+        return Err(SkillError::tool(ours!("this question was {} before", how)).into());
+    };
+    turns::expect_status(writes, &turn);
+    let others = questions::of_turn(store, &turn.id).await?;
+    let others = others.iter().any(|other| other.is_open() && other.id != question.id);
+    let rows = executions::of_turn(store, &turn.id).await?;
+    let is_begun = rows.iter().any(|row| row.kind != ExecutionKind::Orchestrator && row.status.has_ended());
+    let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+    let ending = match turn.status {
+        TurnStatus::Waiting if !others && !is_begun => Some(Ending::Withdrawn),
+        _ if is_approval => None,
+        _ => Some(Ending::Stop),
+    };
+    control::withdraw(writes, &question, ending, &scope.person.id, store.now());
+    let waits = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
+    let summary = match waits.is_none_or(|row| row.taint.is_clean()) {
+        true => format!("Withdrawn: {}", wording::questions::subject(&question)),
+        false => "Withdrawn".to_owned(),
+    };
+    Ok(Output::ours(summary, json!({"question": id})))
+}
+
+/// The beginning of a text's first line.
+fn clip(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default().trim_end_matches(':');
+    let end = line.floor_char_boundary(CLIP);
+    if end < line.len() { format!("{}…", &line[..end]) } else { line.to_owned() }
+}
+
+async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (from, to) = period(call)?;
+    let all = usage::by_person(call.store(), from, to).await?;
+    let Some(own) = all.into_iter().find(|row| row.id == *call.scope.person.id) else {
+        return Ok(Output::ours("No model was called in that period", json!({"calls": 0})));
+    };
+    let cost = match own.cost_usd > 0.0 {
+        true => format!("${:.4}", own.cost_usd),
+        false => "unknown, or nothing".to_owned(),
+    };
+    let summary = format!(
+        "{} model calls, {} tokens read ({} from the cache), {} written; cost: {cost}",
+        own.calls, own.prompt, own.cached, own.completion
+    );
+    let data = json!({
+        "calls": own.calls, "failed": own.failed, "prompt_tokens": own.prompt, "cached_tokens": own.cached,
+        "completion_tokens": own.completion, "cost_usd": own.cost_usd,
+    });
+    Ok(Output::ours(summary, data))
+}

@@ -1,0 +1,397 @@
+//! Creating, changing and deleting events.
+
+use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, TimeRange};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::backend::{self, Change, StoredEvent};
+use super::clashes::Clashes;
+use super::invitations::{Notice, Update, invites_to, is_visible, notify};
+use super::{MOST_INSTANCES, event};
+use crate::builtin::undo::{self, Step};
+use crate::builtin::{CallContext, Preview, ambiguous, contacts, email, is_named};
+use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+use adjutant_store::{Batch, executions};
+use adjutant_turn::trust::Thing;
+use adjutant_types::clock::rule;
+use adjutant_types::{FromCall, FromStore, Own, ours};
+
+/// The part of a series that a call means.
+enum Part {
+    All,
+    One(EventTime),
+    Following(EventTime),
+}
+
+/// The event that a call would create.
+async fn planned(call: &CallContext<'_>) -> Result<CalendarEvent, Failure> {
+    let mut new = event::new(call, uid(call))?;
+    set_attendees(call, &mut new).await?;
+    Ok(new)
+}
+
+/// The UID of the series that this call makes: a new one, or the rest of one that it cuts.
+fn uid(call: &CallContext<'_>) -> String {
+    format!("{}@adjutant", call.execution)
+}
+
+async fn set_attendees(call: &CallContext<'_>, new: &mut CalendarEvent) -> Result<(), Failure> {
+    if call.arguments.get("attendees").is_none() {
+        return Ok(());
+    }
+    let parties = contacts::parties(call, "attendees").await?;
+    let before = std::mem::take(&mut new.attendees);
+    let attendee = |party: adjutant_mail::Address| {
+        let known = before.iter().find(|one| one.address.eq_ignore_ascii_case(&party.address));
+        known.cloned().unwrap_or_else(|| Attendee {
+            address: party.address,
+            name: party.name.unwrap_or_default(),
+            response: ResponseStatus::NeedsAction,
+        })
+    };
+    new.attendees = parties.into_iter().map(attendee).collect();
+    if new.organizer.is_none() && !new.attendees.is_empty() {
+        let writer = email::writer(call);
+        let (address, name) = (writer.address, writer.name.unwrap_or_default());
+        new.organizer = Some(Attendee { address, name, response: ResponseStatus::Accepted });
+    }
+    Ok(())
+}
+
+pub(super) async fn create(
+    call: &CallContext<'_>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let planned = planned(call).await?;
+    let series = Series::new(&planned, call.now())?;
+    // A rule that makes no sense is an error now, not when the calendar is read.
+    let start = planned.start.instant(call.zone());
+    series.occurrences(TimeRange { from: start, to: start + TimeDelta::days(1) }, call.zone(), 1)?;
+    let calendar = call.text("calendar");
+    let invitation = Notice::invitation(&series, planned.clone())?;
+    let clashes = Clashes::of(call, &planned, &series).await;
+    backend::apply(call, Change::Create(&series, calendar), writes).await?;
+    let mut summary = format!("Created “{}”, {}", planned.title, spoken(&planned, call));
+    if let Some(repeats) = &planned.rule {
+        summary.push_str(&rule::repeating(repeats, call.zone()));
+    }
+    summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
+    let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
+    let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
+    Ok(clashes.described(call, Output::ours(summary, item)).undone_by(undo::left(&made)))
+}
+
+fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
+    event::spoken(&occasion.start, &occasion.end, call.zone())
+}
+
+pub(super) async fn update(
+    call: &CallContext<'_>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let stored = by_id(call).await?;
+    let part = part(call, &stored.series)?;
+    let (old, new) = match replanned(call, &stored.series, &part).await {
+        Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
+            return resume_cut(call, &stored, error, approved).await;
+        }
+        planned => planned?,
+    };
+    let (mut series, mut tail, mut instance) = (stored.series.clone(), None, None);
+    match &part {
+        Part::All => series.change_all(&new, call.now())?,
+        Part::One(at) => {
+            series.change_one(at, &new, call.now())?;
+            instance = Some(at);
+        }
+        Part::Following(at) => tail = series.change_following(at, &new, &uid(call), call.now())?,
+    }
+    // An earlier attempt may have changed the event without notifying anyone.
+    let notices = match call.is_retry || is_visible(&old, &new) {
+        true => Update { old: &old, new: &new, after: &series, tail: tail.as_ref() }.notices(
+            &stored.series,
+            instance,
+            call.now(),
+        )?,
+        false => Vec::new(),
+    };
+    let clashes = Clashes::of(call, &new, tail.as_ref().unwrap_or(&series)).await;
+    if let Some(tail) = &tail {
+        backend::apply(call, Change::Create(tail, stored.calendar_name()), writes).await?;
+    }
+    backend::apply(call, Change::Update(&stored, &series), writes).await?;
+    let (uid, before) = (series.uid(), Some(stored.series.text()));
+    let mut changed = vec![Step::Event { uid, before, after: Some(series.text()) }];
+    changed.extend(tail.map(|tail| Step::Event { uid: tail.uid(), before: None, after: Some(tail.text()) }));
+    let mut output = finish_update(call, &stored, &new, notices, approved).await?;
+    if matches!(part, Part::One(_)) {
+        output.summary.push_str(" (only this time)");
+    }
+    if (&old.start, &old.end) != (&new.start, &new.end) {
+        output.summary.push_str(&format!(". It was {}", spoken(&old, call)));
+    }
+    Ok(clashes.described(call, output).undone_by(undo::left(&changed)))
+}
+
+/// Goes on with an update of "this and following" after an earlier attempt has cut the series.
+async fn resume_cut(
+    call: &CallContext<'_>,
+    head: &StoredEvent,
+    error: SkillError,
+    approved: &Approved,
+) -> Result<Output, Failure> {
+    let Some(tail) = backend::find(call, &uid(call)).await? else { return Err(error.into()) };
+    let (old, new) = (head.series.event()?, tail.series.event()?);
+    let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
+    let notices = update.notices(&head.series, None, call.now())?;
+    finish_update(call, head, &new, notices, approved).await
+}
+
+async fn finish_update(
+    call: &CallContext<'_>,
+    stored: &StoredEvent,
+    new: &CalendarEvent,
+    notices: Vec<Notice>,
+    approved: &Approved,
+) -> Result<Output, Failure> {
+    let note = notify(call, notices, stored.calendar_name(), approved).await?;
+    let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
+    let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+    let summary = format!("Changed “{}”, {}{repeats}{note}", new.title, spoken(new, call));
+    Ok(Output::outside_if(
+        call.services.calendar.is_some(),
+        summary,
+        event::item(new, &stored.calendar, call.zone()),
+    ))
+}
+
+/// The event as it is, and as an update would make it.
+async fn replanned(
+    call: &CallContext<'_>,
+    series: &Series,
+    part: &Part,
+) -> Result<(CalendarEvent, CalendarEvent), Failure> {
+    let old = match part {
+        Part::All => series.event()?,
+        Part::One(instance) | Part::Following(instance) => instance_of(call, series, instance)?,
+    };
+    let mut new = event::changed(&old, call)?;
+    set_attendees(call, &mut new).await?;
+    Ok((old, new))
+}
+
+pub(super) async fn delete(
+    call: &CallContext<'_>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let stored = match by_id(call).await {
+        Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
+            return Ok(Output::ours("The event is deleted", Value::Null));
+        }
+        stored => stored?,
+    };
+    let title = stored.series.event()?.title;
+    let part = part(call, &stored.series)?;
+    let which = match &part {
+        Part::All => String::new(),
+        Part::One(instance) => format!(" on {}", event::spoken_at(instance, call.zone())),
+        Part::Following(instance) => format!(" from {} on", event::spoken_at(instance, call.zone())),
+    };
+    let note = match without(&stored.series, &part, call.now()) {
+        // An earlier attempt did it, which is the last of its steps.
+        Err(error) if call.is_retry && error.kind == adjutant_dav::ErrorKind::NotFound => {
+            let phase = executions::phase(call.store(), call.execution).await?;
+            phase.map(|_| "; the people invited were told by mail".to_owned()).unwrap_or_default()
+        }
+        left => cancel(call, &stored, &part, left?.as_ref(), approved, writes).await?,
+    };
+    let (uid, before) = (stored.series.uid(), Some(stored.series.text()));
+    let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
+    let data = json!({"id": uid, "title": title});
+    let deleted = [Step::Event { uid, before, after }];
+    let summary = format!("Deleted “{title}”{which}{note}");
+    Ok(Output::outside_if(call.services.calendar.is_some(), summary, data).undone_by(undo::left(&deleted)))
+}
+
+/// Tells the people who are invited, then deletes. Returns a note about telling them.
+async fn cancel(
+    call: &CallContext<'_>,
+    stored: &StoredEvent,
+    part: &Part,
+    left: Option<&Series>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<String, Failure> {
+    let occasion = stored.series.event()?;
+    let to = occasion.attendees.clone();
+    let notice = match (part, left) {
+        _ if to.is_empty() => None,
+        (Part::Following(_), Some(left)) => Notice::invitation(left, left.event()?)?,
+        (Part::One(instance), Some(_)) => {
+            let one = instance_of(call, &stored.series, instance)?;
+            Notice::cancellation(one, to, stored.series.cancel(Some(instance), call.now())?)
+        }
+        _ => Notice::cancellation(occasion, to, stored.series.cancel(None, call.now())?),
+    };
+    let note = notify(call, notice.into_iter().collect(), stored.calendar_name(), approved).await?;
+    let change = left.map_or(Change::Delete(stored), |left| Change::Update(stored, left));
+    backend::apply(call, change, writes).await?;
+    Ok(note)
+}
+
+/// The event of a call, and the addresses of its guests.
+pub(super) async fn thing(call: &CallContext<'_>) -> Result<(Thing, Vec<String>), Failure> {
+    let stored = by_id(call).await?;
+    let (id, event) = (stored.series.uid(), stored.series.event()?);
+    let guests: Vec<String> = event.attendees.into_iter().map(|guest| guest.address).collect();
+    Ok((Thing { noun: "event", id, title: event.title, is_shared: !guests.is_empty() }, guests))
+}
+
+/// The event with the id in the arguments, or the one coming event that these words name. Of a series they don't
+/// say which day is meant, unless all of it is to be deleted.
+async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
+    let id = call.text("id").unwrap_or_default();
+    if let Some(stored) = backend::find(call, id).await? {
+        return Ok(stored);
+    }
+    let missing = || {
+        let message = ours!("there is no event called “{}” ahead, and none with that id", FromCall(id));
+        SkillError::not_found(message)
+    };
+    let ahead = TimeRange { from: call.now(), to: call.now() + TimeDelta::days(5 * 366) };
+    // A retry may have deleted what these words named: another thing of that name stays.
+    let named = if call.is_retry { Vec::new() } else { backend::list(call, ahead, None).await? };
+    let mut named: Vec<StoredEvent> =
+        named.into_iter().filter(|stored| title(stored).is_some_and(|title| is_named(&title, id))).collect();
+    match named.len() {
+        0 => Err(missing().into()),
+        1 if named[0].series.event()?.rule.is_some() && call.text("start").is_some() => {
+            Err(SkillError::params(ours!("“{}” repeats, so give its id and the instance", FromCall(id)))
+                .into())
+        }
+        1 => Ok(named.remove(0)),
+        _ => {
+            let name = |stored: &StoredEvent| {
+                let uid = stored.series.uid();
+                ours!("“{}”", FromStore("calendar", uid.as_str(), title(stored).unwrap_or_default().as_str()))
+            };
+            Err(ambiguous(ours!("several events match “{}”", FromCall(id)), named.iter().map(name)).into())
+        }
+    }
+}
+
+fn title(stored: &StoredEvent) -> Option<String> {
+    stored.series.event().ok().map(|event| event.title)
+}
+
+pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let occasion = planned(call).await?;
+    Ok(preview(call, &occasion, None, "Add to the calendar", (Risk::Medium, true)))
+}
+
+pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let stored = by_id(call).await?;
+    let part = part(call, &stored.series)?;
+    let (old, new) = replanned(call, &stored.series, &part).await?;
+    let risk = if invites_to(call, &old) { Risk::Medium } else { Risk::High };
+    Ok(preview(call, &new, Some(&old), "Change the event", (risk, true)))
+}
+
+pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let stored = by_id(call).await?;
+    let occasion = stored.series.event()?;
+    let (verb, risk) = match part(call, &stored.series)? {
+        Part::One(_) => ("Delete one event of the series", Risk::Medium),
+        Part::Following(_) => ("Delete this and all later events of the series", Risk::High),
+        Part::All if occasion.rule.is_some() => ("Delete the whole series", Risk::High),
+        Part::All => ("Delete the event", Risk::Medium),
+    };
+    // Only the organizer's cancellation goes to others.
+    let is_ours = invites_to(call, &occasion);
+    let risk = if is_ours { risk } else { Risk::High };
+    Ok(preview(call, &occasion, None, verb, (risk, is_ours)))
+}
+
+/// What else takes place at the time of the event that a call makes or changes.
+pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<String> {
+    let (event, series) = match is_new {
+        true => {
+            let event = planned(call).await.ok()?;
+            (event.clone(), Series::new(&event, call.now()).ok()?)
+        }
+        false => {
+            let stored = by_id(call).await.ok()?;
+            let part = part(call, &stored.series).ok()?;
+            (replanned(call, &stored.series, &part).await.ok()?.1, stored.series)
+        }
+    };
+    Clashes::of(call, &event, &series).await.in_words()
+}
+
+fn preview(
+    call: &CallContext<'_>,
+    occasion: &CalendarEvent,
+    old: Option<&CalendarEvent>,
+    verb: &str,
+    (risk, is_announced): (Risk, bool),
+) -> Preview {
+    let is_outside =
+        is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
+    let are_many = is_announced && occasion.attendees.len() > email::MANY;
+    let risk = if is_outside || are_many { Risk::High } else { risk };
+    let mut text = format!("{verb}: {}", event::lines(occasion, old, call.zone()));
+    if let Some(at) = call.text("instance") {
+        text.push_str(&format!("\n- which: the one of {at}"));
+    }
+    Preview { risk, text: Some(text) }
+}
+
+/// The series without a part of it; none when nothing is left.
+fn without(
+    series: &Series,
+    part: &Part,
+    stamp: DateTime<Utc>,
+) -> Result<Option<Series>, adjutant_dav::DavError> {
+    let mut series = series.clone();
+    let is_left = match part {
+        Part::All => false,
+        Part::One(instance) => series.delete_one(instance, stamp)?,
+        Part::Following(instance) => series.delete_following(instance, stamp)?,
+    };
+    Ok(is_left.then_some(series))
+}
+
+/// One event of a series, by when it would start by the rule.
+fn instance_of(
+    call: &CallContext<'_>,
+    series: &Series,
+    instance: &EventTime,
+) -> Result<CalendarEvent, Failure> {
+    let at = instance.instant(call.zone());
+    let nearby = TimeRange { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
+    let found = series.occurrences(nearby, call.zone(), MOST_INSTANCES)?;
+    let is_it = |instant: &EventTime| instant.instant(call.zone()) == at;
+    let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
+    let missing = || {
+        let at = event::iso(instance, call.zone());
+        SkillError::not_found(ours!("the series has no event on {}", Own(at)))
+    };
+    Ok(series.event_at(one.ok_or_else(missing)?)?)
+}
+
+/// The part of a series that a call means.
+fn part(call: &CallContext<'_>, series: &Series) -> Result<Part, Failure> {
+    let instance = event::moment(call, "instance")?;
+    let recurs = series.event()?.rule.is_some();
+    let span = call.text("span").unwrap_or(if instance.is_some() { "one" } else { "all" });
+    match (span, instance) {
+        ("all", _) => Ok(Part::All),
+        (_, _) if !recurs => Ok(Part::All),
+        ("one", Some(instance)) => Ok(Part::One(instance)),
+        (_, Some(instance)) => Ok(Part::Following(instance)),
+        (_, None) => Err(SkillError::params("/instance: say which event of the series, by its start").into()),
+    }
+}

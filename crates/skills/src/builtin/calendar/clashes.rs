@@ -1,0 +1,81 @@
+//! What else takes place at the time of an event.
+
+use adjutant_dav::{CalendarEvent, Series, TimeRange, conflicts};
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::{Agenda, MOST_INSTANCES, event};
+use crate::builtin::CallContext;
+use crate::{Failure, Output};
+
+/// How far ahead a series is compared with the other events.
+const AHEAD: TimeDelta = TimeDelta::weeks(8);
+/// The most events that are named.
+const MOST: usize = 5;
+
+/// The other events at the time of a new or changed one.
+#[derive(Default)]
+pub(super) struct Clashes {
+    lines: Vec<String>,
+    items: Vec<Value>,
+}
+
+impl Clashes {
+    /// Looks for them. `series` is what the event belongs to, as it will be. A calendar that can't be read now hinders
+    /// nobody from writing into it.
+    pub(super) async fn of(call: &CallContext<'_>, new: &CalendarEvent, series: &Series) -> Self {
+        Self::find(call, new, series).await.unwrap_or_default()
+    }
+
+    async fn find(call: &CallContext<'_>, new: &CalendarEvent, series: &Series) -> Result<Self, Failure> {
+        let (zone, now) = (call.zone(), call.now());
+        let one = TimeRange { from: new.start.instant(zone), to: new.end.instant(zone) };
+        let mut times = vec![one];
+        if new.rule.is_some() {
+            let ahead = TimeRange { from: one.from.max(now), to: one.from.max(now) + AHEAD };
+            let found = series.occurrences(ahead, zone, MOST_INSTANCES)?;
+            times = found.occurrences.into_iter().map(|occurrence| occurrence.range).collect();
+        }
+        times.retain(|time| time.to > now);
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(Self::default()) };
+        if !new.is_busy {
+            return Ok(Self::default());
+        }
+        let period = TimeRange { from: first.from, to: last.to };
+        let own = [series.uid(), new.uid.clone()];
+        let mut agenda = Agenda::load(call, period, None, |other| !own.contains(&other.uid())).await?;
+        let mut seen = std::collections::BTreeSet::new();
+        agenda.instances.retain(|(index, other)| {
+            other.is_busy && !conflicts(&times, other.range).is_empty() && seen.insert(*index)
+        });
+        let mut clashes = Self::default();
+        for (index, instance) in agenda.instances.iter().take(MOST) {
+            let other = agenda.events[*index].series.event_at(instance)?;
+            clashes.lines.push(format!(
+                "“{}” ({})",
+                other.title,
+                event::spoken(&other.start, &other.end, zone)
+            ));
+            let item = event::item(&other, "", zone);
+            clashes.items.push(json!({
+                "id": item["id"], "title": item["title"], "start": item["start"], "end": item["end"],
+            }));
+        }
+        Ok(clashes)
+    }
+
+    /// What overlaps, as a sentence.
+    pub(super) fn in_words(&self) -> Option<String> {
+        (!self.lines.is_empty()).then(|| format!("It overlaps {}", self.lines.join(", ")))
+    }
+
+    /// The output of a change with what overlaps.
+    pub(super) fn described(self, call: &CallContext<'_>, mut output: Output) -> Output {
+        let Some(overlaps) = self.in_words() else { return output };
+        output.summary.push_str(&format!(". {overlaps}"));
+        output.data["overlaps"] = json!(self.items);
+        // Other people write into a calendar on a server: they send invitations.
+        output.ours &= call.services.calendar.is_none();
+        output
+    }
+}

@@ -1,0 +1,273 @@
+//! Events as arguments, as JSON and in words.
+
+use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
+use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use crate::SkillError;
+use crate::builtin::{CallContext, read_rule};
+use adjutant_types::clock::duration;
+use adjutant_types::clock::rule;
+use adjutant_types::clock::span::Span;
+use adjutant_types::clock::when::When;
+use adjutant_types::{ErrorText, FromCall, Own, ours};
+
+/// The longest event.
+const LONGEST: TimeDelta = TimeDelta::days(366);
+
+fn params(message: impl Into<ErrorText>) -> SkillError {
+    SkillError::params(message)
+}
+
+/// A time argument, in the zone that the call names or else the person's.
+pub(in crate::builtin) fn moment(
+    call: &CallContext<'_>,
+    name: &str,
+) -> Result<Option<EventTime>, SkillError> {
+    let zone = zone(call)?;
+    let shaped = |when| match when {
+        When::Day(day) => EventTime::Day(day),
+        When::Time(local) => EventTime::Zoned(local, Zone::Named(zone)),
+    };
+    Ok(when(call, name)?.map(shaped))
+}
+
+/// A time argument as it was written.
+pub(super) fn when(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
+    let Some(said) = call.text(name) else { return Ok(None) };
+    let when = When::parse(said, zone(call)?);
+    when.map(Some).map_err(|message| params(ours!("/{}: {}", Own(name), FromCall(message))))
+}
+
+/// The zone of a call's times.
+pub(super) fn zone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
+    match call.text("timezone") {
+        None => Ok(call.zone()),
+        Some(name) => {
+            adjutant_dav::zone_named(name).map_err(|error| params(ours!("/timezone: {}", FromCall(error))))
+        }
+    }
+}
+
+/// How long an event lasts: `30m`, `1h30m`, `2d`, or the ISO 8601 form of it.
+pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
+    let length =
+        duration::parse_event(said).map_err(|error| params(ours!("/duration: {}", FromCall(error))))?;
+    let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
+    if length > LONGEST { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
+}
+
+/// The event that a call describes.
+pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<CalendarEvent, SkillError> {
+    let start = moment(call, "start")?.ok_or_else(|| params("/start: say when it starts"))?;
+    let blank = CalendarEvent {
+        uid,
+        title: String::new(),
+        end: start.clone(),
+        start,
+        location: String::new(),
+        notes: String::new(),
+        organizer: None,
+        attendees: Vec::new(),
+        reminders: Vec::new(),
+        rule: None,
+        except: Vec::new(),
+        status: EventStatus::Confirmed,
+        is_busy: true,
+        sequence: 0,
+        instance: None,
+    };
+    changed(&blank, call)
+}
+
+/// An event with the fields that the arguments name replaced; one without an end gets one.
+pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<CalendarEvent, SkillError> {
+    let mut new = old.clone();
+    let fields = [("title", &mut new.title), ("location", &mut new.location), ("notes", &mut new.notes)];
+    for (name, field) in fields {
+        if let Some(said) = call.arguments.get(name).and_then(Value::as_str) {
+            said.trim().clone_into(field);
+        }
+    }
+    if let Some(rule) = call.text("recurrence") {
+        new.rule = Some(read_rule(rule)?.0);
+    }
+    if let Some(minutes) = call.arguments.get("reminders").and_then(Value::as_array) {
+        let minutes = minutes.iter().filter_map(Value::as_u64).filter_map(|one| u32::try_from(one).ok());
+        new.reminders = minutes.collect();
+    }
+    set_times(&mut new, old, call)?;
+    if call.text("recurrence").is_some() {
+        let day = new.start.local().day();
+        new.rule = new.rule.map(|said| rule::in_short_months(&said, day));
+    }
+    Ok(new)
+}
+
+fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_>) -> Result<(), SkillError> {
+    let all_day = call.arguments.get("all_day").and_then(Value::as_bool);
+    let shaped = |when: EventTime| match (all_day, when) {
+        (Some(false), EventTime::Day(_)) => Err(params("/start: an event that isn't all day needs a time")),
+        (Some(true), when) => Ok(EventTime::Day(when.local().date())),
+        (_, when) => Ok(when),
+    };
+    let said_start = moment(call, "start")?.map(shaped).transpose()?;
+    let said_end = moment(call, "end")?.map(shaped).transpose()?;
+    let lasted = old.end.local() - old.start.local();
+    if let Some(start) = said_start {
+        new.start = start;
+    } else if all_day == Some(true) {
+        new.start = EventTime::Day(old.start.local().date());
+    }
+    let is_day = matches!(new.start, EventTime::Day(_));
+    new.end = match (said_end, call.text("duration")) {
+        (Some(_), Some(_)) => return Err(params("/duration: give either end or duration")),
+        (Some(EventTime::Day(last)), None) if is_day => {
+            EventTime::Day(last.succ_opt().ok_or_else(|| params("/end: that is too late"))?)
+        }
+        (Some(EventTime::Day(_)), None) => {
+            return Err(params("/end: start has a time, so end needs one too"));
+        }
+        (Some(_), None) if is_day => return Err(params("/end: start is a day, so end must be one too")),
+        (Some(end), None) => end,
+        (None, Some(said)) => later(&new.start, duration(said)?),
+        (None, None) if lasted > TimeDelta::zero() && is_day == matches!(old.start, EventTime::Day(_)) => {
+            later(&new.start, lasted)
+        }
+        (None, None) => later(&new.start, if is_day { TimeDelta::days(1) } else { TimeDelta::hours(1) }),
+    };
+    let lasts = new.end.instant(call.zone()) - new.start.instant(call.zone());
+    if lasts <= TimeDelta::zero() {
+        return Err(params("/end: it must be after start"));
+    }
+    if lasts > LONGEST {
+        return Err(params("/end: an event can last a year at most"));
+    }
+    Ok(())
+}
+
+fn later(start: &EventTime, by: TimeDelta) -> EventTime {
+    match start {
+        EventTime::Day(day) => EventTime::Day(*day + TimeDelta::days(by.num_days().max(1))),
+        EventTime::Floating(local) => EventTime::Floating(*local + by),
+        EventTime::Zoned(local, zone) => EventTime::Zoned(*local + by, zone.clone()),
+    }
+}
+
+/// A time in results: in the person's zone.
+pub(super) fn iso(when: &EventTime, zone: Tz) -> String {
+    here(when, zone).iso()
+}
+
+/// The same for people.
+pub(super) fn spoken_at(when: &EventTime, zone: Tz) -> String {
+    here(when, zone).spoken()
+}
+
+fn here(when: &EventTime, zone: Tz) -> When {
+    match when {
+        EventTime::Day(day) => When::Day(*day),
+        when => When::Time(local(when, zone)),
+    }
+}
+
+fn local(when: &EventTime, zone: Tz) -> NaiveDateTime {
+    when.instant(zone).with_timezone(&zone).naive_local()
+}
+
+/// The last of an event's whole days; the format keeps the day after it.
+fn last_day(first: NaiveDate, after: NaiveDate) -> NaiveDate {
+    Span { from: When::Day(first).local(), to: When::Day(after).local() }.last_day().max(first)
+}
+
+/// When something takes place, in words: `Fri 27 Nov 2026, 14:00–15:00`.
+pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
+    if let (EventTime::Day(first), EventTime::Day(after)) = (start, end) {
+        let last = last_day(*first, *after);
+        let day = |day: &NaiveDate| When::Day(*day).spoken();
+        return match last == *first {
+            true => format!("{}, all day", day(first)),
+            false => format!("{} to {}, all day", day(first), day(&last)),
+        };
+    }
+    let (from, to) = (local(start, zone), local(end, zone));
+    let begin = When::Time(from).spoken();
+    match from.date() == to.date() {
+        true => format!("{begin}–{}", to.format("%H:%M")),
+        false => format!("{begin} to {}", When::Time(to).spoken()),
+    }
+}
+
+/// An event as JSON.
+pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value {
+    let attendee = |one: &Attendee| {
+        let answer = match one.response {
+            ResponseStatus::NeedsAction => "none yet",
+            ResponseStatus::Accepted => "accepted",
+            ResponseStatus::Declined => "declined",
+            ResponseStatus::Tentative => "tentative",
+        };
+        json!({"email": one.address, "name": one.name, "answer": answer})
+    };
+    // As it is entered: whole days end with their last one.
+    let end = match (&occasion.start, &occasion.end) {
+        (EventTime::Day(first), EventTime::Day(after)) => EventTime::Day(last_day(*first, *after)),
+        (_, end) => end.clone(),
+    };
+    let mut item = json!({
+        "id": occasion.uid, "title": occasion.title, "start": iso(&occasion.start, zone),
+        "end": iso(&end, zone), "all_day": matches!(occasion.start, EventTime::Day(_)),
+    });
+    let more = [
+        ("location", json!(occasion.location)),
+        ("notes", json!(occasion.notes)),
+        ("attendees", occasion.attendees.iter().map(attendee).collect()),
+        ("recurrence", json!(occasion.rule.clone().unwrap_or_default())),
+        ("calendar", json!(calendar)),
+        ("instance", json!(occasion.instance.as_ref().map(|at| iso(at, zone)).unwrap_or_default())),
+    ];
+    for (name, value) in more {
+        let is_empty = value == json!("") || value.as_array().is_some_and(Vec::is_empty);
+        if !is_empty {
+            item[name] = value;
+        }
+    }
+    item
+}
+
+/// Everything about an event for a person to approve: what and when in the first line, and a line for each of the rest.
+/// Of an event that changes, what it is now stands before what it will be.
+pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone: Tz) -> String {
+    let changed = |of: &dyn Fn(&CalendarEvent) -> String| {
+        let new = of(occasion);
+        match old.map(of).filter(|old| *old != new) {
+            Some(old) if old.is_empty() => new,
+            Some(old) => format!("{old} → {new}"),
+            None => new,
+        }
+    };
+    let title = changed(&|event| format!("“{}”", event.title));
+    let mut text = format!("{title}, {}", changed(&|event| spoken(&event.start, &event.end, zone)));
+    if !matches!(occasion.start, EventTime::Day(_)) {
+        text.push_str(&format!(" ({zone})"));
+    }
+    let repeats = |event: &CalendarEvent| {
+        let repeats = event.rule.as_deref().unwrap_or_default();
+        rule::in_words(repeats, zone).unwrap_or_else(|| repeats.to_owned())
+    };
+    let invited = |event: &CalendarEvent| {
+        event.attendees.iter().map(|one| one.address.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    for (name, value) in [
+        ("where", changed(&|event| event.location.clone())),
+        ("repeats", changed(&repeats)),
+        ("invited", changed(&invited)),
+        ("notes", changed(&|event| event.notes.clone())),
+    ] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n- {name}: {value}"));
+        }
+    }
+    text
+}

@@ -1,0 +1,169 @@
+//! Telling the people who are invited (iTIP, RFC 5546), by mail where the calendar's server doesn't.
+//!
+//! - Only the organizer tells: an event that somebody else invites to is theirs to announce.
+//! - Each mail goes once, by [`email::send_once`]; a call's mails go one after the other.
+//! - A cancellation goes out before the event is deleted: afterwards nobody would know whom to tell.
+
+use adjutant_dav::{Attendee, CalendarEvent, EventTime, Series};
+use adjutant_mail::{Address, Draft};
+use chrono::{DateTime, Utc};
+
+use super::event;
+use crate::builtin::{CallContext, Resource, email};
+use crate::{Approved, Failure};
+
+/// What a mail to attendees is about.
+#[derive(Clone, Copy)]
+enum NoticeKind {
+    Invitation,
+    Cancellation,
+}
+
+/// A mail to attendees.
+pub(super) struct Notice {
+    kind: NoticeKind,
+    occasion: CalendarEvent,
+    to: Vec<Attendee>,
+    calendar: String,
+}
+
+impl Notice {
+    /// The event, or one of the series, as it is now; none when nobody is invited.
+    pub(super) fn invitation(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>, Failure> {
+        let to = occasion.attendees.clone();
+        if to.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { kind: NoticeKind::Invitation, occasion, to, calendar: series.request()? }))
+    }
+
+    /// The event, or one of the series, is cancelled; none when nobody gets a mail.
+    pub(super) fn cancellation(occasion: CalendarEvent, to: Vec<Attendee>, calendar: String) -> Option<Self> {
+        (!to.is_empty()).then_some(Self { kind: NoticeKind::Cancellation, occasion, to, calendar })
+    }
+
+    fn names(&self) -> String {
+        self.to.iter().map(|one| one.address.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn mail(&self, call: &CallContext<'_>, number: usize) -> Draft {
+        let CalendarEvent { title, start, end, notes, .. } = &self.occasion;
+        let zone = call.zone();
+        let party = |one: &Attendee| Address {
+            name: Some(one.name.clone()).filter(|name| !name.is_empty()),
+            address: one.address.clone(),
+        };
+        let subject = match self.kind {
+            NoticeKind::Invitation => "Invitation",
+            NoticeKind::Cancellation => "Cancelled",
+        };
+        Draft {
+            to: self.to.iter().filter(|one| !is_own(call, one)).map(party).collect(),
+            subject: format!("{subject}: {title}"),
+            body: format!("{title}\n\n{} ({zone})\n\n{notes}", event::spoken(start, end, zone)),
+            invitation: Some(self.calendar.clone()),
+            ..email::blank(call, number)
+        }
+    }
+}
+
+/// Whether an attendee is the person: they know already.
+fn is_own(call: &CallContext<'_>, one: &Attendee) -> bool {
+    one.address.eq_ignore_ascii_case(&email::writer(call).address)
+}
+
+/// Whether we are an event's organizer: nobody else is named.
+pub(super) fn invites_to(call: &CallContext<'_>, occasion: &CalendarEvent) -> bool {
+    let Some(organizer) = &occasion.organizer else { return true };
+    let mail = call.services.mail.as_ref();
+    mail.is_none_or(|mail| mail.from.address.eq_ignore_ascii_case(&organizer.address))
+}
+
+/// Sends these mails in order. Returns a note about that.
+pub(super) async fn notify(
+    call: &CallContext<'_>,
+    notices: Vec<Notice>,
+    calendar: Option<&str>,
+    approved: &Approved,
+) -> Result<String, Failure> {
+    let Some(first) = notices.first() else { return Ok(String::new()) };
+    if !invites_to(call, &first.occasion) {
+        return Ok(String::new());
+    }
+    let names = first.names();
+    if let Some(account) = &call.services.calendar
+        && account.sends_invitations(calendar).await?
+    {
+        return Ok(format!("; the calendar server tells {names}"));
+    }
+    if call.services.mail.is_none() {
+        return Ok(format!("; nobody was told ({names}), because no mail account is configured"));
+    }
+    if call.services.check_access(call.scope, Resource::Mail).await.is_err() {
+        return Ok(format!("; nobody was told ({names}), because only my owners can use the mail account"));
+    }
+    let mut note = String::new();
+    for (number, notice) in notices.iter().enumerate() {
+        let names = notice.names();
+        let outcome = match notice.kind {
+            NoticeKind::Invitation => format!("; {names} invited"),
+            NoticeKind::Cancellation => format!("; {names} told about the cancellation"),
+        };
+        match email::send_once(call, notice.mail(call, number), number, approved).await {
+            // Two mails about the two parts of a series may go to the same people: they are named once.
+            Ok(_) if note.contains(&outcome) => {}
+            Ok(_) => note.push_str(&format!("{outcome} by mail")),
+            // The calendar is changed all the same, which is what the call was for.
+            Err(Failure::Skill(error)) if error.unknown => {
+                let why = "I don't know whether it arrived, so I didn't send it again";
+                return Ok(format!("{note}; I mailed {names}, but {why}"));
+            }
+            Err(Failure::Skill(error)) => {
+                return Ok(format!("{note}; I couldn't tell {names}: {error}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(note)
+}
+
+/// Whether attendees would see a difference: our reminders are our own business.
+pub(super) fn is_visible(old: &CalendarEvent, new: &CalendarEvent) -> bool {
+    let seen = |it: &CalendarEvent| CalendarEvent { reminders: Vec::new(), ..it.clone() };
+    seen(old) != seen(new)
+}
+
+/// A change of an event.
+pub(super) struct Update<'a> {
+    pub(super) old: &'a CalendarEvent,
+    pub(super) new: &'a CalendarEvent,
+    /// The series afterwards; if it was cut, its first part.
+    pub(super) after: &'a Series,
+    /// The second part of a series that was cut.
+    pub(super) tail: Option<&'a Series>,
+}
+
+impl Update<'_> {
+    /// The mails to those who are invited, or were.
+    pub(super) fn notices(
+        &self,
+        before: &Series,
+        instance: Option<&EventTime>,
+        stamp: DateTime<Utc>,
+    ) -> Result<Vec<Notice>, Failure> {
+        if let Some(tail) = self.tail {
+            let head = Notice::invitation(self.after, self.after.event()?)?;
+            return Ok(head.into_iter().chain(Notice::invitation(tail, tail.event()?)?).collect());
+        }
+        let is_invited = |one: &&Attendee| {
+            self.new.attendees.iter().any(|it| it.address.eq_ignore_ascii_case(&one.address))
+        };
+        let gone: Vec<Attendee> = self.old.attendees.iter().filter(|one| !is_invited(one)).cloned().collect();
+        let cancellation = match gone.is_empty() {
+            true => None,
+            false => Notice::cancellation(self.old.clone(), gone, before.cancel(instance, stamp)?),
+        };
+        let invitation = Notice::invitation(self.after, self.new.clone())?;
+        Ok(cancellation.into_iter().chain(invitation).collect())
+    }
+}

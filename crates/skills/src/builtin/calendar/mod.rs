@@ -1,0 +1,314 @@
+//! The person's calendar: events, free time, and changes of both.
+
+mod backend;
+mod changes;
+mod clashes;
+pub(super) mod event;
+mod invitations;
+mod restore;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjutant_dav::{Effort, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
+use async_trait::async_trait;
+use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc, Weekday};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+pub use backend::CalendarAccount;
+use backend::StoredEvent;
+pub(super) use restore::put_back;
+
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
+use crate::{Approved, Failure, Output, SkillError};
+use adjutant_store::Batch;
+use adjutant_turn::trust::{ActionKind, Target};
+use adjutant_types::Allowance;
+use adjutant_types::clock::span::Span;
+use adjutant_types::clock::when::When;
+
+domain! {
+    "calendar", "../../../../../skills/calendar.toml", CalendarSkill {
+        List = "calendar.list_events",
+        Search = "calendar.search",
+        Create = "calendar.create_event",
+        Update = "calendar.update_event",
+        Delete = "calendar.delete_event",
+        CheckAvailability = "calendar.check_availability",
+    }
+}
+
+/// The most instances of one series that a call looks at.
+const MOST_INSTANCES: usize = 2_000;
+/// What all series of a calendar together may take.
+const ALL: Effort = Effort { instances: 100_000, steps: 1_000_000 };
+/// The most events in a list.
+const SHOWN: usize = 50;
+/// The most free slots that are proposed.
+const SLOTS: usize = 10;
+
+#[async_trait]
+impl BuiltinSkill for CalendarSkill {
+    fn needs(&self) -> Resource {
+        Resource::Calendar
+    }
+
+    fn effect(&self, services: &Services) -> Effect {
+        let invites_by_mail =
+            matches!(self, Self::Create | Self::Update | Self::Delete) && services.mail.is_some();
+        Effect::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        match self {
+            Self::List | Self::Search | Self::CheckAvailability => None,
+            Self::Create => Some(ActionKind::EventCreate),
+            Self::Update => Some(ActionKind::EventChange),
+            Self::Delete => Some(ActionKind::EventDelete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let (thing, guests) = match self {
+            Self::List | Self::Search | Self::CheckAvailability => return Ok(Vec::new()),
+            Self::Create => (None, Vec::new()),
+            Self::Update | Self::Delete => {
+                let (thing, guests) = changes::thing(call).await?;
+                (Some(Target::Thing(thing)), guests)
+            }
+        };
+        let mut invited = contacts::parties(call, "attendees").await?;
+        // Guests of before are told of what becomes of their event; whoever is new must be named.
+        invited.retain(|party| !guests.iter().any(|guest| guest.eq_ignore_ascii_case(&party.address)));
+        Ok(thing.into_iter().chain(contacts::recipients(call, &invited).await?).collect())
+    }
+
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        let is_own = matches!(self, Self::Create) && contacts::parties(call, "attendees").await?.is_empty();
+        let calendar = call.text("calendar").map(str::to_owned);
+        Ok(is_own.then_some(Allowance::Events { calendar }))
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        match self {
+            Self::Create => changes::preview_create(call).await,
+            Self::Update => changes::preview_update(call).await,
+            Self::Delete => changes::preview_delete(call).await,
+            Self::List | Self::Search | Self::CheckAvailability => Ok(Preview::default()),
+        }
+    }
+
+    async fn warning(&self, call: &CallContext<'_>) -> Option<String> {
+        match self {
+            Self::Create => changes::warning(call, true).await,
+            Self::Update => changes::warning(call, false).await,
+            Self::List | Self::Search | Self::CheckAvailability | Self::Delete => None,
+        }
+    }
+
+    async fn run(
+        &self,
+        call: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, Failure> {
+        match self {
+            Self::List => list(call).await,
+            Self::Search => search(call).await,
+            Self::Create => changes::create(call, approved, writes).await,
+            Self::Update => changes::update(call, approved, writes).await,
+            Self::Delete => changes::delete(call, approved, writes).await,
+            Self::CheckAvailability => check_availability(call).await,
+        }
+    }
+}
+
+/// The events in a period, and each of their instances, ordered by time.
+struct Agenda {
+    events: Vec<StoredEvent>,
+    instances: Vec<(usize, Occurrence)>,
+    /// Instances are left out: there are too many.
+    is_cut: bool,
+}
+
+impl Agenda {
+    /// What takes place in a period. An unreadable event doesn't hide the others.
+    async fn load(
+        call: &CallContext<'_>,
+        period: TimeRange,
+        calendar: Option<&str>,
+        is_wanted: impl Fn(&Series) -> bool,
+    ) -> Result<Self, Failure> {
+        let mut events = backend::list(call, period, calendar).await?;
+        events.retain(|event| is_wanted(&event.series));
+        let (mut instances, is_cut) = instances(&events, period, call.zone());
+        instances.sort_by_key(|(_, instance)| instance.range);
+        Ok(Self { events, instances, is_cut })
+    }
+
+    /// The output with a word on what is left out.
+    fn with_note(&self, mut output: Output) -> Output {
+        if self.is_cut {
+            output.summary.push_str(
+                "\nSome events repeat so often that not all of their times in this period were looked at.",
+            );
+            output.data["incomplete"] = json!(true);
+        }
+        output
+    }
+
+    fn output(&self, call: &CallContext<'_>, none: String) -> Result<Output, Failure> {
+        let zone = call.zone();
+        let (mut lines, mut items) = (Vec::new(), Vec::new());
+        for (index, instance) in self.instances.iter().take(SHOWN) {
+            let event = &self.events[*index];
+            let it = event.series.event_at(instance)?;
+            let place = if it.location.is_empty() { String::new() } else { format!(" ({})", it.location) };
+            lines.push(format!("- {}: {}{place}", event::spoken(&it.start, &it.end, zone), it.title));
+            items.push(event::item(&it, &event.calendar, zone));
+        }
+        let count = self.instances.len();
+        let summary = listing(&lines, count, ("event", "events"), none);
+        // Other people write into a calendar on a server, whatever the UIDs of their events say.
+        let untrusted = call.services.calendar.is_some() && !items.is_empty();
+        Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": count})))
+    }
+}
+
+/// The instances of events in a period, each with the number of its event, and whether some are left out. Events that
+/// need less than an equal share of [`ALL`] leave the rest to the others.
+fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize, Occurrence)>, bool) {
+    let (mut found, mut left) = (BTreeMap::new(), ALL);
+    let mut open: Vec<usize> = (0..events.len()).collect();
+    for _ in 0..2 {
+        let share = left.shared(open.len());
+        let share = Effort { instances: share.instances.min(MOST_INSTANCES), ..share };
+        open.retain(|&index| {
+            let Ok(now) = events[index].series.occurrences_within(period, zone, share) else { return false };
+            let is_cut = now.is_truncated;
+            if !is_cut {
+                left.instances = left.instances.saturating_sub(now.occurrences.len());
+                left.steps = left.steps.saturating_sub(now.steps);
+            }
+            found.insert(index, now.occurrences);
+            is_cut
+        });
+    }
+    let all = found.into_iter().flat_map(|(index, found)| found.into_iter().map(move |one| (index, one)));
+    (all.collect(), !open.is_empty())
+}
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let period = period(call, 7)?;
+    let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
+    let output = agenda.output(call, format!("No events in that period ({})", spoken(period, call)))?;
+    Ok(agenda.with_note(output))
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let query = call.text("query").unwrap_or_default();
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let period = period(call, 366)?;
+    let mut agenda = Agenda::load(call, period, None, |series| mentions(series, &words)).await?;
+    // The next instance of a series stands for all of them.
+    let mut seen = BTreeSet::new();
+    agenda.instances.retain(|(index, _)| seen.insert(*index));
+    agenda.output(call, format!("I found no event called “{query}”"))
+}
+
+/// Whether these times, sorted by their beginning, leave nothing of a period.
+fn covers(busy: &[TimeRange], period: TimeRange) -> bool {
+    let reached = busy
+        .iter()
+        .fold(period.from, |reached, one| if one.from <= reached { reached.max(one.to) } else { reached });
+    reached >= period.to
+}
+
+async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let period = period(call, 1)?;
+    let mut agenda = Agenda::load(call, period, None, |_| true).await?;
+    agenda.instances.retain(|(_, instance)| instance.is_busy);
+    let busy: Vec<TimeRange> = agenda.instances.iter().map(|(_, instance)| instance.range).collect();
+    let mut output = match call.text("duration") {
+        Some(said) => slots(call, &busy, period, event::duration(said)?)?,
+        None if conflicts(&busy, period).is_empty() => {
+            Output::ours(format!("You are free then ({})", spoken(period, call)), json!({"free": true}))
+        }
+        None => {
+            let mut output = agenda.output(call, String::new())?;
+            let lines = output.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
+            let busy = if covers(&busy, period) { "busy then" } else { "busy for part of that time" };
+            output.summary = format!("You are {busy} ({}):\n{lines}", spoken(period, call));
+            output.data["free"] = json!(false);
+            output
+        }
+    };
+    output = agenda.with_note(output);
+    let others = call.texts("attendees");
+    if !others.is_empty() {
+        output.summary.push_str(&format!(
+            "\nI can't read the calendars of {}, so I only checked yours. Their mails may say when they're free.",
+            others.join(", ")
+        ));
+        output.data["not_checked"] = json!(others);
+        output.data["hint"] = json!("email.search with from finds mails that may say when they are free");
+    }
+    Ok(output)
+}
+
+/// The period that a call asks about: by default from now, and this many days long.
+fn period(call: &CallContext<'_>, default: u64) -> Result<TimeRange, Failure> {
+    let zone = event::zone(call)?;
+    let from = event::when(call, "start")?.map_or(call.now().with_timezone(&zone).naive_local(), When::local);
+    let to = event::when(call, "end")?.map_or(from + Days::new(default), When::ends);
+    let instants = Span { from, to }.instants(zone);
+    let (from, to) = instants.ok_or_else(|| SkillError::params("/end: it must be after start"))?;
+    Ok(TimeRange { from, to })
+}
+
+/// A period as the answer repeats it, in the person's zone.
+fn spoken(period: TimeRange, call: &CallContext<'_>) -> String {
+    let local = |at: DateTime<Utc>| at.with_timezone(&call.zone()).naive_local();
+    Span { from: local(period.from), to: local(period.to) }.spoken()
+}
+
+/// Free slots during working hours.
+fn slots(
+    call: &CallContext<'_>,
+    busy: &[TimeRange],
+    period: TimeRange,
+    duration: TimeDelta,
+) -> Result<Output, Failure> {
+    let zone = event::zone(call)?;
+    let hour = |hour| NaiveTime::from_hms_opt(hour, 0, 0).unwrap_or_default();
+    let days = vec![Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri];
+    let hours = WorkingHours { zone, days, from: hour(9), to: hour(18) };
+    let mut free = free_slots(busy, period, duration, &hours)?;
+    free.truncate(SLOTS);
+    let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
+    let line = |slot: &TimeRange| {
+        format!("- {}–{}", local(slot.from).format("%a %-d %b %Y, %H:%M"), local(slot.to).format("%H:%M"))
+    };
+    let lines: Vec<String> = free.iter().map(line).collect();
+    let summary = match lines.len() {
+        0 => "There is no such slot on a weekday between 9:00 and 18:00".to_owned(),
+        _ => format!("Free, on weekdays between 9:00 and 18:00:\n{}", lines.join("\n")),
+    };
+    let item = |slot: &TimeRange| {
+        let iso = |at| local(at).format("%Y-%m-%dT%H:%M").to_string();
+        json!({"start": iso(slot.from), "end": iso(slot.to)})
+    };
+    let items: Vec<Value> = free.iter().map(item).collect();
+    Ok(Output::ours(summary, json!({"free": !free.is_empty(), "slots": items})))
+}
+
+/// Whether an event, or one of its instances, contains all words.
+fn mentions(series: &Series, words: &[String]) -> bool {
+    let parts = series.event().into_iter().chain(series.overrides().unwrap_or_default());
+    let mut texts = parts.map(|it| {
+        let people = it.attendees.iter().map(|one| format!(" {} {}", one.name, one.address));
+        let people: String = people.collect();
+        format!("{} {} {}{people}", it.title, it.location, it.notes).to_lowercase()
+    });
+    texts.any(|text| words.iter().all(|word| text.contains(word.as_str())))
+}

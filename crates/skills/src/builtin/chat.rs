@@ -1,0 +1,403 @@
+//! The places of the chat platforms: read, searched and posted into, for people who are in them.
+//!
+//! - Whether a person is in a place is asked from the platform at each call, by their own account there.
+//! - Where a platform shows bots no history, we read what was journalled of the place instead, and say so.
+//! - A post is an outbox row, committed with the call's row. The process that serves the channel delivers it.
+
+use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
+use async_trait::async_trait;
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use super::calendar::event;
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words};
+use crate::risk::fenced;
+use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+use adjutant_store::{Batch, outbox, people, rooms};
+use adjutant_turn::trust::{ActionKind, Target};
+use adjutant_types::clock::utc;
+use adjutant_types::{FromCall, FromConfig, ours};
+
+domain! {
+    "chat", "../../../../skills/chat.toml", ChatSkill {
+        ReadChannel = "chat.read_channel",
+        ReadThread = "chat.read_thread",
+        Search = "chat.search",
+        UserInfo = "chat.user_info",
+        Summarise = "chat.summarise",
+        Post = "chat.post",
+    }
+}
+
+/// The most messages of a place that are searched.
+const SEARCHED: usize = 500;
+/// The most places that are searched when none is named.
+const PLACES: i64 = 10;
+/// The most known places that are compared with a name.
+const KNOWN: i64 = 200;
+/// The most places or people of one name.
+const NAMESAKES: usize = 5;
+/// The name of the place where the call is made.
+const HERE: &str = "this place";
+/// The most of one message that a list shows.
+const LONGEST: usize = 1_000;
+
+#[async_trait]
+impl BuiltinSkill for ChatSkill {
+    fn needs(&self) -> Resource {
+        Resource::ChatPlatform
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::on_own_store_if(matches!(self, Self::Post))
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        matches!(self, Self::Post).then_some(ActionKind::PostSend)
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::Post => vec![Target::Typed(call.text("place").unwrap_or_default().to_owned())],
+            _ => Vec::new(),
+        })
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let Self::Post = self else { return Ok(Preview::default()) };
+        let place = JoinedPlace::open(call).await?;
+        let text = fenced(call.text("text").unwrap_or_default());
+        let text = format!("Post into {} on {}:\n- text:\n{text}", place.room.name, place.channel);
+        Ok(Preview { risk: Risk::High, text: Some(text) })
+    }
+
+    async fn run(
+        &self,
+        call: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, Failure> {
+        match self {
+            Self::ReadChannel => read(call, None).await,
+            Self::ReadThread => read(call, call.text("thread")).await,
+            Self::Search => search(call).await,
+            Self::UserInfo => user_info(call).await,
+            Self::Summarise => summarise(call).await,
+            Self::Post => post(call, approved, writes).await,
+        }
+    }
+}
+
+/// The channel that is meant, and the rest of the name: `slack:#general` names it, else it is the one that the call
+/// was made on, or the only one.
+fn channel_of<'a>(
+    call: &CallContext<'a>,
+    name: &'a str,
+) -> Result<(&'a str, &'a dyn Rooms, &'a str), Failure> {
+    let rooms = &call.services.rooms;
+    let prefixed = name.split_once(':').filter(|(channel, _)| rooms.contains_key(*channel));
+    let (wanted, name) = prefixed.unwrap_or((&call.scope.conversation.channel, name));
+    let only = || rooms.iter().next().filter(|_| rooms.len() == 1);
+    if let Some((channel, rooms)) = rooms.get_key_value(wanted).or_else(only) {
+        return Ok((channel, rooms.as_ref(), name));
+    }
+    let names: Vec<&str> = rooms.keys().map(String::as_str).collect();
+    let message = match names.first() {
+        None => "no chat platform is connected".into(),
+        Some(first) => {
+            let (first, all) = (FromConfig(first), FromConfig(names.join(", ")));
+            ours!("/place: say on which channel, such as {}:general ({})", first, all)
+        }
+    };
+    Err(SkillError::not_found(message).into())
+}
+
+/// The person's accounts on a channel.
+async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<SenderId>, Failure> {
+    let all = people::accounts(call.store(), &call.scope.person.id).await?;
+    let own = all.iter().filter_map(|account| account.strip_prefix(channel)?.strip_prefix(':'));
+    let own: Vec<SenderId> = own.map(|user| SenderId(user.to_owned())).collect();
+    if own.is_empty() {
+        let message = ours!(
+            "I don't know your account on {}, so I can't tell what you may read there. Write to me there \
+             and send /link",
+            FromConfig(channel)
+        );
+        return Err(SkillError::new(ErrorKind::Permission, message).into());
+    }
+    Ok(own)
+}
+
+async fn is_member(rooms: &dyn Rooms, place: &str, accounts: &[SenderId]) -> Result<bool, Failure> {
+    for account in accounts {
+        if rooms.is_member(place, account).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A place that the person and the assistant are both in.
+struct JoinedPlace<'a> {
+    channel: &'a str,
+    rooms: &'a dyn Rooms,
+    room: Room,
+}
+
+impl<'a> JoinedPlace<'a> {
+    /// The place that a call names, if the person is in it.
+    async fn open(call: &CallContext<'a>) -> Result<Self, Failure> {
+        let (channel, rooms, name) = channel_of(call, call.text("place").unwrap_or("here"))?;
+        let accounts = accounts_on(call, channel).await?;
+        let here = &call.scope.conversation;
+        let candidates = match name {
+            "here" if here.channel == channel => {
+                vec![Room { place: here.place.clone(), name: "here".into() }]
+            }
+            "here" => return Err(SkillError::params("/place: name the place, such as #general").into()),
+            _ => rooms.find(name, &self::rooms::places(call.store(), channel, KNOWN).await?).await?,
+        };
+        let mut found = Vec::new();
+        for room in candidates.into_iter().take(NAMESAKES) {
+            if is_member(rooms, &room.place, &accounts).await? {
+                found.push(room);
+            }
+        }
+        if found.len() > 1 {
+            let names: Vec<String> =
+                found.iter().map(|room| format!("{} ({})", room.name, room.place)).collect();
+            let message = ours!("/place: there are several: {}. Say which one, by its id", names.join(", "));
+            return Err(SkillError::params(message).into());
+        }
+        // People who aren't in a place don't learn whether it exists.
+        let (name, on) = (FromCall(name), FromConfig(channel));
+        let missing = ours!("there is no place “{}” on {} that we are both in", name, on);
+        let room = found.pop().ok_or_else(|| SkillError::not_found(missing))?;
+        Ok(Self { channel, rooms, room })
+    }
+
+    /// The places of the channel we are on in which we were spoken to and the person is.
+    async fn of_person(call: &CallContext<'a>) -> Result<Vec<Self>, Failure> {
+        let (channel, rooms, _) = channel_of(call, "")?;
+        let accounts = accounts_on(call, channel).await?;
+        let mut all = Vec::new();
+        for place in self::rooms::places(call.store(), channel, PLACES).await? {
+            if is_member(rooms, &place, &accounts).await? {
+                let is_here = place == call.scope.conversation.place;
+                let name = if is_here { HERE.to_owned() } else { place.clone() };
+                all.push(Self { channel, rooms, room: Room { place, name } });
+            }
+        }
+        Ok(all)
+    }
+
+    /// What people call the place; the platform is asked where we only know its id.
+    async fn name(&self) -> Result<String, Failure> {
+        let Room { place, name } = &self.room;
+        if name != place {
+            return Ok(name.clone());
+        }
+        let found = self.rooms.find(place, std::slice::from_ref(place)).await?.into_iter().next();
+        Ok(found.map_or_else(|| place.clone(), |room| room.name))
+    }
+
+    /// The newest messages of the place or of a thread in it, from the platform or else from our journal.
+    async fn messages(
+        &self,
+        call: &CallContext<'_>,
+        thread: Option<&str>,
+        most: usize,
+    ) -> Result<Messages, Failure> {
+        let since = event::moment(call, "since")?;
+        let since = since.map(|when| when.instant(call.zone()).timestamp_millis());
+        if let Some(lines) = self.rooms.read(&self.room.place, thread, since, most).await? {
+            return Ok(Messages { lines, is_journal: false });
+        }
+        let place = match thread {
+            Some(thread) => format!("{}/{thread}", self.room.place),
+            None => self.room.place.clone(),
+        };
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let since = since.unwrap_or_default();
+        let turns = rooms::said_in(call.store(), (self.channel, &place), since, most).await?;
+        let mut lines = Vec::new();
+        for (id, who, said, answer, at) in turns {
+            let line = |author: String, text: String| RoomMessage {
+                id: id.to_string(),
+                at,
+                author,
+                text,
+                replies: 0,
+            };
+            lines.push(line(who, said));
+            lines.extend(answer.map(|answer| line("I".to_owned(), answer)));
+        }
+        Ok(Messages { lines, is_journal: true })
+    }
+}
+
+/// Messages of a place.
+struct Messages {
+    lines: Vec<RoomMessage>,
+    /// Whether they are only what we journalled.
+    is_journal: bool,
+}
+
+impl Messages {
+    fn output(&self, head: String, zone: Tz) -> Output {
+        let mut summary = head;
+        if self.is_journal {
+            summary.push_str("\n(This platform shows me no history, so this is only what was said to me.)");
+        }
+        for line in &self.lines {
+            let said: String = line.text.chars().take(LONGEST).collect();
+            let cut = if said.len() < line.text.len() { "…" } else { "" };
+            let replies = match line.replies {
+                0 => String::new(),
+                1 => format!(" (1 reply, thread {})", line.id),
+                many => format!(" ({many} replies, thread {})", line.id),
+            };
+            summary.push_str(&format!(
+                "\n- {}, {}: {said}{cut}{replies}",
+                spoken(line.at, zone),
+                line.author
+            ));
+        }
+        let item = |line: &RoomMessage| {
+            let at = utc(line.at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string();
+            json!({"id": line.id, "at": at, "who": line.author, "text": line.text, "replies": line.replies})
+        };
+        let items: Vec<Value> = self.lines.iter().map(item).collect();
+        let untrusted = !items.is_empty();
+        Output::outside_if(untrusted, summary, json!({"count": items.len(), "items": items}))
+    }
+}
+
+fn spoken(at: i64, zone: Tz) -> String {
+    utc(at).with_timezone(&zone).format("%a %-d %b, %H:%M").to_string()
+}
+
+async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Failure> {
+    let place = JoinedPlace::open(call).await?;
+    let found = place.messages(call, thread, call.limit()).await?;
+    let (name, what) = (&place.room.name, if thread.is_some() { "of the thread " } else { "" });
+    let head = match found.lines.len() {
+        0 => format!("There are no messages {what}in {name}"),
+        1 => format!("1 message {what}in {name}:"),
+        many => format!("{many} messages {what}in {name}, the newest last:"),
+    };
+    Ok(found.output(head, call.zone()))
+}
+
+/// What a model needs to summarise a place, and what can be counted.
+async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let place = JoinedPlace::open(call).await?;
+    let (name, zone) = (&place.room.name, call.zone());
+    let most = call.arguments.get("limit").and_then(Value::as_u64).unwrap_or(100);
+    let most = usize::try_from(most).unwrap_or(SEARCHED).min(SEARCHED);
+    let found = place.messages(call, None, most).await?;
+    let (Some(first), Some(last)) = (found.lines.first(), found.lines.last()) else {
+        return Ok(found.output(format!("There are no messages in {name} from that time"), zone));
+    };
+    let mut writers: Vec<(&str, usize)> = Vec::new();
+    for line in &found.lines {
+        match writers.iter_mut().find(|(who, _)| *who == line.author) {
+            Some((_, count)) => *count += 1,
+            None => writers.push((&line.author, 1)),
+        }
+    }
+    writers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let writers: Vec<String> = writers.iter().take(10).map(|(who, count)| format!("{who} {count}")).collect();
+    let head = format!(
+        "{} messages in {name}, from {} to {} (by {}):",
+        found.lines.len(),
+        spoken(first.at, zone),
+        spoken(last.at, zone),
+        writers.join(", ")
+    );
+    Ok(found.output(head, zone))
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let query = call.text("query").unwrap_or_default();
+    let places = match call.text("place") {
+        Some(_) => vec![JoinedPlace::open(call).await?],
+        None => JoinedPlace::of_person(call).await?,
+    };
+    let mut found = Messages { lines: Vec::new(), is_journal: false };
+    for place in &places {
+        let mut here = place.messages(call, None, SEARCHED).await?;
+        let matches = |line: &RoomMessage| {
+            has_all_words(&format!("{} {}", line.author, line.text).to_lowercase(), &query.to_lowercase())
+        };
+        here.lines.retain(matches);
+        if places.len() > 1 && !here.lines.is_empty() {
+            let name = place.name().await?;
+            here.lines.iter_mut().for_each(|line| line.author.push_str(&format!(" in {name}")));
+        }
+        found.is_journal |= here.is_journal;
+        found.lines.append(&mut here.lines);
+    }
+    found.lines.sort_by_key(|line| line.at);
+    let hidden = found.lines.len().saturating_sub(call.limit());
+    let head = match found.lines.len() {
+        0 => format!("I found no message about “{query}”"),
+        1 => "1 message:".to_owned(),
+        many if hidden > 0 => format!("{many} messages, the last {}:", many - hidden),
+        many => format!("{many} messages, the newest last:"),
+    };
+    found.lines.drain(..hidden);
+    Ok(found.output(head, call.zone()))
+}
+
+async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (channel, rooms, name) = channel_of(call, call.text("user").unwrap_or_default())?;
+    accounts_on(call, channel).await?;
+    let here = &call.scope.conversation;
+    let place = if here.channel == channel { here.place.as_str() } else { "" };
+    let mut found = rooms.profiles(place, name).await?;
+    found.truncate(NAMESAKES);
+    if found.is_empty() {
+        let nobody = ours!("I see nobody called “{}” on {}", FromCall(name), FromConfig(channel));
+        return Err(SkillError::not_found(nobody).into());
+    }
+    let line = |one: &Profile| {
+        let facts: String = one.facts.iter().map(|(name, value)| format!("\n- {name}: {value}")).collect();
+        format!("{} ({}){facts}", one.name, one.id)
+    };
+    let item = |one: &Profile| {
+        let facts = one.facts.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        json!({"id": one.id, "name": one.name, "facts": facts.collect::<serde_json::Map<_, _>>()})
+    };
+    let lines: Vec<String> = found.iter().map(line).collect();
+    let items: Vec<Value> = found.iter().map(item).collect();
+    let data = json!({"count": items.len(), "items": items});
+    Ok(Output::new(lines.join("\n"), data))
+}
+
+async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    let JoinedPlace { channel, room, .. } = JoinedPlace::open(call).await?;
+    let store = call.store();
+    let conversation = match people::find_conversation(store, channel, &room.place).await? {
+        Some(conversation) => conversation,
+        None => people::conversation(store, channel, &room.place, &call.scope.person.id, false).await?,
+    };
+    let text = call.text("text").unwrap_or_default().to_owned();
+    let message = outbox::Message { text, ..outbox::Message::default() };
+    // The process that serves the channel takes it up.
+    outbox::say(store, writes, &conversation.id, &outbox::anybody(), &message);
+    let data = json!({"place": room.place, "channel": channel});
+    Ok(Output::ours(format!("Posted into {} on {channel}", room.name), data))
+}
+
+impl From<RoomError> for SkillError {
+    fn from(error: RoomError) -> Self {
+        let (kind, retry_after) = match &error {
+            RoomError::Token(_) => (ErrorKind::Auth, None),
+            RoomError::Closed(_) => (ErrorKind::Permission, None),
+            RoomError::TooMany(wait) => (ErrorKind::RateLimit, *wait),
+            RoomError::Unreachable(_) => (ErrorKind::Network, None),
+        };
+        Self { retry_after, ..Self::new(kind, error.to_string()) }
+    }
+}

@@ -1,0 +1,76 @@
+//! The address books of an account on a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::Finding;
+use adjutant_dav::{Card, CardDav, Collection, Contact};
+
+use crate::builtin::Location;
+use crate::{Failure, SkillError};
+
+/// How long the contacts of a server are cached.
+const CACHE_TIME: Duration = Duration::from_mins(1);
+
+/// The address books of an account on a server.
+pub struct ContactsAccount {
+    pub(super) dav: CardDav,
+    default: String,
+    pub(super) cache: moka::future::Cache<(), Arc<Vec<Entry>>>,
+}
+
+/// A contact, and where it is kept.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) contact: Contact,
+    pub(super) card: Card,
+    pub(super) location: Location,
+}
+
+impl ContactsAccount {
+    /// An account whose new contacts go into the address book of that name, or into the first if it is empty.
+    pub fn new(dav: CardDav, default: String) -> Self {
+        let cache = moka::future::Cache::builder().time_to_live(CACHE_TIME).max_capacity(1).build();
+        Self { dav, default, cache }
+    }
+
+    pub(super) async fn default_book(&self) -> Result<Collection, Failure> {
+        let all = self.dav.address_books().await?;
+        let is_it =
+            |one: &Collection| self.default.is_empty() || one.name.eq_ignore_ascii_case(&self.default);
+        let missing = || SkillError::not_found("the account has no such address book");
+        all.into_iter().find(is_it).ok_or_else(|| missing().into())
+    }
+
+    pub(super) async fn all(&self) -> Result<Arc<Vec<Entry>>, Failure> {
+        let load = async {
+            let mut entries = Vec::new();
+            for book in self.dav.address_books().await? {
+                for resource in self.dav.list(&book.url).await? {
+                    let Ok(card) = Card::read(&resource.text) else { continue };
+                    let location = Location::Server { url: resource.url, etag: resource.etag };
+                    entries.push(Entry { contact: card.contact(), card, location });
+                }
+            }
+            Ok::<_, adjutant_dav::DavError>(Arc::new(entries))
+        };
+        let all = self.cache.try_get_with((), load).await;
+        all.map_err(|error| error.as_ref().clone().into())
+    }
+
+    /// Whether the account works.
+    pub(in crate::builtin) async fn check(&self) -> Finding {
+        match self.dav.address_books().await {
+            Ok(all) if all.is_empty() => {
+                Finding::warning("logged in, but there is no address book", "create one on the server")
+            }
+            Ok(all) => {
+                let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+                Finding::ok(format!("logged in; address books: {}", names.join(", ")))
+            }
+            Err(error) => {
+                Finding::error(error.to_string(), "check [contacts] url, user, password and ca_file")
+            }
+        }
+    }
+}

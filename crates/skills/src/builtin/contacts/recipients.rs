@@ -1,0 +1,83 @@
+//! What the person's own contacts know of mail addresses, for the check of [`adjutant_turn::trust`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use adjutant_mail::Address;
+
+use super::account::Entry;
+use super::entries;
+use crate::Failure;
+use crate::builtin::{CallContext, Resource, email};
+use adjutant_store::taints;
+use adjutant_turn::trust::Target;
+
+/// Mail addresses for the check of [`adjutant_turn::trust`]: with the names that only this person's contacts, or an address of
+/// the own domain, know each by.
+pub(in crate::builtin) async fn recipients(
+    call: &CallContext<'_>,
+    parties: &[Address],
+) -> Result<Vec<Target>, Failure> {
+    let own = email::writer(call).address;
+    let others = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
+    let known = match call.services.check_access(call.scope, Resource::Contacts).await {
+        Ok(()) => entries(call).await.unwrap_or_default(),
+        Err(_) => Arc::default(),
+    };
+    let tainted = taints::of_domain(call.store(), "contacts").await?;
+    let names = |address: &str| {
+        let mut names = Vec::new();
+        let is_theirs =
+            |entry: &Entry| entry.contact.emails.iter().any(|one| one.eq_ignore_ascii_case(address));
+        let part_of = |entry: &Entry, word: &str| {
+            entry.contact.name.split_whitespace().any(|part| part.eq_ignore_ascii_case(word))
+        };
+        for entry in known.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
+        {
+            names.push(entry.contact.name.clone());
+            let is_only = |word: &&str| known.iter().filter(|other| part_of(other, word)).count() == 1;
+            names.extend(entry.contact.name.split_whitespace().filter(is_only).map(str::to_owned));
+        }
+        if !email::is_outside(call, address) {
+            let is_free =
+                |word: &String| !known.iter().any(|other| part_of(other, word) && !is_theirs(other));
+            names.extend(local_names(address).filter(is_free));
+        }
+        names
+    };
+    let target = |address: &String| Target::Recipient {
+        address: address.clone(),
+        names: names(address),
+        answers: None,
+    };
+    Ok(others.map(|party| target(&party.address)).collect())
+}
+
+/// Which of these addresses are in the person's contacts; not known of those that only outside text put there, and of none
+/// if the contacts can't be read.
+pub async fn contacts_among(
+    call: &CallContext<'_>,
+    addresses: &[String],
+) -> Result<BTreeMap<String, Option<bool>>, Failure> {
+    let is_open = call.services.check_access(call.scope, Resource::Contacts).await.is_ok();
+    let (true, false, Ok(known)) = (is_open, addresses.is_empty(), entries(call).await) else {
+        return Ok(BTreeMap::new());
+    };
+    let tainted = taints::of_domain(call.store(), "contacts").await?;
+    let found = |address: &String| {
+        let has = |entry: &&Entry| entry.contact.emails.iter().any(|one| one.eq_ignore_ascii_case(address));
+        let mut entries = known.iter().filter(has).peekable();
+        let is_any = entries.peek().is_some();
+        let is_theirs = entries.any(|entry| !tainted.contains_key(&entry.contact.id));
+        (address.clone(), if is_any { is_theirs.then_some(true) } else { Some(false) })
+    };
+    Ok(addresses.iter().map(found).collect())
+}
+
+/// The names in the part of an address before its @. An unusual one tells nothing.
+fn local_names(address: &str) -> impl Iterator<Item = String> {
+    let local = address.rsplit_once('@').map_or("", |(local, _)| local);
+    let is_plain = local.chars().all(|one| one.is_ascii_alphanumeric() || "._-".contains(one));
+    let parts = local.split(['.', '_', '-']).filter(move |part| is_plain && part.len() > 2);
+    parts.map(str::to_owned)
+}

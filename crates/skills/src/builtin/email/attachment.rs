@@ -1,0 +1,143 @@
+//! Files of mails: one is fetched, kept like a file that a person sent, and read. And the files of a mail to be sent.
+
+use adjutant_mail::{Attachment, AttachmentInfo, Message};
+use serde_json::Value;
+
+use super::{imap, message_id, parties};
+use crate::builtin::{CallContext, Resource, notes, text};
+use crate::kept::{self, Fetched, MOST_BYTES};
+use crate::{Failure, Output, SkillError};
+use adjutant_files::{MOST_MEGABYTES, file_name};
+use adjutant_store::Batch;
+use adjutant_turn::trust::{Target, Thing};
+use adjutant_turn::wording;
+use adjutant_types::{FileId, ours};
+
+/// Fetches an attachment and reads it.
+pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let number =
+        call.arguments["number"].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
+    let imap = imap(call.services)?;
+    let letter = super::letter(call, message_id(call)).await?;
+    let (about, content) = imap.attachment(message_id(call), number, MOST_BYTES).await?;
+    if content.is_empty() {
+        return Err(SkillError::params("the attachment is empty").into());
+    }
+    let fetched = Fetched {
+        name: name(&about),
+        media_type: &about.media_type,
+        source: format!("the mail “{}” from {}", letter.subject, parties(&letter.from).join(", ")),
+        origin: format!("mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id)),
+        bytes: &content,
+    };
+    Ok(kept::output(&kept::keep(call, fetched, writes).await?, 0))
+}
+
+/// The files of a mail to be sent: texts, files that the person sent, files of mails, notes.
+pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Vec<Attachment>, Failure> {
+    let mut all = Vec::new();
+    for wanted in call.arguments.get("attachments").and_then(Value::as_array).into_iter().flatten() {
+        all.push(match (text(wanted, "file"), text(wanted, "note")) {
+            (Some(id), _) => of_file(call, &id.into()).await?,
+            (None, Some(path)) => of_note(call, path).await?,
+            (None, None) => of_text(wanted),
+        });
+    }
+    Ok(all)
+}
+
+/// The files and notes that a call sends along. Its own texts are part of what it writes.
+pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    let mut targets = Vec::new();
+    for wanted in call.arguments.get("attachments").and_then(Value::as_array).into_iter().flatten() {
+        match (text(wanted, "file"), text(wanted, "note")) {
+            (Some(id), _) => {
+                let (file, _) = kept::bytes(call, &id.into()).await?;
+                let (id, title) = (id.to_owned(), file.name);
+                targets.push(Target::Thing(Thing { noun: "file", id, title, is_shared: false }));
+            }
+            (None, Some(path)) => targets.push(Target::Named(path.replace(['/', '.', '-', '_'], " "))),
+            (None, None) => {}
+        }
+    }
+    Ok(targets)
+}
+
+async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Failure> {
+    let (file, bytes) = kept::bytes(call, id).await?;
+    Ok(Attachment { name: file.name, media_type: file.media_type, bytes })
+}
+
+fn too_big() -> SkillError {
+    let message = ours!(
+        "its attachments are bigger than {} MB together, so I can't forward them; email.send can send its text",
+        MOST_MEGABYTES
+    );
+    SkillError::params(message)
+}
+
+/// Refuses a mail whose attachments are too big to be sent on, as far as the mail says.
+pub(super) fn check_size(letter: &Message) -> Result<(), SkillError> {
+    let bytes: usize = letter.attachments.iter().map(|file| file.size).sum();
+    if bytes > MOST_BYTES { Err(too_big()) } else { Ok(()) }
+}
+
+/// The attachments of a mail, to be sent on as they are.
+pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>, Failure> {
+    check_size(letter)?;
+    let (imap, mut left) = (imap(call.services)?, MOST_BYTES);
+    let mut all = Vec::new();
+    for number in 1..=letter.attachments.len() {
+        let (about, bytes) = imap.attachment(message_id(call), number, left).await?;
+        left = left.checked_sub(bytes.len()).ok_or_else(too_big)?;
+        all.push(Attachment { name: file_name(name(&about)), media_type: about.media_type, bytes });
+    }
+    Ok(all)
+}
+
+/// What an attachment is called.
+fn name(about: &AttachmentInfo) -> &str {
+    let unnamed = if about.media_type == "message/rfc822" { "message.eml" } else { "attachment" };
+    about.name.as_deref().unwrap_or(unnamed)
+}
+
+async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment, Failure> {
+    call.services.check_access(call.scope, Resource::Notes).await?;
+    let (path, text) = notes::whole(call, path).await?;
+    let name = path.rsplit('/').next().unwrap_or_default();
+    Ok(Attachment { name: file_name(name), media_type: "text/markdown".to_owned(), bytes: text.into_bytes() })
+}
+
+fn of_text(wanted: &Value) -> Attachment {
+    let name = text(wanted, "name").unwrap_or("file.txt").to_owned();
+    let media_type = match name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).as_deref() {
+        Some("csv") => "text/csv",
+        Some("json") => "application/json",
+        Some("html") => "text/html",
+        Some("md") => "text/markdown",
+        Some("ics") => "text/calendar",
+        _ => "text/plain",
+    };
+    let bytes = wanted.get("text").and_then(Value::as_str).unwrap_or_default().as_bytes().to_vec();
+    Attachment { name, media_type: media_type.to_owned(), bytes }
+}
+
+/// A file's name and size, for the person who is asked.
+pub(super) fn shown(file: &Attachment) -> String {
+    sized(&file.name, file.bytes.len())
+}
+
+/// The same of a mail's attachments, before they're fetched.
+pub(super) fn named(letter: &Message) -> Vec<String> {
+    letter.attachments.iter().map(|about| sized(&file_name(name(about)), about.size)).collect()
+}
+
+fn sized(name: &str, bytes: usize) -> String {
+    format!("{name} ({})", wording::files::size(i64::try_from(bytes).unwrap_or(i64::MAX)))
+}
+
+/// Whether a person who is asked can read a file in the question: one that was written for this mail.
+pub(super) fn is_shown_whole(call: &CallContext<'_>, place: usize) -> bool {
+    let wanted = &call.arguments["attachments"][place];
+    text(wanted, "file").is_none() && text(wanted, "note").is_none() && wanted["text"].is_string()
+}

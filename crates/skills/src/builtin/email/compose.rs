@@ -1,0 +1,157 @@
+//! What a mail will contain, and how risky it is to send it.
+
+use std::path::PathBuf;
+
+use adjutant_mail::{Address, Draft, Message, is_inside};
+
+use super::sending::message_id;
+use super::{attachment, parties};
+use crate::builtin::{CallContext, Preview, contacts};
+use crate::risk::fenced;
+use crate::{Failure, Risk, SkillError};
+use adjutant_types::{FromConfig, Own, ours};
+
+/// A mail to more recipients than this is risky.
+pub(in crate::builtin) const MANY: usize = 5;
+
+/// The sender: the mail account, or without one an address that nobody can answer.
+pub(in crate::builtin) fn writer(call: &CallContext<'_>) -> Address {
+    let nobody =
+        || Address { name: Some(call.scope.person.name.clone()), address: "nobody@localhost".into() };
+    call.services.mail.as_ref().map_or_else(nobody, |mail| mail.from.clone())
+}
+
+/// An empty mail; a call can write several.
+pub(in crate::builtin) fn blank(call: &CallContext<'_>, number: usize) -> Draft {
+    let from = writer(call);
+    Draft {
+        message_id: message_id(call.execution, number, &from),
+        from,
+        to: Vec::new(),
+        cc: Vec::new(),
+        bcc: Vec::new(),
+        subject: String::new(),
+        body: String::new(),
+        attachments: Vec::new(),
+        invitation: None,
+        in_reply_to: None,
+        references: Vec::new(),
+        date: call.now().with_timezone(&call.zone()).fixed_offset(),
+    }
+}
+
+/// The new mail that a call writes.
+pub(super) async fn letter(call: &CallContext<'_>) -> Result<Draft, Failure> {
+    Ok(Draft {
+        to: contacts::parties(call, "to").await?,
+        cc: contacts::parties(call, "cc").await?,
+        bcc: contacts::parties(call, "bcc").await?,
+        subject: call.text("subject").unwrap_or_default().to_owned(),
+        body: call.text("body").unwrap_or_default().to_owned(),
+        attachments: attachment::to_send(call).await?,
+        ..blank(call, 0)
+    })
+}
+
+/// The mail that a call answers, and the answer.
+pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
+    let blank = blank(call, 0);
+    let letter = super::letter(call, super::message_id(call)).await?;
+    let reply = letter.reply(&[&blank.from.address], call.flag("all"));
+    let draft = Draft {
+        to: reply.to,
+        cc: reply.cc,
+        subject: reply.subject,
+        in_reply_to: reply.in_reply_to,
+        references: reply.references,
+        body: format!("{}\n\n{}", call.text("body").unwrap_or_default(), reply.quote),
+        attachments: attachment::to_send(call).await?,
+        ..blank
+    };
+    Ok((letter, draft))
+}
+
+/// The mail that forwards another one, and that one; its files come later.
+pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
+    let letter = super::letter(call, super::message_id(call)).await?;
+    let note = call.text("body").map(|body| format!("{body}\n\n")).unwrap_or_default();
+    let quote = letter.reply(&[], false).quote;
+    let draft = Draft {
+        to: contacts::parties(call, "to").await?,
+        cc: contacts::parties(call, "cc").await?,
+        subject: format!("Fwd: {}", letter.subject),
+        body: format!("{note}Forwarded: {}\n\n{quote}", letter.subject),
+        ..blank(call, 0)
+    };
+    Ok((letter, draft))
+}
+
+/// The same as a person is asked about it: its files are only named, so that they're fetched once, to be sent.
+pub(super) async fn forward_preview(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let (letter, draft) = forward(call).await?;
+    attachment::check_size(&letter)?;
+    named_preview(call, &draft, &attachment::named(&letter))
+}
+
+/// The same with its files.
+pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft, Failure> {
+    let (letter, draft) = forward(call).await?;
+    let attachments = attachment::of_mail(call, &letter).await?;
+    Ok(Draft { attachments, ..draft })
+}
+
+pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, Failure> {
+    let files: Vec<String> = draft.attachments.iter().map(attachment::shown).collect();
+    named_preview(call, draft, &files)
+}
+
+fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Result<Preview, Failure> {
+    // A mail that can't be composed fails before anyone is asked.
+    draft.compose()?;
+    let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
+    let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
+    let risk = if is_risky { Risk::High } else { Risk::Medium };
+    let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
+    let mut text = match call.services.mail.is_some() {
+        true => format!("Send this email to {to}: “{subject}”"),
+        false => format!("Save this email to {to} as a file (no email account is set up): “{subject}”"),
+    };
+    for (name, value) in [
+        ("cc", parties(&draft.cc).join(", ")),
+        ("bcc", parties(&draft.bcc).join(", ")),
+        ("attachments", files.join(", ")),
+    ] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n- {name}: {value}"));
+        }
+    }
+    text.push_str(&format!("\n- text:\n{}", fenced(&draft.body)));
+    for (_, file) in
+        draft.attachments.iter().enumerate().filter(|(place, _)| attachment::is_shown_whole(call, *place))
+    {
+        text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
+    }
+    Ok(Preview { risk, text: Some(text) })
+}
+
+/// Whether an address is neither ours nor a plain one of an internal domain.
+pub(in crate::builtin) fn is_outside(call: &CallContext<'_>, address: &str) -> bool {
+    let party = Address { name: None, address: address.to_owned() };
+    !call.services.mail.as_ref().is_some_and(|mail| {
+        is_inside(&party, &mail.internal_domains) || mail.from.address.eq_ignore_ascii_case(address)
+    })
+}
+
+/// Saves a mail as a file named after the execution.
+pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result<PathBuf, Failure> {
+    let folder = &call.services.outgoing;
+    let path = folder.join(format!("{}.eml", call.execution));
+    let written = async {
+        tokio::fs::create_dir_all(folder).await?;
+        tokio::fs::write(&path, bytes).await
+    };
+    written.await.map_err(|error| {
+        SkillError::tool(ours!("I couldn't write the mail to {}: {}", FromConfig(path.display()), Own(error)))
+    })?;
+    Ok(path)
+}

@@ -1,0 +1,264 @@
+//! Mail: searching, reading, sorting, drafting and sending.
+
+mod attachment;
+mod bounces;
+mod compose;
+mod reading;
+mod sending;
+mod sorting;
+
+use adjutant_chat::Finding;
+use adjutant_mail::{Address, FolderKind, Imap, Message, Smtp};
+use async_trait::async_trait;
+use serde_json::json;
+
+pub(super) use compose::{MANY, blank, is_outside, writer};
+pub(super) use sending::send_once;
+pub(super) use sorting::{mark_back, move_back};
+
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
+use crate::executor::mail_id;
+use crate::{Approved, Failure, Output, SkillError};
+use adjutant_store::{Batch, attempts};
+use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::Allowance;
+
+domain! {
+    "email", "../../../../../skills/email.toml", EmailSkill {
+        Send = "email.send",
+        Reply = "email.reply",
+        Forward = "email.forward",
+        Draft = "email.draft",
+        Search = "email.search",
+        Read = "email.read",
+        Attachment = "email.attachment",
+        Status = "email.status",
+        Mark = "email.mark",
+        Move = "email.move",
+    }
+}
+
+#[async_trait]
+impl BuiltinSkill for EmailSkill {
+    fn needs(&self) -> Resource {
+        Resource::Mail
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        match self {
+            Self::Send | Self::Reply | Self::Forward => Effect::Phased,
+            _ => Effect::Repeatable,
+        }
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        match self {
+            Self::Search | Self::Read | Self::Attachment | Self::Status => None,
+            Self::Send => Some(ActionKind::MailSend),
+            Self::Reply => Some(ActionKind::MailReply),
+            Self::Forward => Some(ActionKind::MailForward),
+            Self::Draft => Some(ActionKind::MailDraft),
+            Self::Mark | Self::Move => Some(ActionKind::MailSort),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let mut targets = match self {
+            Self::Search | Self::Read | Self::Attachment | Self::Status | Self::Mark | Self::Move => {
+                Vec::new()
+            }
+            Self::Send | Self::Draft => {
+                contacts::recipients(call, &compose::letter(call).await?.recipients()).await?
+            }
+            Self::Reply => {
+                let (letter, draft) = compose::reply(call).await?;
+                let mut targets = contacts::recipients(call, &draft.recipients()).await?;
+                targets.iter_mut().for_each(|target| answer(target, &letter));
+                targets
+            }
+            Self::Forward => {
+                let (letter, draft) = compose::forward(call).await?;
+                let mut targets = contacts::recipients(call, &draft.recipients()).await?;
+                targets.extend(thing(&letter).map(Target::Thing));
+                targets
+            }
+        };
+        targets.extend(attachment::targets(call).await?);
+        Ok(targets)
+    }
+
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        let draft = match self {
+            Self::Send => compose::letter(call).await?,
+            Self::Reply => compose::reply(call).await?.1,
+            _ => return Ok(None),
+        };
+        let has_files = !draft.attachments.is_empty() || !attachment::targets(call).await?.is_empty();
+        let recipients = draft.recipients();
+        Ok(match recipients.as_slice() {
+            [only] if !has_files => Allowance::mail(&only.address, &draft.from.address),
+            _ => None,
+        })
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        match self {
+            Self::Send => compose::preview(call, &compose::letter(call).await?),
+            Self::Reply => compose::preview(call, &compose::reply(call).await?.1),
+            Self::Forward => compose::forward_preview(call).await,
+            _ => Ok(Preview::default()),
+        }
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        let (Self::Mark | Self::Move) = self else { return Ok(None) };
+        let mail = imap(call.services)?.read(message_id(call)).await?;
+        Ok(Some(format!("the email: “{}” from {}", mail.subject, parties(&mail.from).join(", "))))
+    }
+
+    async fn run(
+        &self,
+        call: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, Failure> {
+        match self {
+            Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
+            Self::Reply => sending::send(call, compose::reply(call).await?.1, approved).await,
+            Self::Forward => {
+                let draft = compose::whole_forward(call).await?;
+                let files = draft.attachments.len();
+                let mut sent = sending::send(call, draft, approved).await?;
+                if files > 0 {
+                    sent.summary.push_str(&format!(", with its attachments ({files})"));
+                }
+                Ok(sent)
+            }
+            Self::Draft => draft(call).await,
+            Self::Search => reading::search(call).await,
+            Self::Read => reading::read(call).await,
+            Self::Attachment => attachment::read(call, writes).await,
+            Self::Status => status(call).await,
+            Self::Mark => sorting::mark(call).await,
+            Self::Move => sorting::move_to(call).await,
+        }
+    }
+}
+
+/// A mail account.
+pub struct Mailbox {
+    /// The sender.
+    pub from: Address,
+    /// Domains whose people count as internal, in small letters.
+    pub internal_domains: Vec<String>,
+    /// Whether our own address gets a copy of each mail.
+    pub self_copy: bool,
+    /// The server that takes mails.
+    pub smtp: Smtp,
+    /// The server that keeps them.
+    pub imap: Option<Imap>,
+}
+
+impl Mailbox {
+    /// Whether both servers let us in.
+    pub(super) async fn check(&self) -> Vec<Finding> {
+        let finding =
+            |section: &str, works: &str, checked: Result<(), adjutant_mail::MailError>| match checked {
+                Ok(()) => Finding::ok(works.to_owned()),
+                Err(error) => {
+                    let fix = format!("check [mail.{section}] host, port, tls, user, password and ca_file");
+                    Finding::error(format!("{section}: {error}"), fix)
+                }
+            };
+        let mut found = vec![finding("smtp", "mails can be sent", self.smtp.check().await)];
+        found.push(match &self.imap {
+            Some(imap) => finding("imap", "mails can be read", imap.check().await),
+            None => Finding::warning(
+                "there is no [mail.imap], so mails can't be read and sent ones aren't kept in Sent",
+                "add [mail.imap] if that isn't intended",
+            ),
+        });
+        found
+    }
+}
+
+fn no_mailbox() -> SkillError {
+    SkillError::not_found("no mailbox is configured. Set [mail] and [mail.imap] in config.toml")
+}
+
+fn imap(services: &Services) -> Result<&Imap, SkillError> {
+    services.mail.as_ref().and_then(|mail| mail.imap.as_ref()).ok_or_else(no_mailbox)
+}
+
+/// Reads a mail, unless it was set aside because reading it ended the process twice.
+async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
+    let what = format!("mail {} {message_id}", call.scope.person.id);
+    let read = attempts::counted(call.store(), &what, imap(call.services)?.read(message_id)).await?;
+    let quarantined = || SkillError::params("opening this mail stopped me twice, so I've set it aside");
+    Ok(read.ok_or_else(quarantined)??)
+}
+
+/// Names and addresses.
+fn parties(parties: &[Address]) -> Vec<String> {
+    parties.iter().map(Address::to_string).collect()
+}
+
+/// A mail, as it is known by its id and its one sender.
+fn thing(letter: &Message) -> Option<Thing> {
+    let [sender] = letter.from.as_slice() else { return None };
+    let id = letter.message_id.as_ref().unwrap_or(&letter.id);
+    let title = format!("{} {}", letter.subject, sender.name.as_deref().unwrap_or_default());
+    Some(Thing { noun: "mail", id: mail_id(id, &sender.address), title, is_shared: false })
+}
+
+/// Says of a recipient that an answer to a mail goes to exactly them, if the mail asks for answers nowhere else.
+fn answer(target: &mut Target, letter: &Message) {
+    if let Target::Recipient { address, answers, .. } = target
+        && letter.reply_elsewhere().is_empty()
+        && letter.from.iter().any(|sender| sender.address.eq_ignore_ascii_case(address))
+    {
+        *answers = thing(letter);
+    }
+}
+
+async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let draft = compose::letter(call).await?;
+    let bytes = draft.unsent()?;
+    let data = json!({"message_id": draft.message_id, "subject": draft.subject});
+    let summary = match imap(call.services) {
+        Ok(imap) => {
+            // It looks for the Message-ID first, so the draft is never there twice.
+            imap.append(FolderKind::Drafts, &bytes, true).await?;
+            format!("“{}” is in your drafts", draft.subject)
+        }
+        Err(_) => {
+            let path = compose::save_as_file(call, &bytes).await?;
+            format!("There is no mailbox for drafts, so I saved “{}” as {}", draft.subject, path.display())
+        }
+    };
+    Ok(Output::ours(summary, data))
+}
+
+fn message_id<'a>(call: &CallContext<'a>) -> &'a str {
+    call.text("message_id").unwrap_or_default()
+}
+
+async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (imap, id) = (imap(call.services)?, message_id(call));
+    let bare = |message_id: &str| message_id.trim_matches(['<', '>']).to_lowercase();
+    let bounces = imap.bounces(None, 0, 100).await?;
+    let bounce = bounces.iter().find(|one| one.original.as_deref().is_some_and(|it| bare(it) == bare(id)));
+    if let Some(bounce) = bounce {
+        let line = |one: &adjutant_mail::FailedRecipient| {
+            format!("{} ({} {})", one.recipient, one.status, one.diagnostic)
+        };
+        let lines: Vec<String> = bounce.failed.iter().map(line).collect();
+        let summary = format!("It bounced: {}", lines.join("; "));
+        return Ok(Output::new(summary, json!({"status": "bounced"})));
+    }
+    let (status, summary) = match imap.find(id, &[FolderKind::Sent]).await? {
+        Some(_) => ("sent", "It was sent, and hasn't bounced so far"),
+        None => ("not found", "There is no such mail in Sent, and none bounced"),
+    };
+    Ok(Output::ours(summary, json!({"status": status})))
+}

@@ -1,0 +1,165 @@
+//! Finding and reading mails.
+
+use adjutant_mail::{AttachmentInfo, Message, Query};
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use super::{imap, letter, message_id, parties};
+use crate::builtin::CallContext;
+use crate::{ErrorKind, Failure, Output, SkillError};
+use adjutant_types::{FromCall, Own, ours};
+
+/// The texts of several mails share this many bytes.
+const TEXTS: usize = 14_000;
+/// The most mails whose texts are read at once.
+const MOST_READ: usize = 20;
+
+pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let said = |name: &str| call.text(name).map(str::to_owned);
+    let with_text = call.flag("with_text");
+    let query = Query {
+        text: said("text"),
+        from: said("from"),
+        to: said("to"),
+        subject: said("subject"),
+        since: day(call, "since")?,
+        before: day(call, "before")?,
+        unread: call.flag("unread"),
+        folder: said("folder"),
+        limit: if with_text { call.limit().min(MOST_READ) } else { call.limit() },
+    };
+    let found = imap(call.services)?.search(&query).await?;
+    let lines: Vec<String> = found.iter().map(|one| line(call, one)).collect();
+    let summary = match found.len() {
+        0 => "I found no such mail".to_owned(),
+        1 => format!("1 mail:\n{}", lines[0]),
+        many => format!("{many} mails, the newest first:\n{}", lines.join("\n")),
+    };
+    let mut items: Vec<Value> = found.iter().map(|one| item(call, one)).collect();
+    for (item, one) in items.iter_mut().zip(&found).filter(|_| with_text) {
+        match letter(call, &one.id).await {
+            Ok(whole) => {
+                item["text"] = json!(shared(&whole.text, found.len()));
+                item["attachments"] = json!(names(&whole.attachments));
+            }
+            // One that is gone or set aside doesn't hide the others.
+            Err(Failure::Skill(error)) if is_of_one(&error) => item["text"] = json!(error.message),
+            Err(error) => return Err(error),
+        }
+    }
+    for (item, one) in items.iter_mut().zip(&found).filter(|_| !with_text) {
+        item["snippet"] = json!(one.snippet());
+    }
+    let untrusted = !items.is_empty();
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
+}
+
+/// One mail in a line: when, from whom, about what.
+fn line(call: &CallContext<'_>, one: &Message) -> String {
+    let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
+    let date = date.map(|date| date.to_string()).unwrap_or_default();
+    let from = one.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
+    let unread = if one.unread { " (unread)" } else { "" };
+    format!("- {date}{} — {}{unread}", from.map_or("", String::as_str), one.subject)
+}
+
+fn item(call: &CallContext<'_>, one: &Message) -> Value {
+    let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
+    let mut item = json!({
+        "id": one.message_id.as_ref().unwrap_or(&one.id), "from": parties(&one.from), "to": parties(&one.to),
+        "cc": parties(&one.cc), "subject": one.subject, "date": date, "unread": one.unread, "folder": one.folder,
+    });
+    // The addresses that a reply goes to, if not to the sender.
+    let elsewhere = one.reply_elsewhere();
+    if !elsewhere.is_empty() {
+        item["reply_to"] = json!(parties(elsewhere));
+    }
+    item
+}
+
+/// A text's share of [`TEXTS`].
+fn shared(text: &str, mails: usize) -> String {
+    let most = TEXTS / mails.max(1);
+    if text.len() <= most {
+        return text.trim().to_owned();
+    }
+    let kept = &text[..text.floor_char_boundary(most)];
+    format!("{}… [cut: {} more bytes; email.read has them]", kept.trim(), text.len() - kept.len())
+}
+
+fn names(files: &[AttachmentInfo]) -> Vec<String> {
+    let name = |(number, file): (usize, &AttachmentInfo)| {
+        let name = file.name.as_deref().unwrap_or("a file");
+        format!("{number}: {name} ({}, {} bytes)", file.media_type, file.size)
+    };
+    (1..).zip(files).map(name).collect()
+}
+
+pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let several = call.texts("message_ids");
+    if several.is_empty() && call.text("message_id").is_none() {
+        return Err(SkillError::params("/message_id: say which mail").into());
+    }
+    if !several.is_empty() {
+        return read_several(call, &several).await;
+    }
+    let letter = letter(call, message_id(call)).await?;
+    let mut head = format!("From {}", parties(&letter.from).join(", "));
+    let to = [letter.to.as_slice(), &letter.cc].concat();
+    if !to.is_empty() {
+        head.push_str(&format!(" to {}", parties(&to).join(", ")));
+    }
+    if let Some(date) = letter.date {
+        head.push_str(&date.with_timezone(&call.zone()).format(", %a %-d %b %Y, %H:%M").to_string());
+    }
+    let files = names(&letter.attachments);
+    let attached = if files.is_empty() {
+        String::new()
+    } else {
+        format!("\nAttachments: {} (email.attachment reads one by its number)", files.join(", "))
+    };
+    let summary = format!("{head}: {}{attached}\n\n{}", letter.subject, letter.text);
+    let mut data = item(call, &letter);
+    data["text"] = json!(letter.text);
+    data["attachments"] = json!(files);
+    Ok(Output::new(summary, data))
+}
+
+/// Whether an error concerns one mail alone.
+fn is_of_one(error: &SkillError) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Params)
+}
+
+async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Failure> {
+    let (mut lines, mut items, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for id in ids {
+        match letter(call, id).await {
+            Ok(letter) => {
+                lines.push(line(call, &letter));
+                let mut item = item(call, &letter);
+                item["text"] = json!(shared(&letter.text, ids.len()));
+                item["attachments"] = json!(names(&letter.attachments));
+                items.push(item);
+            }
+            Err(Failure::Skill(error)) if is_of_one(&error) => missing.push(*id),
+            Err(error) => return Err(error),
+        }
+    }
+    if items.is_empty() {
+        return Err(SkillError::not_found("there are no such mails; email.search gives their ids").into());
+    }
+    let mut summary = format!("{} of {} mails:\n{}", items.len(), ids.len(), lines.join("\n"));
+    if !missing.is_empty() {
+        summary.push_str(&format!("\nNot found: {}", missing.join(", ")));
+    }
+    let data = json!({"items": items, "count": items.len(), "not_found": missing});
+    Ok(Output::new(summary, data))
+}
+
+fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {
+    let Some(said) = call.text(name) else { return Ok(None) };
+    let day = NaiveDate::parse_from_str(said.get(..10).unwrap_or(said), "%Y-%m-%d");
+    day.map(Some).map_err(|_| {
+        SkillError::params(ours!("/{}: \"{}\" isn't a date; write 2026-11-27", Own(name), FromCall(said)))
+    })
+}

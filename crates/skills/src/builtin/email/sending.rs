@@ -1,0 +1,224 @@
+//! Sending a mail, once.
+//!
+//! A mail must never go twice, and never be lost without a word. Its Message-ID is derived from the execution. The
+//! row's phase says how far it got:
+//!
+//! - none: nothing was handed over; it is sent.
+//! - `handed_over`, committed before the content goes out: we look for the Message-ID for a minute, in Sent (some
+//!   servers file what they send) and, with `self_copy`, in the inbox. If we find it, it was sent; if not, nobody can
+//!   know, and the outcome is unknown, which is reported and never repeated.
+//! - `accepted`: the server has it. All that's left is a copy in Sent, unless there is one.
+//!
+//! A call that writes several mails numbers the phase.
+//!
+//! Accepted race: a crash between the server's yes and our commit of it counts as `handed_over`.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use adjutant_mail::{Address, Composed, Draft, FolderKind};
+use serde_json::json;
+
+use super::compose::save_as_file;
+use super::{Mailbox, imap, no_mailbox, parties};
+use crate::builtin::CallContext;
+use crate::{Approved, ErrorKind, Failure, Output, SkillError};
+use adjutant_store::executions;
+use adjutant_turn::journal::fail_point;
+use adjutant_types::ExecutionId;
+
+/// How often, and at which interval, we look for a mail that may have been sent: it has to arrive first.
+const LOOKUPS: u32 = 20;
+const LOOKUP_INTERVAL: Duration = Duration::from_secs(3);
+
+/// How far a mail got.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    NotStarted,
+    HandedOver,
+    Accepted,
+}
+
+impl Phase {
+    const HANDED_OVER: &str = "handed_over";
+    const ACCEPTED: &str = "accepted";
+
+    /// How far the mail of this number got. `handed_over 1` means the second mail, so the first was accepted.
+    fn of(stored: Option<&str>, mail: usize) -> Self {
+        let Some(stored) = stored else { return Self::NotStarted };
+        let (word, number) = stored.split_once(' ').unwrap_or((stored, "0"));
+        match number.parse::<usize>().unwrap_or_default().cmp(&mail) {
+            Ordering::Less => Self::NotStarted,
+            Ordering::Equal if word == Self::HANDED_OVER => Self::HandedOver,
+            _ => Self::Accepted,
+        }
+    }
+
+    fn stored(self, mail: usize) -> Option<String> {
+        let word = match self {
+            Self::NotStarted => return None,
+            Self::HandedOver => Self::HANDED_OVER,
+            Self::Accepted => Self::ACCEPTED,
+        };
+        Some(if mail == 0 { word.to_owned() } else { format!("{word} {mail}") })
+    }
+}
+
+/// The Message-ID of a mail of an execution.
+pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Address) -> String {
+    let domain = from.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
+    match number {
+        0 => format!("<{execution}@{domain}>"),
+        _ => format!("<{execution}.{number}@{domain}>"),
+    }
+}
+
+/// The execution that wrote a mail of ours.
+pub(super) fn written_by(message_id: &str) -> ExecutionId {
+    message_id.trim_start_matches('<').split(['@', '.']).next().unwrap_or_default().into()
+}
+
+/// Sends the mail of a call, or saves it as a file where there is no account.
+pub(super) async fn send(
+    call: &CallContext<'_>,
+    draft: Draft,
+    approved: &Approved,
+) -> Result<Output, Failure> {
+    let (subject, message_id) = (draft.subject.clone(), draft.message_id.clone());
+    let recipients = [&draft.to, &draft.cc, &draft.bcc].map(|list| parties(list)).concat();
+    let to = recipients.join(", ");
+    let summary = match &call.services.mail {
+        Some(_) => {
+            let unsent = draft.clone();
+            let note = match send_once(call, draft, 0, approved).await {
+                Err(Failure::Skill(error)) => return Err(kept_as_draft(call, &unsent, error).await.into()),
+                note => note?,
+            };
+            format!("Sent “{subject}” to {to}{note}")
+        }
+        None => {
+            let path = save_as_file(call, &draft.compose()?.bytes).await?;
+            let path = path.display();
+            format!(
+                "Not sent, because no mail account is configured: I saved the mail “{subject}” to {to} as {path}"
+            )
+        }
+    };
+    Ok(Output::ours(summary, json!({"message_id": message_id, "to": recipients, "subject": subject})))
+}
+
+/// Keeps a mail that the server refuses for good as a draft, and adds that to the error.
+async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError) -> SkillError {
+    let is_refused = matches!(error.kind, ErrorKind::Recipient | ErrorKind::Permission | ErrorKind::Tool);
+    let Ok(imap) = imap(call.services) else { return error };
+    let Ok(bytes) = draft.unsent() else { return error };
+    if error.unknown || !is_refused || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
+        return error;
+    }
+    SkillError { message: error.message.and(". The mail is in your drafts"), ..error }
+}
+
+/// Sends one of a call's mails unless it was sent before. Returns a note if no copy could be put into Sent.
+pub(in crate::builtin) async fn send_once(
+    call: &CallContext<'_>,
+    mut draft: Draft,
+    number: usize,
+    _: &Approved,
+) -> Result<String, Failure> {
+    let Some(mail) = &call.services.mail else { return Err(no_mailbox().into()) };
+    if mail.self_copy {
+        draft.bcc.push(mail.from.clone());
+    }
+    let letter = draft.compose()?;
+    let sending = Sending { call, mail, number, message_id: &draft.message_id };
+    sending.advance(&letter).await?;
+    fail_point("mail-accepted");
+    let Some(imap) = &mail.imap else { return Ok(String::new()) };
+    // The mail was sent, whether there is a copy or not.
+    Ok(match imap.append(FolderKind::Sent, &letter.bytes, true).await {
+        Ok(_) => String::new(),
+        Err(error) => format!(" (I couldn't put a copy into Sent: {error})"),
+    })
+}
+
+/// A mail on its way.
+struct Sending<'a> {
+    call: &'a CallContext<'a>,
+    mail: &'a Mailbox,
+    number: usize,
+    message_id: &'a str,
+}
+
+impl Sending<'_> {
+    async fn advance(&self, letter: &Composed) -> Result<(), Failure> {
+        let stored = executions::phase(self.call.store(), self.call.execution).await?;
+        match Phase::of(stored.as_deref(), self.number) {
+            Phase::NotStarted => self.hand_over(letter, stored.as_deref()).await,
+            Phase::HandedOver => self.settle().await,
+            Phase::Accepted => Ok(()),
+        }
+    }
+
+    async fn set(&self, phase: Phase) -> Result<(), Failure> {
+        self.store(phase.stored(self.number).as_deref()).await
+    }
+
+    async fn store(&self, phase: Option<&str>) -> Result<(), Failure> {
+        let mut batch = self.call.scope.batch();
+        executions::set_phase(&mut batch, self.call.execution, phase);
+        self.call.store().write(batch).await?;
+        Ok(())
+    }
+
+    /// Finds out whether a mail that may have been sent was.
+    async fn settle(&self) -> Result<(), Failure> {
+        match self.was_sent().await {
+            true => self.set(Phase::Accepted).await,
+            false => Err(SkillError::unknown_outcome().into()),
+        }
+    }
+
+    async fn hand_over(&self, letter: &Composed, before: Option<&str>) -> Result<(), Failure> {
+        let before_data = async {
+            let committed = self.set(Phase::HandedOver).await;
+            fail_point("mail-handed-over");
+            match committed {
+                Ok(()) if self.call.scope.lease.heartbeat.is_fresh() => Ok(()),
+                Ok(()) => Err("another process may take this over".to_owned()),
+                Err(_) => Err("the journal couldn't be written".to_owned()),
+            }
+        };
+        match self.mail.smtp.send(&letter.envelope, &letter.bytes, before_data).await {
+            Ok(_) => {
+                fail_point("mail-sent");
+                self.set(Phase::Accepted).await
+            }
+            Err(error) if error.may_have_happened => self.settle().await,
+            Err(error) => {
+                // It certainly wasn't sent, so the next attempt may start afresh.
+                self.store(before).await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Whether the mail is anywhere that only sending could have put it.
+    async fn was_sent(&self) -> bool {
+        let Some(imap) = &self.mail.imap else { return false };
+        let mut folders = vec![FolderKind::Sent];
+        if self.mail.self_copy {
+            folders.push(FolderKind::Inbox);
+        }
+        for lookup in 0..LOOKUPS {
+            if let Ok(Some(_)) = imap.find(self.message_id, &folders).await {
+                return true;
+            }
+            // Without a copy to ourselves nothing will arrive that isn't there by now.
+            if !self.mail.self_copy && lookup >= 1 {
+                return false;
+            }
+            tokio::time::sleep(LOOKUP_INTERVAL).await;
+        }
+        false
+    }
+}

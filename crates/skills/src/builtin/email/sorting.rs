@@ -1,0 +1,83 @@
+//! Marking and moving mails, and taking that back.
+
+use adjutant_mail::{FlagChange, Message};
+use serde_json::json;
+
+use super::{imap, letter, message_id};
+use crate::builtin::CallContext;
+use crate::builtin::undo::{self, Outcome, Step};
+use crate::{Failure, Output};
+
+fn flag(word: &str) -> FlagChange {
+    match word {
+        "read" => FlagChange::Read,
+        "unread" => FlagChange::Unread,
+        "flagged" => FlagChange::Flagged,
+        _ => FlagChange::Unflagged,
+    }
+}
+
+fn opposite(word: &str) -> &'static str {
+    match word {
+        "read" => "unread",
+        "unread" => "read",
+        "flagged" => "unflagged",
+        _ => "flagged",
+    }
+}
+
+/// What a mail is called for people, and its lasting id.
+fn named(mail: &Message) -> (String, String) {
+    (format!("“{}”", mail.subject), mail.message_id.clone().unwrap_or_else(|| mail.id.clone()))
+}
+
+pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let word = call.text("as").unwrap_or_default();
+    let imap = imap(call.services)?;
+    let mail = letter(call, message_id(call)).await?;
+    let (name, id) = named(&mail);
+    imap.flag(message_id(call), flag(word)).await?;
+    let marked = [Step::Marked { message_id: id.clone(), back: opposite(word).to_owned() }];
+    Ok(Output::new(format!("Marked {name} as {word}"), json!({"id": id})).undone_by(undo::left(&marked)))
+}
+
+pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let folder = call.text("folder").unwrap_or_default();
+    let imap = imap(call.services)?;
+    let mail = letter(call, message_id(call)).await?;
+    let (name, id) = named(&mail);
+    let now = imap.move_to(message_id(call), folder).await?;
+    let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
+    let moved = [Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to }];
+    let data = now.map_or_else(|| json!({"id": id}), |found| json!({"id": found.id, "folder": found.folder}));
+    Ok(Output::new(format!("Moved {name} to {folder}"), data).undone_by(undo::left(&moved)))
+}
+
+/// Moves a mail back, if it is still where it was moved to.
+pub(in crate::builtin) async fn move_back(
+    call: &CallContext<'_>,
+    message_id: &str,
+    from: &str,
+    to: &str,
+) -> Result<Outcome, Failure> {
+    let imap = imap(call.services)?;
+    let Ok(mail) = letter(call, message_id).await else { return Ok(Outcome::Changed) };
+    if mail.folder == from {
+        return Ok(Outcome::Done);
+    }
+    if mail.folder != to {
+        return Ok(Outcome::Changed);
+    }
+    imap.move_to(message_id, from).await?;
+    Ok(Outcome::Done)
+}
+
+/// Marks a mail as it was.
+pub(in crate::builtin) async fn mark_back(
+    call: &CallContext<'_>,
+    message_id: &str,
+    back: &str,
+) -> Result<Outcome, Failure> {
+    imap(call.services)?.flag(message_id, flag(back)).await?;
+    Ok(Outcome::Done)
+}

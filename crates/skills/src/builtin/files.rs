@@ -1,0 +1,73 @@
+//! Files that people sent: listing and reading them. Whatever they say is text from outside.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
+use crate::{Approved, Failure, Output, SkillError, kept};
+use adjutant_store::Batch;
+use adjutant_store::files::{self, FileRow};
+use adjutant_turn::trust::ActionKind;
+use adjutant_turn::wording;
+
+domain! {
+    "files", "../../../../skills/files.toml", FileSkill {
+        List = "files.list",
+        Read = "files.read",
+    }
+}
+
+#[async_trait]
+impl BuiltinSkill for FileSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::Repeatable
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        None
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::List => list(call).await,
+            Self::Read => read(call, writes).await,
+        }
+    }
+}
+
+/// Stands for the id of the file that was sent last.
+const LAST: &str = "last";
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+    let limit = i64::try_from(call.limit()).unwrap_or(20);
+    let found = files::newest(call.store(), person, here, limit).await?;
+    let line = |file: &FileRow| format!("- “{}”: {} [{}]", file.name, wording::files::about(file), file.id);
+    let lines: Vec<String> = found.iter().map(line).collect();
+    let items: Vec<Value> = found.iter().map(kept::item).collect();
+    let untrusted = !items.is_empty();
+    let summary = listing(&lines, lines.len(), ("file", "files"), "You haven't sent me any files");
+    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
+}
+
+async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let number = |name: &str| call.arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
+    let file = match call.text("id").unwrap_or_default() {
+        LAST => {
+            let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+            let none = || SkillError::not_found("you haven't sent me any files");
+            files::newest(call.store(), person, here, 1).await?.pop().ok_or_else(none)?
+        }
+        id => kept::find(call, &id.into()).await?,
+    };
+    kept::text(&file)?;
+    let file = match number("entry") {
+        Some(entry) => kept::take_out(call, &file, entry, writes).await?,
+        None => file,
+    };
+    Ok(kept::output(&file, number("from").unwrap_or(0)))
+}

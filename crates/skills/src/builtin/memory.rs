@@ -1,0 +1,309 @@
+//! What the assistant remembers about and for a person.
+
+mod forgetting;
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
+
+use super::undo::{self, Step};
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use crate::{Approved, Failure, Output, SkillError};
+use adjutant_memory::{Asker, Found, SearchIn, now_of, with_history};
+use adjutant_store::Batch;
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::origins;
+use adjutant_store::search::SaidRow;
+use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::clock::utc;
+use adjutant_types::{FromCall, MemoryId, REMEMBERED, ours};
+
+/// Why something isn't kept.
+const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \
+                      a password manager is the place for it";
+/// The longest text that is remembered, in characters: a page.
+const LONGEST: usize = 4_000;
+/// So many messages are hidden with what they say without a question.
+const FEW: usize = 5;
+/// How much of what was said is shown, in bytes.
+const SHOWN: usize = 400;
+
+domain! {
+    "memory", "../../../../skills/memory.toml", MemorySkill {
+        Save = "memory.save",
+        Search = "memory.search",
+        List = "memory.list",
+        Forget = "memory.forget",
+    }
+}
+
+#[async_trait]
+impl BuiltinSkill for MemorySkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::OwnStore
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        match self {
+            Self::Search | Self::List => None,
+            Self::Save => Some(ActionKind::MemorySave),
+            Self::Forget => Some(ActionKind::MemoryForget),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::Search | Self::List => Vec::new(),
+            Self::Save => {
+                // Which memory it replaces is the model's guess; the former one can be brought back.
+                vec![Target::Text(call.text("text").unwrap_or_default().to_owned())]
+            }
+            Self::Forget => {
+                let memories = to_forget(call).await?;
+                let messages = mentioned(call, &memories).await?;
+                let thing = |id: String, title: String| {
+                    Target::Thing(Thing { noun: "memory", id, title, is_shared: false })
+                };
+                let query = thing(String::new(), call.text("query").unwrap_or_default().to_owned());
+                let texts = memories.iter().map(|meant| thing(meant.memory.id.to_string(), meant.text()));
+                texts.chain(std::iter::repeat_n(query, messages.saturating_sub(FEW))).collect()
+            }
+        })
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        let Self::Forget = self else { return Ok(None) };
+        let memories = to_forget(call).await?;
+        let mut texts: Vec<String> = memories.iter().map(|meant| format!("“{}”", meant.text())).collect();
+        texts.extend(messages_that_say_it(mentioned(call, &memories).await?));
+        Ok((!texts.is_empty()).then(|| format!("the memories: {}", texts.join(", "))))
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+        let (kind, limit) =
+            (call.text("kind").unwrap_or_default(), i64::try_from(call.limit()).unwrap_or(20));
+        match self {
+            Self::Save => save(call, writes).await,
+            Self::Search => search(call).await,
+            Self::List => {
+                let found = memories::list(call.store(), person, here, kind, limit).await?;
+                let quotes = quotes(call).await?;
+                Ok(output(call.zone(), &found, &quotes, ["I remember", "I don't remember anything yet"]))
+            }
+            Self::Forget => forget(call, writes).await,
+        }
+    }
+}
+
+fn item(memory: &MemoryRow, quotes: &Quotes, zone: Tz) -> Value {
+    let mut item = json!({
+        "id": memory.id, "text": memory.text, "kind": memory.kind, "scope": memory.scope,
+        "tags": serde_json::from_str::<Value>(&memory.tags).unwrap_or_default(),
+        "since": utc(memory.created_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
+    });
+    if let Some(quote) = quotes.get(&memory.id) {
+        item["quote"] = quote.as_str().into();
+    }
+    item
+}
+
+/// The words that memories were taken from.
+type Quotes = HashMap<MemoryId, String>;
+
+/// The words that a person's memories were taken from, for who asks why something is known.
+async fn quotes(call: &CallContext<'_>) -> Result<Quotes, Failure> {
+    let origins = origins::of_person(call.store(), &call.scope.person.id).await?;
+    let quoted = origins.into_iter().filter(|origin| !origin.quote.is_empty());
+    Ok(quoted.map(|origin| (origin.memory_id, clip(&origin.quote))).collect())
+}
+
+fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, [verb, none]: [&str; 2]) -> Output {
+    let lines: Vec<String> = memories.iter().map(|memory| format!("- {}", memory.text)).collect();
+    let summary = match memories {
+        [] => none.to_owned(),
+        [memory] => format!("{verb}: {}", memory.text),
+        _ => format!("{verb}:\n{}", lines.join("\n")),
+    };
+    let items: Vec<Value> = memories.iter().map(|memory| item(memory, quotes, zone)).collect();
+    Output::ours(summary, json!({"items": items, "count": items.len()}))
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let query = call.text("query").unwrap_or_default();
+    let kind = call.text("kind").unwrap_or_default();
+    let place = match call.text("in") {
+        Some("memories") => SearchIn::Memories,
+        Some("conversations") => SearchIn::Conversations,
+        // Only memories have kinds.
+        _ if !kind.is_empty() => SearchIn::Memories,
+        _ => SearchIn::Both,
+    };
+    let mut found =
+        adjutant_memory::search(call.store(), asker(call), query, place, kind, call.limit()).await?;
+    // As the lines are.
+    found.sort_by_key(|found| said_of(found).is_some());
+    let (zone, quotes) = (call.zone(), quotes(call).await?);
+    let memories: Vec<String> =
+        found.iter().filter_map(memory_of).map(|row| format!("- {}", row.text)).collect();
+    let said: Vec<String> = found.iter().filter_map(said_of).map(|row| said_line(row, zone)).collect();
+    let mut parts = Vec::new();
+    match &memories[..] {
+        [] => {}
+        [memory] if said.is_empty() => parts.push(format!("I remember: {}", &memory[2..])),
+        _ => parts.push(format!("I remember:\n{}", memories.join("\n"))),
+    }
+    if !said.is_empty() {
+        parts.push(format!("Said before:\n{}", said.join("\n")));
+    }
+    if parts.is_empty() {
+        parts.push(format!("I don't remember anything about “{query}”"));
+    }
+    let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, zone)).collect();
+    let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
+    let data = json!({"items": items, "count": items.len()});
+    Ok(Output::outside_if(untrusted, parts.join("\n"), data))
+}
+
+fn memory_of(found: &Found) -> Option<&MemoryRow> {
+    match found {
+        Found::Memory(row) => Some(row),
+        Found::Said(_) => None,
+    }
+}
+
+fn said_of(found: &Found) -> Option<&SaidRow> {
+    match found {
+        Found::Memory(_) => None,
+        Found::Said(row) => Some(row),
+    }
+}
+
+/// `- Ada, Fri 3 May 2024, 14:05 (telegram): we moved to Lyon`
+fn said_line(said: &SaidRow, zone: Tz) -> String {
+    let at = utc(said.started_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M");
+    format!("- {}, {at} ({}): {}", said.name, said.channel, clip(&said.text))
+}
+
+fn clip(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > SHOWN {
+        line.truncate(line.floor_char_boundary(SHOWN));
+        line.push('…');
+    }
+    line
+}
+
+fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
+    let said = match found {
+        Found::Memory(memory) => {
+            let mut item = item(memory, quotes, zone);
+            item["found_in"] = "memories".into();
+            return item;
+        }
+        Found::Said(said) => said,
+    };
+    let mut item = json!({
+        "id": said.id, "found_in": "conversations", "by": said.name, "text": clip(&said.text),
+        "at": utc(said.started_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
+        "channel": said.channel, "place": if said.shared == 0 { "direct" } else { "room" },
+    });
+    // An answer that was made from outside text isn't repeated as ours.
+    if let Some(answer) = said.answer.as_deref().filter(|answer| !answer.is_empty() && said.taint.is_clean())
+    {
+        item["answer"] = clip(answer).into();
+    }
+    if !said.text_taint.is_clean() {
+        item["sources"] = said.text_taint.label().into();
+    }
+    item
+}
+
+/// The memory whose place a new one takes.
+async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
+    let Some(id) = call.text("replaces_id") else { return Ok(None) };
+    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let all = memories::list(call.store(), person, here, "", 100_000).await?;
+    let Some(former) = all.into_iter().find(|memory| *memory.id == *id) else {
+        let message = ours!(
+            "no memory here has the id {}; memory.search shows ids, or leave `replaces_id` out",
+            FromCall(id)
+        );
+        return Err(SkillError::not_found(message).into());
+    };
+    Ok(Some(former))
+}
+
+async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let Some(said) = call.text("text") else {
+        return Err(SkillError::params("/text: say what to remember").into());
+    };
+    let tags = call.tags().unwrap_or_else(|| "[]".into());
+    let length = said.chars().count() + tags.chars().count();
+    if length > LONGEST {
+        let message = ours!(
+            "this is too long to remember: {} characters, and {} are the most. Say what matters of it in a few \
+             sentences, or keep it as a file or a note",
+            length,
+            LONGEST
+        );
+        return Err(SkillError::params(message).into());
+    }
+    if adjutant_memory::has_secret(said) || adjutant_memory::has_secret(&tags) {
+        return Err(SkillError::params(SECRET).into());
+    }
+    let here = &call.scope.conversation;
+    // What is said among others is for that place, unless the person says otherwise.
+    let usual = if here.shared == 0 { "private" } else { "room" };
+    let new = MemoryRow {
+        id: call.short_id(),
+        kind: call.text("kind").unwrap_or("fact").to_owned(),
+        scope: call.text("scope").unwrap_or(usual).to_owned(),
+        text: said.to_owned(),
+        tags,
+        created_at: call.store().now(),
+    };
+    let former = former(call).await?;
+    let memory = match &former {
+        Some(former) => in_place_of(call, former, new),
+        None => new,
+    };
+    if let Some(former) = &former {
+        origins::pass_on(writes, (&former.id, now_of(&former.text)), &memory.id);
+        memories::delete(writes, &call.scope.person.id, &former.id);
+    }
+    memories::insert(writes, &call.scope.person.id, &here.id, &memory);
+    let saved = Step::Memory { before: former, after: Some(memory.clone()) };
+    let item = item(&memory, &Quotes::new(), call.zone());
+    Ok(Output::ours(format!("{REMEMBERED}{}", memory.text), item).undone_by(undo::left(&[saved])))
+}
+
+/// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same
+/// unless the person says otherwise.
+fn in_place_of(call: &CallContext<'_>, former: &MemoryRow, new: MemoryRow) -> MemoryRow {
+    MemoryRow {
+        kind: call.text("kind").unwrap_or(&former.kind).to_owned(),
+        scope: call.text("scope").unwrap_or(&former.scope).to_owned(),
+        tags: if new.tags == "[]" { former.tags.clone() } else { new.tags },
+        text: with_history(&new.text, &former.text, new.created_at, call.zone()),
+        ..new
+    }
+}
+
+fn asker<'a>(call: &'a CallContext<'_>) -> Asker<'a> {
+    Asker {
+        person: &call.scope.person.id,
+        here: &call.scope.conversation,
+        zone: call.zone(),
+        vectors: call.services.vectors.as_deref(),
+        fade: call.services.fade,
+    }
+}

@@ -1,0 +1,147 @@
+//! `memory.forget`: finds what is meant, and shows what may be meant.
+
+use serde_json::json;
+
+use super::{Quotes, asker, clip, output};
+use crate::builtin::CallContext;
+use crate::builtin::undo::{self, Step};
+use crate::{Failure, Output, SkillError};
+use adjutant_memory::{Forgetting, Found, Meant, SearchIn};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::{Batch, taints};
+use adjutant_types::{ErrorText, FromCall, Own, ours};
+
+/// How many memories are shown that somebody may have meant.
+const NEAREST: usize = 10;
+/// How many memories are shown that may be meant beside those that were forgotten.
+const RELATED: usize = 3;
+
+pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let meant = to_forget(call).await?;
+    let query = query(call);
+    let mentioned = adjutant_memory::forget(call.store(), forgetting(call), &meant, query, writes).await?;
+    if meant.is_empty() && mentioned == 0 {
+        return Err(SkillError::not_found(nothing_to_forget(call).await?).into());
+    }
+    memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
+    if meant.is_empty() {
+        let what = query.unwrap_or_default();
+        let noun = if mentioned == 1 { "message" } else { "messages" };
+        let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
+        return Ok(Output::ours(summary, json!({"items": [], "count": 0, "messages": mentioned})));
+    }
+    let step = |meant: &Meant| Step::Memory { before: Some(meant.memory.clone()), after: meant.rest() };
+    let forgotten: Vec<Step> = meant.iter().map(step).collect();
+    let gone: Vec<MemoryRow> = meant.iter().map(as_it_goes).collect();
+    let mut output =
+        output(call.zone(), &gone, &Quotes::new(), ["Forgotten", ""]).undone_by(undo::left(&forgotten));
+    let rest: Vec<MemoryRow> = meant.iter().filter_map(Meant::rest).collect();
+    if !rest.is_empty() {
+        output.summary.push_str(&format!("\nStill remembered:\n{}", with_ids(&rest)));
+    }
+    if let Some(messages) = messages_that_say_it(mentioned) {
+        output.summary.push_str(&format!("\nHidden for good: {messages}"));
+    }
+    // Of a part of the past, nothing else may be meant.
+    if let Some(query) = query.filter(|_| rest.is_empty()) {
+        output.summary.push_str(&still_known(call, query, &gone).await?);
+    }
+    Ok(output)
+}
+
+/// What goes of a memory.
+fn as_it_goes(meant: &Meant) -> MemoryRow {
+    MemoryRow { text: meant.text(), ..meant.memory.clone() }
+}
+
+/// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
+async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure> {
+    let what = call.text("query").or(call.text("id")).unwrap_or("that");
+    let message =
+        ours!("I don't remember anything about “{}”, so there is nothing to forget", FromCall(what));
+    let (store, person) = (call.store(), &call.scope.person.id);
+    let mut near = found_in_memories(call, what, NEAREST).await?;
+    let newest = memories::list(store, person, &call.scope.conversation, "", 100).await?;
+    near.extend(newest.into_iter().filter(|row| !near.contains(row)).collect::<Vec<_>>());
+    let near = ours(call, near).await?;
+    let lines = with_ids(&near[..near.len().min(NEAREST)]);
+    Ok(match near.is_empty() {
+        true => message,
+        false => message.and(ours!(". If one of these is meant, forget it by its id:\n{}", Own(lines))),
+    })
+}
+
+/// What is remembered beside what was forgotten and may be meant as well: "where I live" is also "moved to Lyon".
+async fn still_known(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) -> Result<String, Failure> {
+    let name = &call.scope.person.name;
+    // The person's own name is in most of them.
+    let is_telling = |word: &&str| !adjutant_memory::has_all_words(name, word);
+    let texts = gone.iter().flat_map(|memory| memory.text.split_whitespace().filter(is_telling));
+    let wanted: Vec<&str> = std::iter::once(query).chain(texts).collect();
+    let mut near = found_in_memories(call, &wanted.join(" "), RELATED + gone.len()).await?;
+    near.retain(|row| gone.iter().all(|gone| gone.id != row.id));
+    let near = ours(call, near).await?;
+    let lines = with_ids(&near[..near.len().min(RELATED)]);
+    Ok(match near.is_empty() {
+        true => String::new(),
+        false => format!("\nStill remembered; forget them by their ids if they are meant, too:\n{lines}"),
+    })
+}
+
+async fn found_in_memories(
+    call: &CallContext<'_>,
+    what: &str,
+    most: usize,
+) -> Result<Vec<MemoryRow>, Failure> {
+    let found =
+        adjutant_memory::search(call.store(), asker(call), what, SearchIn::Memories, "", most).await?;
+    Ok(found.into_iter().filter_map(Found::memory).collect())
+}
+
+/// Those without text from outside, which is shown by a skill that marks it.
+async fn ours(call: &CallContext<'_>, mut rows: Vec<MemoryRow>) -> Result<Vec<MemoryRow>, Failure> {
+    let outside = taints::of_domain(call.store(), "memory").await?;
+    rows.retain(|row| !outside.contains_key(row.id.as_str()));
+    Ok(rows)
+}
+
+fn with_ids(rows: &[MemoryRow]) -> String {
+    let lines: Vec<String> = rows.iter().map(|row| format!("- {} [{}]", clip(&row.text), row.id)).collect();
+    lines.join("\n")
+}
+
+fn forgetting<'a>(call: &'a CallContext<'_>) -> Forgetting<'a> {
+    Forgetting { person: &call.scope.person.id, here: Some(&call.scope.conversation), zone: call.zone() }
+}
+
+fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
+    call.text("query").filter(|_| call.text("id").is_none())
+}
+
+/// How many messages would be hidden with these memories.
+pub(super) async fn mentioned(call: &CallContext<'_>, meant: &[Meant]) -> Result<usize, Failure> {
+    Ok(adjutant_memory::mentions(call.store(), forgetting(call), meant, query(call)).await?.len())
+}
+
+pub(super) fn messages_that_say_it(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 message that says it".to_owned()),
+        _ => Some(format!("{count} messages that say it")),
+    }
+}
+
+/// What `memory.forget` means: a memory by its id, or all that have every word of the query. Where only the past of one
+/// has them, that is meant alone.
+pub(super) async fn to_forget(call: &CallContext<'_>) -> Result<Vec<Meant>, Failure> {
+    let (id, query) = (call.text("id"), call.text("query").unwrap_or_default());
+    if id.is_none() && query.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let mut all = memories::list(call.store(), person, here, "", 100_000).await?;
+    let Some(id) = id else { return Ok(adjutant_memory::meant(all, query)) };
+    all.retain(|memory| *memory.id == *id);
+    let by_words = adjutant_memory::meant(all.clone(), query);
+    Ok(if by_words.is_empty() { all.into_iter().map(Meant::all).collect() } else { by_words })
+}

@@ -1,0 +1,392 @@
+//! The built-in skills, a module a domain.
+//!
+//! A domain is an enum of its skills, declared with `domain!` together with the names that
+//! `handler = { builtin = "..." }` uses for them. It implements [`BuiltinSkill`]: what each skill needs, what kind of
+//! effect it has, what it would do (`preview`) and doing it (`run`). So a new skill is a variant and an entry in
+//! `skills/DOMAIN.toml`: the compiler finds missing match arms, and a test finds names that disagree.
+//!
+//! - An effect on our own store is committed together with the end of the call's row. An effect on a server can be
+//!   repeated, because its UID is derived from the execution, or has phases (see `email::sending`).
+//! - An account on a server belongs to the owners: nobody else can use it, even if they may talk to the assistant.
+//! - Risk and preview are computed from the arguments and what they refer to, before anyone is asked. What was
+//!   approved is compared with what would be done.
+
+/// A domain's skills by their handlers' names, with its definition.
+macro_rules! domain {
+    ($name:literal, $toml:literal, $skill:ident { $($variant:ident = $handler:literal),+ $(,)? }) => {
+        #[derive(Debug)]
+        enum $skill {
+            $($variant),+
+        }
+
+        pub(super) const DOMAIN: $crate::builtin::BuiltinDomain =
+            $crate::builtin::BuiltinDomain {
+                name: $name,
+                toml: include_str!($toml),
+                skills: &[$(($handler, &$skill::$variant)),+],
+            };
+    };
+}
+
+mod assistant;
+mod calendar;
+mod chat;
+mod contacts;
+mod email;
+mod files;
+mod memory;
+mod notes;
+mod schedules;
+mod services;
+mod tasks;
+mod undo;
+mod web;
+
+use adjutant_dav::RecurrenceRule;
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde_json::Value;
+
+pub use calendar::CalendarAccount;
+pub use contacts::{ContactsAccount, contacts_among};
+pub use email::Mailbox;
+pub use notes::Notes;
+pub use services::Services;
+
+use super::{Approved, Failure, Output, Registry, Risk, SkillError};
+use adjutant_config::Config;
+use adjutant_store::objects::ObjectRow;
+use adjutant_store::{Batch, Store};
+use adjutant_turn::journal::Scope;
+use adjutant_turn::trust::{ActionKind, Target};
+use adjutant_types::clock::utc;
+use adjutant_types::{Allowance, ErrorText, ExecutionId, FromCall, ours};
+
+/// A built-in skill.
+#[async_trait]
+pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
+    /// What it works with.
+    fn needs(&self) -> Resource;
+
+    /// What kind of effect it has, with these services.
+    fn effect(&self, services: &Services) -> Effect;
+
+    /// The kind of effect that it has on what people keep, or on others; none for skills that only read.
+    fn action(&self) -> Option<ActionKind>;
+
+    /// What a call acts on, for the check of [`adjutant_turn::trust`]. An effect that names nothing asks.
+    async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// The narrowest rule that allows this call in advance; none if nothing does.
+    async fn allowance(&self, _call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+        Ok(None)
+    }
+
+    /// What a call would do, where that is more than the arguments say.
+    async fn preview(&self, _call: &CallContext<'_>) -> Result<Preview, Failure> {
+        Ok(Preview::default())
+    }
+
+    /// What the ids in the arguments stand for, as one more line for the person who is asked.
+    async fn subject(&self, _call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
+    /// What a call would collide with, for the person who is asked. It isn't part of what they approve.
+    async fn warning(&self, _call: &CallContext<'_>) -> Option<String> {
+        None
+    }
+
+    /// Makes the call. `writes` is committed together with the end of the call's row.
+    async fn run(
+        &self,
+        call: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, Failure>;
+}
+
+/// What a skill works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Our own store alone.
+    Store,
+    /// The mail account.
+    Mail,
+    /// The calendar: an account on a server, or our own store.
+    Calendar,
+    /// The contacts: an account on a server, or our own store.
+    Contacts,
+    /// A chat platform.
+    ChatPlatform,
+    /// The public internet.
+    Internet,
+    /// A search engine.
+    SearchEngine,
+    /// The folder of the notes.
+    Notes,
+}
+
+/// What kind of effect a call has. It decides what is journalled before, and what a crash in the middle means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes our own store only, in one commit with its row: a crash leaves both or neither.
+    OwnStore,
+    /// It may be made again.
+    Repeatable,
+    /// It journals how far it got, and goes on from there.
+    Phased,
+    /// It must not be made twice: after a crash in the middle its outcome is unknown.
+    Once,
+}
+
+impl Effect {
+    /// On our own store where the data is kept there, else repeatable.
+    fn on_own_store_if(is_own: bool) -> Self {
+        if is_own { Self::OwnStore } else { Self::Repeatable }
+    }
+}
+
+/// What a call would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// How risky that is, in addition to the skill's own risk.
+    pub risk: Risk,
+    /// All of it, for a person to approve; none when the arguments say it all.
+    pub text: Option<String>,
+}
+
+impl Default for Preview {
+    fn default() -> Self {
+        Self { risk: Risk::Low, text: None }
+    }
+}
+
+/// One call.
+pub struct CallContext<'a> {
+    /// The turn.
+    pub scope: &'a Scope,
+    /// The accounts.
+    pub services: &'a Services,
+    /// The skills that there are.
+    pub registry: &'a Registry,
+    /// The call's execution.
+    pub execution: &'a ExecutionId,
+    /// What kind of effect the call has.
+    pub effect: Effect,
+    /// Whether an earlier attempt may have done its work.
+    pub is_retry: bool,
+    /// The arguments, valid for the skill's schema.
+    pub arguments: &'a Value,
+}
+
+impl<'a> CallContext<'a> {
+    fn store(&self) -> &'a Store {
+        &self.scope.store
+    }
+
+    /// The person's zone.
+    fn zone(&self) -> Tz {
+        self.scope.zone
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        utc(self.scope.store.now())
+    }
+
+    /// A text argument, none if it is blank.
+    fn text(&self, name: &str) -> Option<&'a str> {
+        text(self.arguments, name)
+    }
+
+    /// A text argument in small letters, for comparisons.
+    fn lowercase(&self, name: &str) -> String {
+        self.text(name).unwrap_or_default().to_lowercase()
+    }
+
+    /// A list of texts.
+    fn texts(&self, name: &str) -> Vec<&'a str> {
+        let items = self.arguments.get(name).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Whether an argument is given and true.
+    fn flag(&self, name: &str) -> bool {
+        self.arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The `limit` argument, within reason.
+    fn limit(&self) -> usize {
+        let limit = self.arguments.get("limit").and_then(Value::as_u64).unwrap_or(20);
+        usize::try_from(limit.clamp(1, 100)).unwrap_or(20)
+    }
+
+    /// The `tags` argument as the store keeps it.
+    fn tags(&self) -> Option<String> {
+        self.arguments.get("tags").filter(|tags| tags.is_array()).map(Value::to_string)
+    }
+
+    /// Six characters that people can type.
+    fn short_id<I: From<String>>(&self) -> I {
+        const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
+        let random = self.store().clock().random();
+        let digits = (0..6).map(|place| char::from(DIGITS[((random >> (place * 5)) & 31) as usize]));
+        digits.collect::<String>().into()
+    }
+}
+
+/// A field that is a text and not blank.
+fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
+    object.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Where an event or a contact is kept.
+#[derive(Clone)]
+enum Location {
+    /// On the server of the account.
+    Server { url: String, etag: Option<String> },
+    /// In our own store.
+    OwnStore(ObjectRow),
+}
+
+/// A domain that is compiled in.
+pub struct BuiltinDomain {
+    /// Its name, and that of its TOML file.
+    pub name: &'static str,
+    /// Its definition.
+    pub toml: &'static str,
+    /// Its skills, by the names of their handlers.
+    pub skills: &'static [(&'static str, &'static dyn BuiltinSkill)],
+}
+
+/// All domains that are compiled in.
+pub const DOMAINS: [&BuiltinDomain; 11] = [
+    &tasks::DOMAIN,
+    &memory::DOMAIN,
+    &notes::DOMAIN,
+    &email::DOMAIN,
+    &files::DOMAIN,
+    &calendar::DOMAIN,
+    &contacts::DOMAIN,
+    &schedules::DOMAIN,
+    &web::DOMAIN,
+    &chat::DOMAIN,
+    &assistant::DOMAIN,
+];
+
+fn all() -> impl Iterator<Item = (&'static str, &'static dyn BuiltinSkill)> {
+    DOMAINS.iter().flat_map(|domain| domain.skills).copied()
+}
+
+/// The built-in skill of this name.
+pub fn find(name: &str) -> Option<&'static dyn BuiltinSkill> {
+    all().find(|(known, _)| *known == name).map(|(_, skill)| skill)
+}
+
+/// Every name that `handler = { builtin = "..." }` may use; those of chat platforms only where there is one.
+pub fn names(has_platform: bool) -> Vec<&'static str> {
+    let usable = all().filter(|(_, skill)| has_platform || skill.needs() != Resource::ChatPlatform);
+    usable.map(|(name, _)| name).collect()
+}
+
+/// Whether the catalogue leaves a skill out. Who has something for it is told of it then, so it costs nobody else a word.
+pub fn is_unlisted(name: &str) -> bool {
+    name.starts_with("files.") || matches!(name, "email.attachment" | "assistant.withdraw")
+}
+
+/// The names of those that work with a configuration.
+pub fn names_for(config: &Config) -> Vec<&'static str> {
+    let works = |skill: &dyn BuiltinSkill| match skill.needs() {
+        Resource::ChatPlatform => !config.channels.is_empty(),
+        Resource::SearchEngine => config.search.is_some(),
+        Resource::Notes => config.notes.is_some(),
+        _ => true,
+    };
+    all().filter(|(_, skill)| works(*skill)).map(|(name, _)| name).collect()
+}
+
+/// `3 tasks, the first 2:` and the lines below; `none` when there is nothing.
+fn listing(lines: &[String], total: usize, (one, many): (&str, &str), none: impl Into<String>) -> String {
+    let head = match total {
+        0 => return none.into(),
+        1 => format!("1 {one}"),
+        _ if total > lines.len() => format!("{total} {many}, the first {}", lines.len()),
+        _ => format!("{total} {many}"),
+    };
+    format!("{head}:\n{}", lines.join("\n"))
+}
+
+/// Several things fit: the person has to say which one.
+fn ambiguous(what: ErrorText, names: impl Iterator<Item = ErrorText>) -> SkillError {
+    let names = names.take(5).enumerate();
+    let listed = names.fold(what, |text, (at, name)| text.and(if at == 0 { ": " } else { "; " }).and(name));
+    SkillError::params(listed.and(". Say which one"))
+}
+
+/// An argument's RRULE, as it is stored and as it is read.
+fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
+    let rule = given.to_uppercase().trim_start_matches("RRULE:").to_owned();
+    match RecurrenceRule::read(&rule) {
+        Ok(read) => Ok((rule, read)),
+        Err(error) => Err(SkillError::params(ours!(
+            "/recurrence: \"{}\" isn't an RRULE ({}); try FREQ=WEEKLY;BYDAY=MO",
+            FromCall(rule),
+            FromCall(error)
+        ))),
+    }
+}
+
+/// Whether a text in small letters contains every word of a query in small letters.
+/// Whether a name has every word of the query as a word of its own: “car” doesn't name the scarf.
+fn is_named(name: &str, query: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (own, wanted) = (words(name), words(query));
+    !wanted.is_empty() && wanted.iter().all(|word| own.contains(word))
+}
+
+fn has_all_words(text: &str, query: &str) -> bool {
+    query.split_whitespace().all(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{Handler, parse};
+
+    #[test]
+    fn every_builtin_handler_has_an_implementation_and_every_implementation_an_entry() {
+        for domain in DOMAINS {
+            let names: BTreeSet<&str> = domain.skills.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names.len(), domain.skills.len(), "a name twice in {}", domain.name);
+            let parsed = parse(domain.name, domain.toml, &super::names(true)).unwrap();
+            let handler = |skill: &crate::Skill| match &skill.handler {
+                Handler::Builtin(name) => name.clone(),
+                other => panic!("{}: {other:?}", skill.name),
+            };
+            let entries: BTreeSet<String> = parsed.skills.iter().map(|skill| handler(skill)).collect();
+            assert!(entries.iter().map(String::as_str).eq(names), "{}: {entries:?}", domain.name);
+        }
+    }
+
+    #[test]
+    fn a_definition_says_repeatable_of_what_may_be_made_again() {
+        let services = Services::without_accounts();
+        for domain in DOMAINS {
+            for skill in parse(domain.name, domain.toml, &super::names(true)).unwrap().skills {
+                match find(&skill.name).unwrap().effect(&services) {
+                    Effect::Repeatable => assert!(skill.repeatable, "{}", skill.name),
+                    Effect::Phased | Effect::Once => assert!(!skill.repeatable, "{}", skill.name),
+                    Effect::OwnStore => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The folder of the notes. Nothing outside of it is ever opened: each part of a path is opened from the folder above
+//! it, and none may be a link. Writes are whole or not at all.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use crate::{ErrorKind, SkillError};
+use adjutant_types::{FromCall, FromConfig, FromOutside, Own, ours};
+
+/// The largest note, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// How deep folders are looked into.
+const DEEPEST: usize = 16;
+/// The most notes that are looked at.
+const MOST: usize = 20_000;
+/// What a note's name ends with.
+const ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
+
+/// A folder of notes.
+#[derive(Debug, Clone)]
+pub struct Notes {
+    root: PathBuf,
+}
+
+/// A note's text, and which version of it that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) text: String,
+    pub(super) version: String,
+    mode: Mode,
+}
+
+/// Where a note is in the folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NotePath(Vec<String>);
+
+impl NotePath {
+    /// Reads a path such as `Projects/Acme.md`; the ending may be left out.
+    pub(super) fn read(text: &str) -> Result<Self, SkillError> {
+        let wrong = |why: &'static str| SkillError::params(ours!("/path: \"{}\" {}", FromCall(text), why));
+        let mut parts: Vec<String> =
+            text.trim().trim_start_matches("./").split('/').map(str::to_owned).collect();
+        if text.starts_with('/') {
+            return Err(wrong("must be relative to the notes' folder"));
+        }
+        if parts.iter().any(|part| part.is_empty() || part.starts_with('.')) {
+            return Err(wrong("isn't in the notes' folder, or is hidden"));
+        }
+        if parts.iter().any(|part| part.len() > 200 || part.chars().any(char::is_control)) {
+            return Err(wrong("has a part that is too long or has a control character"));
+        }
+        if parts.len() > DEEPEST {
+            return Err(wrong("has too many folders"));
+        }
+        if let Some(name) = parts.last_mut()
+            && !is_note(name)
+        {
+            name.push_str(".md");
+        }
+        Ok(Self(parts))
+    }
+
+    pub(super) fn folders(&self) -> &[String] {
+        self.0.split_last().map_or(&[], |(_, folders)| folders)
+    }
+
+    fn name(&self) -> &str {
+        self.0.last().map_or("", String::as_str)
+    }
+}
+
+impl std::fmt::Display for NotePath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join("/"))
+    }
+}
+
+impl Notes {
+    /// The notes in this folder, which must exist by the time they are used.
+    pub fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// Checks that the folder is there.
+    pub fn check(&self) -> Result<usize, SkillError> {
+        Ok(self.paths("")?.len())
+    }
+
+    /// Reads a note.
+    pub(super) fn get(&self, path: &NotePath) -> Result<Note, SkillError> {
+        let folder = self.open_folder(path.folders(), false)?;
+        read_at(&folder, path.name(), &path.to_string())
+    }
+
+    /// Every note below a folder of these, sorted.
+    pub(super) fn paths(&self, folder_path: &str) -> Result<Vec<NotePath>, SkillError> {
+        let folder_path: Vec<String> =
+            folder_path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        if folder_path.iter().any(|part| part.starts_with('.')) {
+            return Err(SkillError::params("/folder: it isn't in the notes' folder, or is hidden"));
+        }
+        let folder = self.open_folder(&folder_path, false)?;
+        let mut found = Vec::new();
+        walk(&folder, &folder_path, &mut found)?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// Writes a note. `known` is the version that may be replaced; with none there must be no such note.
+    pub(super) fn put(&self, path: &NotePath, text: &str, known: Option<&Note>) -> Result<Note, SkillError> {
+        if text.len() as u64 > LARGEST {
+            return Err(SkillError::params("/text: the note would be larger than 1 MB"));
+        }
+        let folder = self.open_folder(path.folders(), known.is_none())?;
+        let mode = known.map_or(Mode::RUSR | Mode::WUSR, |note| note.mode);
+        let temporary = temporary_name();
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&folder, &temporary, flags, mode);
+        let file = file.map_err(|error| failed("can't write to the notes' folder", error))?;
+        let written = write_all(file, text.as_bytes(), mode)
+            .map_err(|error| SkillError::tool(ours!("can't write {}: {}", FromCall(path), Own(error))))
+            .and_then(|()| put_in_place(&folder, &temporary, path, known));
+        if written.is_err() || known.is_none() {
+            let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
+        }
+        written?;
+        // A crash after this can't lose it.
+        let _ = rustix::fs::fsync(&folder);
+        Ok(Note { text: text.to_owned(), version: version(text.as_bytes()), mode })
+    }
+
+    /// Deletes a note, if it is as it was.
+    pub(super) fn remove(&self, path: &NotePath, known: &Note) -> Result<(), SkillError> {
+        let folder = self.open_folder(path.folders(), false)?;
+        same(&folder, path, known)?;
+        let removed = rustix::fs::unlinkat(&folder, path.name(), AtFlags::empty());
+        removed.map_err(|error| failed(&format!("can't delete {path}"), error))
+    }
+
+    fn open_folder(&self, parts: &[String], create: bool) -> Result<OwnedFd, SkillError> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::openat(CWD, &self.root, flags, Mode::empty());
+        let mut folder = root.map_err(|error| {
+            let shown = self.root.display();
+            SkillError::tool(ours!(
+                "the notes' folder {} can't be opened: {}; see [notes] path",
+                FromConfig(shown),
+                Own(error)
+            ))
+        })?;
+        for part in parts {
+            let open = |above: &OwnedFd| {
+                rustix::fs::openat(above, part.as_str(), flags | OFlags::NOFOLLOW, Mode::empty())
+            };
+            folder = match open(&folder) {
+                Err(Errno::NOENT) if create => {
+                    match rustix::fs::mkdirat(&folder, part.as_str(), Mode::RWXU) {
+                        Ok(()) | Err(Errno::EXIST) => open(&folder),
+                        Err(error) => Err(error),
+                    }
+                }
+                opened => opened,
+            }
+            .map_err(|error| failed(&format!("the folder {part}"), error))?;
+        }
+        Ok(folder)
+    }
+}
+
+fn is_note(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}
+
+fn walk(folder: &OwnedFd, at: &[String], found: &mut Vec<NotePath>) -> Result<(), SkillError> {
+    let entries = Dir::read_from(folder).map_err(|error| failed("the notes' folder", error))?;
+    for entry in entries.filter_map(Result::ok) {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if name.starts_with('.') || name.chars().any(char::is_control) {
+            continue;
+        }
+        let mut path = at.to_vec();
+        path.push(name.to_owned());
+        match kind(folder, name, entry.file_type()) {
+            FileType::RegularFile if is_note(name) => {
+                if found.len() >= MOST {
+                    let message = ours!("there are more than {} notes; name a folder", MOST);
+                    return Err(SkillError::params(message));
+                }
+                found.push(NotePath(path));
+            }
+            FileType::Directory if path.len() < DEEPEST => {
+                let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                if let Ok(inner) = rustix::fs::openat(folder, name, flags, Mode::empty()) {
+                    walk(&inner, &path, found)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Some file systems don't say the kind in a listing.
+fn kind(folder: &OwnedFd, name: &str, listed: FileType) -> FileType {
+    if listed != FileType::Unknown {
+        return listed;
+    }
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+}
+
+fn read_at(folder: &OwnedFd, name: &str, shown: &str) -> Result<Note, SkillError> {
+    // A named pipe must not hold us up.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty());
+    let file = file.map_err(|error| failed(shown, error))?;
+    let stat = rustix::fs::fstat(&file).map_err(|error| failed(shown, error))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(SkillError::params(ours!("{} isn't a file", FromOutside(shown))));
+    }
+    let mut bytes = Vec::new();
+    let read = File::from(file).take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| SkillError::tool(ours!("{} can't be read: {}", FromOutside(shown), Own(error))))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(SkillError::params(ours!("{} is larger than 1 MB", FromOutside(shown))));
+    }
+    let version = version(&bytes);
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| SkillError::params(ours!("{} isn't text in UTF-8", FromOutside(shown))))?;
+    Ok(Note { text, version, mode: Mode::from_raw_mode(stat.st_mode) & Mode::from_raw_mode(0o777) })
+}
+
+fn write_all(file: OwnedFd, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
+    // Whatever our umask is, the note stays as open to others as it was.
+    rustix::fs::fchmod(&file, mode)?;
+    let mut file = File::from(file);
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Gives the new text its name; what was there must still be what is known.
+fn put_in_place(
+    folder: &OwnedFd,
+    temporary: &Path,
+    path: &NotePath,
+    known: Option<&Note>,
+) -> Result<(), SkillError> {
+    let Some(known) = known else {
+        // Unlike a rename, a link never replaces anything.
+        let linked = rustix::fs::linkat(folder, temporary, folder, path.name(), AtFlags::empty());
+        return linked.map_err(|error| match error {
+            Errno::EXIST => SkillError::new(
+                ErrorKind::Params,
+                ours!("{} exists already. Append to it, or say overwrite", FromCall(path)),
+            ),
+            error => failed(&path.to_string(), error),
+        });
+    };
+    same(folder, path, known)?;
+    let renamed = rustix::fs::renameat(folder, temporary, folder, path.name());
+    renamed.map_err(|error| failed(&format!("can't write {path}"), error))
+}
+
+fn same(folder: &OwnedFd, path: &NotePath, known: &Note) -> Result<(), SkillError> {
+    let now = read_at(folder, path.name(), &path.to_string())?;
+    if now.version == known.version { Ok(()) } else { Err(changed(path, &known.version, &now.version)) }
+}
+
+/// A note that isn't what it was when it was read.
+pub(super) fn changed(path: &NotePath, known: &str, now: &str) -> SkillError {
+    let message = ours!(
+        "{} was changed meanwhile: it was version {} when it was read, and is version {} now. Read it again",
+        FromCall(path),
+        FromCall(known),
+        Own(now)
+    );
+    SkillError::params(message)
+}
+
+/// Names a text: the start of its digest.
+pub(super) fn version(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn temporary_name() -> PathBuf {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    PathBuf::from(format!(".adjutant-{}-{number}.tmp", std::process::id()))
+}
+
+fn failed(what: &str, error: Errno) -> SkillError {
+    match error {
+        Errno::NOENT => SkillError::not_found(ours!("there is no {}", FromCall(what))),
+        Errno::LOOP | Errno::NOTDIR => SkillError::new(
+            ErrorKind::Permission,
+            ours!("{} is a link or no folder; links aren't followed", FromCall(what)),
+        ),
+        error => SkillError::tool(ours!("{}: {}", FromCall(what), Own(error))),
+    }
+}

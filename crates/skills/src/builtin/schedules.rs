@@ -1,0 +1,225 @@
+//! What the assistant does by itself, again and again.
+
+use async_trait::async_trait;
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use super::undo::{self, Step};
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
+use crate::{Approved, Failure, Output, SkillError};
+use adjutant_store::Batch;
+use adjutant_store::schedules::{self, ScheduleRow};
+use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::clock::recurring::CronRule;
+use adjutant_types::clock::utc;
+use adjutant_types::{ErrorText, FromCall, FromStore, ScheduleState, ours};
+
+domain! {
+    "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
+        Create = "schedule.create",
+        List = "schedule.list",
+        Pause = "schedule.pause",
+        Delete = "schedule.delete",
+    }
+}
+
+/// The most schedules that a person can have.
+const MOST: usize = 50;
+
+#[async_trait]
+impl BuiltinSkill for ScheduleSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::OwnStore
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        match self {
+            Self::List => None,
+            Self::Create => Some(ActionKind::ScheduleCreate),
+            Self::Pause => Some(ActionKind::ScheduleChange),
+            Self::Delete => Some(ActionKind::ScheduleDelete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::List => Vec::new(),
+            Self::Create => {
+                let row = planned(call)?;
+                vec![
+                    Target::Text(row.text),
+                    Target::Time(call.text("when").unwrap_or_default().into(), row.rule),
+                ]
+            }
+            Self::Pause | Self::Delete => {
+                let row = by_id(call).await?;
+                let (id, title) = (row.id.to_string(), row.text);
+                vec![Target::Thing(Thing { noun: "schedule", id, title, is_shared: false })]
+            }
+        })
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        if call.text("id").is_none() {
+            return Ok(None);
+        }
+        match by_id(call).await {
+            Ok(row) => Ok(Some(format!("the schedule: {}", spoken(&row)))),
+            Err(Failure::Skill(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Create => create(call, writes).await,
+            Self::List => list(call).await,
+            Self::Pause => pause(call, writes).await,
+            Self::Delete => delete(call, writes).await,
+        }
+    }
+}
+
+fn item(row: &ScheduleRow) -> Value {
+    json!({
+        "id": row.id, "text": row.text, "when": row.rule, "timezone": row.zone, "state": row.state,
+        "next": utc(row.next_at).with_timezone(&zone_of(row)).format("%Y-%m-%dT%H:%M").to_string(),
+    })
+}
+
+fn rule_of(row: &ScheduleRow) -> Option<CronRule> {
+    CronRule::parse(&row.rule, row.zone.parse().ok()?).ok()
+}
+
+fn zone_of(row: &ScheduleRow) -> Tz {
+    row.zone.parse().unwrap_or(Tz::UTC)
+}
+
+fn next(row: &ScheduleRow) -> String {
+    utc(row.next_at).with_timezone(&zone_of(row)).format("%a %-d %b %Y, %H:%M").to_string()
+}
+
+/// A schedule in an error.
+fn named(row: &&ScheduleRow) -> ErrorText {
+    ours!("{}", FromStore("schedule", row.id.as_str(), spoken(row).as_str()))
+}
+
+fn spoken(row: &ScheduleRow) -> String {
+    let when = rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken());
+    let state = match row.state {
+        ScheduleState::Active => format!("next {}", next(row)),
+        ScheduleState::Paused => "paused".to_owned(),
+        ScheduleState::Stopped => "stopped, because it failed three times in a row".to_owned(),
+    };
+    format!("“{}” {when} ({}; {state}) [{}]", row.text, row.zone, row.id)
+}
+
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let row = planned(call)?;
+    if schedules::of_person(call.store(), &call.scope.person.id).await?.len() >= MOST {
+        return Err(SkillError::params(ours!("you already have {} schedules. Delete one first", MOST)).into());
+    }
+    schedules::insert(writes, &row);
+    let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
+    let summary = format!("I'll do “{}” {when} ({}), first on {}", row.text, row.zone, next(&row));
+    let made = [Step::Schedule { before: None, after: Some(row.clone()) }];
+    Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&made)))
+}
+
+fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
+    let params = |message: ErrorText| SkillError::params(message);
+    let zone = match call.text("timezone") {
+        None => call.zone(),
+        Some(name) => name
+            .parse()
+            .map_err(|_| params(ours!("/timezone: there is no time zone \"{}\"", FromCall(name))))?,
+    };
+    let said = call.text("when").unwrap_or_default();
+    let rule =
+        CronRule::parse(said, zone).map_err(|message| params(ours!("/when: {}", FromCall(message))))?;
+    let now = call.store().now();
+    if rule.is_too_often(now) {
+        return Err(SkillError::params("/when: that is too often; the shortest interval is five minutes"));
+    }
+    let next_at =
+        rule.after(now).ok_or_else(|| params(ours!("/when: \"{}\" never happens again", FromCall(said))))?;
+    let text = call.text("text").ok_or_else(|| SkillError::params("/text: say what to do"))?;
+    if text.starts_with('/') && !text.starts_with("/run ") {
+        return Err(SkillError::params(
+            "/text: /run is the only command that can be scheduled; say what to do in words",
+        ));
+    }
+    Ok(ScheduleRow {
+        id: call.short_id(),
+        person_id: call.scope.person.id.clone(),
+        conversation_id: call.scope.conversation.id.clone(),
+        text: text.to_owned(),
+        rule: rule.pattern(),
+        zone: zone.name().to_owned(),
+        state: ScheduleState::Active,
+        next_at,
+        running: None,
+        failures: 0,
+        created_at: now,
+    })
+}
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let lines: Vec<String> = all.iter().map(|row| format!("- {}", spoken(row))).collect();
+    let summary = listing(&lines, all.len(), ("schedule", "schedules"), "Nothing is scheduled");
+    let items: Vec<Value> = all.iter().map(item).collect();
+    Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))
+}
+
+/// The schedule that the `id` argument names: by its id, or by words of its text.
+async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
+    let id = call.lowercase("id");
+    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    if let Some(row) = all.iter().find(|row| *row.id == *id) {
+        return Ok(row.clone());
+    }
+    let found: Vec<&ScheduleRow> =
+        all.iter().filter(|row| has_all_words(&row.text.to_lowercase(), &id)).collect();
+    match found.as_slice() {
+        [row] => Ok((*row).clone()),
+        [] => {
+            let message = ours!("no schedule is called “{}”", FromCall(id));
+            Err(SkillError::not_found(message).into())
+        }
+        several => Err(ambiguous("several schedules match".into(), several.iter().map(named)).into()),
+    }
+}
+
+async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let row = by_id(call).await?;
+    let resumes = call.arguments.get("paused").and_then(Value::as_bool) == Some(false);
+    let Some(next_at) = rule_of(&row).and_then(|rule| rule.after(call.store().now())) else {
+        return Err(SkillError::params(ours!(
+            "“{}” never happens again; delete it",
+            FromStore("schedule", row.id.as_str(), row.text.as_str())
+        ))
+        .into());
+    };
+    let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
+    let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };
+    schedules::change(writes, &row, &new);
+    let summary = match resumes {
+        true => format!("“{}” is active again, next on {}", row.text, next(&new)),
+        false => format!("“{}” is paused", row.text),
+    };
+    let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
+    Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
+}
+
+async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let row = by_id(call).await?;
+    schedules::delete(writes, &row.id);
+    let deleted = [Step::Schedule { before: Some(row.clone()), after: None }];
+    let summary = format!("Deleted the schedule “{}”", row.text);
+    Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&deleted)))
+}

@@ -1,0 +1,165 @@
+//! The accounts and clients that the built-in skills use.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::{Finding, Rooms};
+
+use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
+use crate::handlers::HttpClient;
+use crate::handlers::mcp::McpServers;
+use crate::instructions::Instructions;
+use crate::oauth::OAuth;
+use crate::{ErrorKind, Failure, SkillError};
+use adjutant_config::SearchConfig;
+use adjutant_files::{Folder, Reader};
+use adjutant_memory::vectors::Vectors;
+use adjutant_store::StoreError;
+use adjutant_turn::journal::Scope;
+use adjutant_types::ours;
+
+/// The accounts, and whatever else the built-in skills use.
+#[derive(Default)]
+pub struct Services {
+    /// The mail account; without it mails are saved as files.
+    pub mail: Option<Mailbox>,
+    /// The calendar on a server; without it the store keeps one for each person.
+    pub calendar: Option<CalendarAccount>,
+    /// The contacts on a server; without it the store keeps them for each person.
+    pub contacts: Option<ContactsAccount>,
+    /// The channels whose places can be read.
+    pub rooms: BTreeMap<String, Arc<dyn Rooms>>,
+    /// Asked whether a domain accepts mail; without one that isn't checked.
+    pub resolver: Option<SocketAddr>,
+    /// The folder for mails that can't be sent.
+    pub outgoing: PathBuf,
+    /// The client for pages and HTTP APIs.
+    pub http: HttpClient,
+    /// The search engine.
+    pub search: Option<SearchConfig>,
+    /// The notes.
+    pub notes: Option<Notes>,
+    /// The MCP servers.
+    pub mcp: Arc<McpServers>,
+    /// The logins at services.
+    pub oauth: Arc<OAuth>,
+    /// The accepted instructions.
+    pub instructions: Arc<Instructions>,
+    /// The folder of the files that people sent.
+    pub files: Arc<Folder>,
+    /// Reads files.
+    pub reader: Arc<Reader>,
+    /// What compares the meanings of memories.
+    pub vectors: Option<Arc<Vectors>>,
+    /// After how long a fact that was never recalled comes behind others.
+    pub fade: Option<Duration>,
+}
+
+impl Services {
+    #[cfg(test)]
+    pub(super) fn without_accounts() -> Self {
+        Self::default()
+    }
+
+    /// Whether a resource is an account on a server.
+    pub(crate) fn is_account(&self, resource: Resource) -> bool {
+        match resource {
+            Resource::Mail => self.mail.is_some(),
+            Resource::Calendar => self.calendar.is_some(),
+            Resource::Contacts => self.contacts.is_some(),
+            Resource::Notes => self.notes.is_some(),
+            // A chat platform itself says who may read what.
+            Resource::Store | Resource::ChatPlatform | Resource::Internet | Resource::SearchEngine => false,
+        }
+    }
+
+    /// Whether an owner speaks, or somebody who sits at the machine.
+    pub(crate) async fn is_owner(&self, scope: &Scope) -> Result<bool, StoreError> {
+        Ok(scope.conversation.channel == "console" || scope.is_owners().await?)
+    }
+
+    /// An account on a server is for its owners, and for those who sit at the machine.
+    pub async fn check_access(&self, scope: &Scope, resource: Resource) -> Result<(), Failure> {
+        if self.is_account(resource) { self.check_owner(scope).await } else { Ok(()) }
+    }
+
+    /// What works with an owner's own keys is for owners, and for those who sit at the machine.
+    pub async fn check_owner(&self, scope: &Scope) -> Result<(), Failure> {
+        if self.is_owner(scope).await? {
+            return Ok(());
+        }
+        let message = "only my owners ([assistant] owner) can use this account";
+        Err(SkillError::new(ErrorKind::Permission, message).into())
+    }
+
+    /// What `doctor` reports on each account: its section and the finding.
+    pub async fn check(&self) -> Vec<(&'static str, Finding)> {
+        let mut found = Vec::new();
+        if let Some(mail) = &self.mail {
+            found.extend(mail.check().await.into_iter().map(|finding| ("mail", finding)));
+        }
+        if let Some(calendar) = &self.calendar {
+            found.push(("calendar", calendar.check().await));
+        }
+        if let Some(contacts) = &self.contacts {
+            found.push(("contacts", contacts.check().await));
+        }
+        if let Some(notes) = &self.notes {
+            let fix = "set [notes] path to a folder that this user can read and write";
+            found.push(match notes.check() {
+                Ok(1) => ("notes", Finding::ok("1 note")),
+                Ok(number) => ("notes", Finding::ok(format!("{number} notes"))),
+                Err(error) => ("notes", Finding::error(error.message.whole(), fix)),
+            });
+        }
+        found
+    }
+}
+
+/// The kind of an adapter's error, whose variants have the same names as ours.
+macro_rules! error_kind {
+    ($adapter:ident, $kind:expr $(, $more:ident)*) => {
+        match $kind {
+            $adapter::ErrorKind::Auth => ErrorKind::Auth,
+            $adapter::ErrorKind::Params => ErrorKind::Params,
+            $adapter::ErrorKind::Network => ErrorKind::Network,
+            $adapter::ErrorKind::RateLimit => ErrorKind::RateLimit,
+            $adapter::ErrorKind::Permission => ErrorKind::Permission,
+            $adapter::ErrorKind::NotFound => ErrorKind::NotFound,
+            $adapter::ErrorKind::Timeout => ErrorKind::Timeout,
+            $adapter::ErrorKind::Tool => ErrorKind::Tool,
+            $($adapter::ErrorKind::$more => ErrorKind::$more,)*
+        }
+    };
+}
+
+impl From<adjutant_mail::MailError> for SkillError {
+    fn from(error: adjutant_mail::MailError) -> Self {
+        let kind = error_kind!(adjutant_mail, error.kind, Recipient);
+        let message = match kind {
+            ErrorKind::Auth => {
+                ours!("the mail server rejected the login ([mail] user and password): {}", error.message)
+            }
+            _ => error.message.into(),
+        };
+        Self { unknown: error.may_have_happened, ..Self::new(kind, message) }
+    }
+}
+
+impl From<adjutant_dav::DavError> for SkillError {
+    fn from(error: adjutant_dav::DavError) -> Self {
+        let kind = error_kind!(adjutant_dav, error.kind);
+        let message = match kind {
+            ErrorKind::Auth => ours!(
+                "the server rejected the login ([calendar] or [contacts] user and password): {}",
+                error.message
+            ),
+            _ => error.message.into(),
+        };
+        let (retry_after, unknown) = (error.retry_after, error.may_have_happened);
+        Self { retry_after, unknown, ..Self::new(kind, message) }
+    }
+}

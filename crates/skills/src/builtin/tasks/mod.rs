@@ -1,0 +1,391 @@
+//! The person's to-do list.
+
+mod search;
+
+use async_trait::async_trait;
+use chrono::{Datelike, NaiveDateTime, NaiveTime};
+use serde_json::{Value, json};
+
+use search::{Filter, all_meant, counted, listed, of_kind, search};
+
+use super::undo::{self, Step};
+use super::{
+    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, is_named,
+    read_rule,
+};
+use crate::{Approved, Failure, Output, Risk, SkillError};
+use adjutant_store::Batch;
+use adjutant_store::tasks::{self, TaskRow};
+use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::clock::local_to_utc;
+use adjutant_types::clock::rule;
+use adjutant_types::clock::when::When;
+use adjutant_types::{FromCall, FromStore, Own, Priority, TaskState, ours};
+
+domain! {
+    "tasks", "../../../../../skills/tasks.toml", TaskSkill {
+        Create = "tasks.create",
+        Search = "tasks.search",
+        Update = "tasks.update",
+        Complete = "tasks.complete",
+        Delete = "tasks.delete",
+    }
+}
+
+/// The time of the reminder for a task that is due on a day.
+const MORNING: NaiveTime = match NaiveTime::from_hms_opt(9, 0, 0) {
+    Some(morning) => morning,
+    None => NaiveTime::MIN,
+};
+
+#[async_trait]
+impl BuiltinSkill for TaskSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::OwnStore
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        match self {
+            Self::Search => None,
+            Self::Create => Some(ActionKind::TaskCreate),
+            Self::Update | Self::Complete => Some(ActionKind::TaskChange),
+            Self::Delete => Some(ActionKind::TaskDelete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let thing = |task: &TaskRow| {
+            let (id, title) = (task.id.to_string(), task.title.clone());
+            Target::Thing(Thing { noun: "task", id, title, is_shared: false })
+        };
+        Ok(match (self, call.text("id"), call.text("all")) {
+            (Self::Delete, _, Some(kind)) => {
+                of_kind(call, Filter::of(Some(kind))).await?.iter().map(thing).collect()
+            }
+            (Self::Delete, Some(_), None) => vec![thing(&by_id(call).await?)],
+            _ => Vec::new(),
+        })
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        if call.text("id").is_none() {
+            return Ok(None);
+        }
+        Ok(by_id(call).await.ok().map(|task| format!("the task: {}", spoken(&task, call))))
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let verb = match self {
+            Self::Delete => "Delete",
+            Self::Complete => "Mark as done",
+            Self::Create | Self::Search | Self::Update => return Ok(Preview::default()),
+        };
+        let all = match call.text("all") {
+            Some(kind) => of_kind(call, Filter::of(Some(kind))).await?,
+            None => Vec::new(),
+        };
+        if all.is_empty() {
+            return Ok(Preview::default());
+        }
+        let text = listed(&all, call, &format!("{verb} {}", counted(&all)));
+        Ok(Preview { risk: Risk::High, text: Some(text) })
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Create => create(call, writes),
+            Self::Search => search(call).await,
+            Self::Update => update(call, writes).await,
+            Self::Complete => complete(call, writes).await,
+            Self::Delete => delete(call, writes).await,
+        }
+    }
+}
+
+fn item(task: &TaskRow) -> Value {
+    json!({
+        "id": task.id, "title": task.title, "due": task.due, "state": task.state,
+        "priority": task.priority, "tags": task.tag_list(), "notes": task.notes, "recurrence": task.recurrence,
+    })
+}
+
+fn due_of(task: &TaskRow, call: &CallContext<'_>) -> Option<When> {
+    task.due.as_deref().and_then(|due| When::parse(due, call.zone()).ok())
+}
+
+/// The title with its due date, for people.
+fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
+    format!("{}{}", task.title, details(task, call))
+}
+
+/// The same with the title in quotes.
+fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
+    format!("“{}”{}", task.title, details(task, call))
+}
+
+/// What stands behind a task's title: ` (due Fri 27 Nov 2026) #home`.
+fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
+    let mut details = String::new();
+    if let Some(due) = due_of(task, call) {
+        let is_open = task.state == TaskState::Open;
+        let is_overdue = is_open && task.due_at.is_some_and(|at| at < call.store().now());
+        let word = if is_overdue { "overdue since" } else { "due" };
+        let rule = task.recurrence.as_ref().filter(|_| is_open);
+        let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+        details.push_str(&format!(" ({word} {}{repeats})", due.spoken()));
+    }
+    if task.priority == Priority::High {
+        details.push_str(" · high priority");
+    }
+    for tag in task.tag_list() {
+        details.push_str(&format!(" #{tag}"));
+    }
+    details
+}
+
+/// Sets when a task is due, and its reminder: at that time, or on the morning of that day. There are no reminders
+/// for what is past.
+fn set_due(task: &mut TaskRow, due: When, call: &CallContext<'_>) {
+    task.due = Some(due.iso());
+    task.due_at = Some(due.deadline(call.zone()));
+    let remind = match due {
+        When::Day(day) => day.and_time(MORNING),
+        When::Time(local) => local,
+    };
+    let remind_at = local_to_utc(remind, call.zone()).timestamp_millis();
+    task.remind_at = Some(remind_at).filter(|at| *at > call.store().now());
+}
+
+fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
+    let Some(said) = call.text(name) else { return Ok(None) };
+    let when = When::parse(said, call.zone());
+    when.map(Some).map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
+}
+
+/// Sets the fields that the arguments name.
+fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
+    for (name, field) in [("title", &mut task.title), ("notes", &mut task.notes)] {
+        if let Some(said) = call.text(name) {
+            said.clone_into(field);
+        }
+    }
+    if let Some(priority) = call.text("priority") {
+        task.priority =
+            priority.parse().map_err(|error| SkillError::params(ours!("/priority: {}", FromCall(error))))?;
+    }
+    if let Some(due) = moment(call, "due")? {
+        set_due(task, due, call);
+    }
+    if let Some(tags) = call.tags() {
+        task.tags = tags;
+    }
+    match call.text("recurrence") {
+        None => {}
+        Some("none") => task.recurrence = None,
+        Some(rule) => repeat(task, rule, call)?,
+    }
+    Ok(())
+}
+
+/// Sets how a task repeats. It is due on a day of its rule, unless the arguments say when.
+fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), SkillError> {
+    let (rule, parsed) = read_rule(rule)?;
+    task.recurrence = Some(rule);
+    let now = call.now().with_timezone(&call.zone()).naive_local();
+    let first = match due_of(task, call) {
+        None => next_due(task, call)?,
+        Some(due) if call.text("due").is_none() => {
+            // What is overdue stays so if its rule fits.
+            let is_its_day = parsed.first_named(due.local(), due.local()) == Some(due.local());
+            let today = if matches!(due, When::Day(_)) { now.date().and_time(NaiveTime::MIN) } else { now };
+            let first = parsed.first_named(due.local(), today).filter(|_| !is_its_day);
+            first.map(|first| like(due, first))
+        }
+        Some(_) => None,
+    };
+    if let Some(first) = first {
+        set_due(task, first, call);
+    }
+    let day = due_of(task, call).map(|due| due.local().day());
+    task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
+    Ok(())
+}
+
+/// A time of a rule as a due date: a whole day if the former one is.
+fn like(due: When, time: NaiveDateTime) -> When {
+    match due {
+        When::Time(_) => When::Time(time),
+        When::Day(_) => When::Day(time.date()),
+    }
+}
+
+fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let mut task = TaskRow {
+        id: call.short_id(),
+        person_id: call.scope.person.id.clone(),
+        title: String::new(),
+        notes: String::new(),
+        due: None,
+        due_at: None,
+        remind_at: None,
+        tags: "[]".into(),
+        priority: Priority::Normal,
+        recurrence: None,
+        state: TaskState::Open,
+        created_at: call.store().now(),
+    };
+    apply(&mut task, call)?;
+    if task.title.is_empty() {
+        return Err(SkillError::params("/title: give the task a title").into());
+    }
+    tasks::insert(writes, &task);
+    let mut summary = format!("Added “{}”", task.title);
+    if let Some(due) = due_of(&task, call) {
+        summary.push_str(&format!(", due {}", due.spoken()));
+    }
+    if let Some(repeats) = &task.recurrence {
+        summary.push_str(&rule::repeating(repeats, call.zone()));
+    }
+    let made = [Step::Task { before: None, after: Some(task.clone()) }];
+    Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&made)))
+}
+
+/// Whether a task contains every word of the query.
+fn mentions(task: &TaskRow, query: &str) -> bool {
+    has_all_words(&format!("{} {} {}", task.title, task.notes, task.tags).to_lowercase(), query)
+}
+
+/// The task with the id in the arguments, or the one open task that these words name.
+async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
+    let id = call.text("id").unwrap_or_default();
+    if let Some(task) = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await? {
+        return Ok(task);
+    }
+    let open = open_tasks(call).await?;
+    match called(&open, id, is_named)? {
+        Some(task) => Ok(task),
+        None => {
+            let missing = ours!("there is no open task called “{}”, and none with that id", FromCall(id));
+            Err(SkillError::not_found(missing).into())
+        }
+    }
+}
+
+async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>, Failure> {
+    Ok(tasks::of_person(call.store(), &call.scope.person.id, Some(TaskState::Open), 1000).await?)
+}
+
+/// The one task that has this title or, if none has it, that these words mean.
+fn called(
+    all: &[TaskRow],
+    title: &str,
+    is_meant: impl Fn(&str, &str) -> bool,
+) -> Result<Option<TaskRow>, Failure> {
+    let wanted = title.to_lowercase();
+    let exact: Vec<&TaskRow> = all.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
+    let loose: Vec<&TaskRow> = all.iter().filter(|task| is_meant(&task.title, &wanted)).collect();
+    let found = if exact.is_empty() { loose } else { exact };
+    match found.as_slice() {
+        [] => Ok(None),
+        [task] => Ok(Some((*task).clone())),
+        several => {
+            let name = |task: &&TaskRow| {
+                ours!("“{}” ({})", FromStore("tasks", task.id.as_str(), task.title.as_str()), Own(&task.id))
+            };
+            Err(ambiguous(ours!("several tasks match “{}”", FromCall(title)), several.iter().map(name))
+                .into())
+        }
+    }
+}
+
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let old = by_id(call).await?;
+    let mut task = old.clone();
+    apply(&mut task, call)?;
+    tasks::update(writes, &task);
+    let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
+    let summary = format!("Changed {}", quoted(&task, call));
+    Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&changed)))
+}
+
+async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    if let Some(all) = all_meant(call).await? {
+        let done = all.iter().map(|task| complete_one(task, call, writes));
+        let (lines, steps): (Vec<String>, Vec<Vec<Step>>) =
+            done.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let items: Vec<Value> = all.iter().map(item).collect();
+        let data = json!({"items": items, "count": items.len()});
+        return Ok(Output::ours(lines.join("\n"), data).undone_by(undo::left(&steps.concat())));
+    }
+    let task = match (call.text("id"), call.text("title")) {
+        (Some(_), _) => by_id(call).await?,
+        (None, Some(title)) => by_title(call, title).await?,
+        (None, None) => return Err(SkillError::params("give the task's id or its title").into()),
+    };
+    if task.state == TaskState::Done {
+        return Ok(Output::ours(format!("“{}” is already done", task.title), item(&task)));
+    }
+    let (summary, steps) = complete_one(&task, call, writes)?;
+    let done = TaskRow { state: TaskState::Done, ..task };
+    Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
+}
+
+/// Completes a task, and makes the next one if it recurs. Returns what to say, and how to take it back.
+fn complete_one(
+    task: &TaskRow,
+    call: &CallContext<'_>,
+    writes: &mut Batch,
+) -> Result<(String, Vec<Step>), SkillError> {
+    tasks::complete(writes, &task.id, call.store().now());
+    let mut steps = Vec::new();
+    let mut summary = format!("Done: “{}”", task.title);
+    if let Some(due) = next_due(task, call)? {
+        let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
+        set_due(&mut again, due, call);
+        tasks::insert(writes, &again);
+        steps.push(Step::Task { before: None, after: Some(again.clone()) });
+        summary.push_str(&format!("; the next one is due {}", due.spoken()));
+    }
+    let done = TaskRow { state: TaskState::Done, ..task.clone() };
+    steps.push(Step::Task { before: Some(task.clone()), after: Some(done) });
+    Ok((summary, steps))
+}
+
+/// The one open task that a title means: an equal title wins over one that contains the words.
+async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
+    let open = open_tasks(call).await?;
+    let missing = || SkillError::not_found(ours!("there is no open task called “{}”", FromCall(title)));
+    called(&open, title, is_named)?.ok_or_else(|| missing().into())
+}
+
+async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    if let Some(all) = all_meant(call).await? {
+        all.iter().for_each(|task| tasks::delete(writes, &task.id));
+        let items: Vec<Value> = all.iter().map(item).collect();
+        let summary = listed(&all, call, &format!("Deleted {}", counted(&all)));
+        let deleted: Vec<Step> =
+            all.into_iter().map(|task| Step::Task { before: Some(task), after: None }).collect();
+        let data = json!({"items": items, "count": items.len()});
+        return Ok(Output::ours(summary, data).undone_by(undo::left(&deleted)));
+    }
+    let task = by_id(call).await?;
+    tasks::delete(writes, &task.id);
+    let deleted = [Step::Task { before: Some(task.clone()), after: None }];
+    let summary = format!("Deleted {}", quoted(&task, call));
+    Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&deleted)))
+}
+
+/// When a recurring task is due after now and after its own due date.
+fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, SkillError> {
+    let Some(rule) = &task.recurrence else { return Ok(None) };
+    let now = call.now().with_timezone(&call.zone()).naive_local();
+    let due = due_of(task, call).unwrap_or(When::Day(now.date()));
+    let start = if task.due.is_some() { due.local() } else { now };
+    // In local time, so that nine o'clock stays nine o'clock when the clocks change.
+    let (_, parsed) = read_rule(rule)?;
+    Ok(parsed.next_after(start, start.max(now)).map(|next| like(due, next)))
+}

@@ -1,0 +1,157 @@
+//! Taking back what the assistant did last.
+//!
+//! A call that can be taken back leaves the version before and after it in its row. Properties:
+//!
+//! - Something is put back only if it still is as the call left it; whatever changed since is left alone, and said.
+//! - A call is taken back once: its row names the call that did.
+//! - What reached other people can't be taken back, and that is said too.
+//! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
+//!   done.
+
+mod steps;
+
+use serde_json::json;
+
+pub(super) use steps::{Outcome, Step, left};
+
+use super::{CallContext, Effect, Services};
+use crate::{Failure, Handler, Output, Registry, SkillError};
+use adjutant_store::executions::{self, UndoRow};
+use adjutant_store::{Batch, questions, turns};
+use adjutant_turn::wording;
+use adjutant_types::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId, ours};
+
+/// How many turns back the last effect may be.
+const TURNS: i64 = 10;
+
+/// What kind of effect taking back has: things on servers may be among what is put back.
+pub(super) fn effect(services: &Services) -> Effect {
+    let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
+    Effect::on_own_store_if(is_own)
+}
+
+/// What a call did, in a line. What a server or a program says of its own doing is its words, not ours.
+fn what(registry: &Registry, row: &UndoRow) -> String {
+    let other = registry.get(&row.skill).filter(|skill| !matches!(skill.handler, Handler::Builtin(_)));
+    match other {
+        Some(skill) => format!("{}: {}", row.skill, skill.title()),
+        None => {
+            let line = row.result.lines().next().unwrap_or_default().trim_end_matches(':');
+            let line = line.split_once(". It overlaps ").map_or(line, |(done, _)| done);
+            match (line.strip_prefix(REMEMBERED), line.strip_prefix("I'll do ")) {
+                (Some(memory), _) => format!("remembering “{memory}”"),
+                (_, Some(schedule)) => format!("the schedule {schedule}"),
+                _ => line.to_owned(),
+            }
+        }
+    }
+}
+
+/// What becomes of a thing that is to be as it was `before` a call, if that can be said without writing: it is so already, or
+/// it isn't as it was `after` the call any more.
+pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> Option<Outcome> {
+    match now {
+        now if now == before => Some(Outcome::Done),
+        now if now != after => Some(Outcome::Changed),
+        _ => None,
+    }
+}
+
+/// Takes back the effects of the last turn that had any.
+pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let effects = last_effects(call).await?;
+    if effects.is_empty() {
+        return Ok(Output::ours(
+            format!("There is nothing to take back in your last {TURNS} messages"),
+            json!({"undone": 0}),
+        ));
+    }
+    let changes = joined(&effects);
+    let mut outcomes: Vec<Outcome> = effects.iter().map(outcome_without_steps).collect();
+    for (step, rows) in changes.iter().rev() {
+        let outcome = step.take_back(call, writes).await?;
+        rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
+    }
+    let (mut lines, mut undone) = (Vec::new(), 0);
+    for (row, outcome) in effects.iter().zip(outcomes).rev() {
+        let what = what(call.registry, row);
+        lines.push(match outcome {
+            Outcome::Done => {
+                executions::mark_undone(writes, &row.id, call.execution);
+                undone += 1;
+                format!("Taken back: {what}")
+            }
+            Outcome::Changed => format!("Left alone, because it was changed since: {what}"),
+            Outcome::Impossible => format!("This can't be taken back: {what}"),
+        });
+    }
+    let mut data = json!({"undone": undone, "of": effects.len()});
+    // What was made from a text of others repeats it.
+    let taint: Taint = effects.iter().map(|row| &row.taint).collect();
+    if !taint.is_clean() {
+        data["sources"] = json!(taint.label());
+    }
+    Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
+}
+
+/// The changes of these calls and who made each, oldest first. What changed twice is put back as one.
+fn joined(effects: &[UndoRow]) -> Vec<(Step, Vec<usize>)> {
+    let mut changes: Vec<(Step, Vec<usize>)> = Vec::new();
+    for (at, row) in effects.iter().enumerate() {
+        for step in steps_of(row) {
+            match changes.iter_mut().rev().find_map(|(known, rows)| known.take_in(&step).then_some(rows)) {
+                Some(rows) => rows.push(at),
+                None => changes.push((step, vec![at])),
+            }
+        }
+    }
+    changes
+}
+
+fn steps_of(row: &UndoRow) -> Vec<Step> {
+    row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+}
+
+fn outcome_without_steps(row: &UndoRow) -> Outcome {
+    if steps_of(row).is_empty() { Outcome::Impossible } else { Outcome::Done }
+}
+
+/// Refuses while a later turn than this one waits for an answer: the person may mean that.
+async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<(), Failure> {
+    let (store, scope) = (call.store(), call.scope);
+    let (open, _) = questions::open_and_read(store, &scope.conversation.id).await?;
+    let seq = turns::by_id(store, turn).await?.map(|turn| turn.seq);
+    for question in open.iter().filter(|question| question.person_id == scope.person.id) {
+        let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != scope.turn);
+        if asking.map(|turn| turn.seq) > seq {
+            return Err(SkillError::params(ours!(
+                "a question is still open: {}. Answer it first, then say undo again",
+                wording::questions::subject(question)
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The effects of the last turn of this person here that had any.
+async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
+    let scope = call.scope;
+    let before =
+        turns::before(call.store(), &scope.conversation.id, &scope.person.id, &scope.turn, TURNS).await?;
+    for turn in before {
+        let mut rows = executions::effects_of(call.store(), &turn).await?;
+        let has_effect = |row: &UndoRow| {
+            row.undo.is_some() || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect())
+        };
+        rows.retain(|row| {
+            let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
+            is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
+        });
+        if !rows.is_empty() {
+            check_nothing_waits(call, &turn).await?;
+            return Ok(rows);
+        }
+    }
+    Ok(Vec::new())
+}

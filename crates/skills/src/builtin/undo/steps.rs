@@ -1,0 +1,221 @@
+//! One change, as it was before and after, and how to put it back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Failure;
+use crate::builtin::{CallContext, calendar, contacts, email, notes};
+use adjutant_memory::now_of;
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::origins;
+use adjutant_store::schedules::{self, ScheduleRow};
+use adjutant_store::tasks::{self, TaskRow};
+use adjutant_store::{Batch, StoreError};
+
+/// A change that a call made. Where there was nothing before, it was made; where there is nothing after, deleted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::builtin) enum Step {
+    Task {
+        before: Option<TaskRow>,
+        after: Option<TaskRow>,
+    },
+    Memory {
+        before: Option<MemoryRow>,
+        after: Option<MemoryRow>,
+    },
+    Schedule {
+        before: Option<ScheduleRow>,
+        after: Option<ScheduleRow>,
+    },
+    /// iCalendar texts.
+    Event {
+        uid: String,
+        before: Option<String>,
+        after: Option<String>,
+    },
+    /// vCard texts.
+    Contact {
+        uid: String,
+        before: Option<String>,
+        after: Option<String>,
+    },
+    /// A note's text before, and the version that was made.
+    Note {
+        path: String,
+        before: Option<String>,
+        after: String,
+    },
+    /// A mail was moved between folders.
+    Moved {
+        message_id: String,
+        from: String,
+        to: String,
+    },
+    /// A mail was marked; `back` marks it as it was.
+    Marked {
+        message_id: String,
+        back: String,
+    },
+}
+
+/// What a call leaves in its row, so that it can be taken back.
+pub(in crate::builtin) fn left(steps: &[Step]) -> Option<Value> {
+    serde_json::to_value(steps).ok()
+}
+
+/// What came of taking something back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::builtin) enum Outcome {
+    Done,
+    /// Somebody changed it since.
+    Changed,
+    Impossible,
+}
+
+impl Outcome {
+    /// Of two steps of one call.
+    pub(super) fn and(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
+    }
+}
+
+impl Step {
+    /// Takes in a later change of the same thing, if that began where this one ended: both are then put back as one.
+    pub(super) fn take_in(&mut self, later: &Self) -> bool {
+        fn joined<T: Clone>(mine: (&Option<T>, &mut Option<T>), later: &Option<T>, is_next: bool) -> bool {
+            // What was made and deleted again isn't there to be put back.
+            let is_joined = is_next && (mine.0.is_some() || later.is_some());
+            if is_joined {
+                mine.1.clone_from(later);
+            }
+            is_joined
+        }
+        match (self, later) {
+            (Self::Task { before, after }, Self::Task { before: next, after: last }) => {
+                let is_next = after.is_some()
+                    && after.as_ref().map(without_reminder) == next.as_ref().map(without_reminder);
+                joined((before, after), last, is_next)
+            }
+            (Self::Schedule { before, after }, Self::Schedule { before: next, after: last }) => {
+                let is_next = after.is_some() && after == next;
+                joined((before, after), last, is_next)
+            }
+            (Self::Event { uid, before, after }, Self::Event { uid: same, before: next, after: last })
+            | (
+                Self::Contact { uid, before, after },
+                Self::Contact { uid: same, before: next, after: last },
+            ) => {
+                let is_next = uid == same && after.is_some() && after == next;
+                joined((before, after), last, is_next)
+            }
+            _ => false,
+        }
+    }
+
+    /// Puts it back, if it is as the call left it.
+    pub(super) async fn take_back(
+        &self,
+        call: &CallContext<'_>,
+        writes: &mut Batch,
+    ) -> Result<Outcome, Failure> {
+        match self {
+            Self::Task { before, after } => Ok(task(call, before.as_ref(), after.as_ref(), writes).await?),
+            Self::Memory { before, after } => {
+                Ok(memory(call, before.as_ref(), after.as_ref(), writes).await?)
+            }
+            Self::Schedule { before, after } => {
+                Ok(schedule(call, before.as_ref(), after.as_ref(), writes).await?)
+            }
+            Self::Event { uid, before, after } => {
+                calendar::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
+            }
+            Self::Contact { uid, before, after } => {
+                contacts::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
+            }
+            Self::Note { path, before, after } => notes::put_back(call, path, before.as_deref(), after).await,
+            Self::Moved { message_id, from, to } => email::move_back(call, message_id, from, to).await,
+            Self::Marked { message_id, back } => email::mark_back(call, message_id, back).await,
+        }
+    }
+}
+
+/// That a reminder went out is no change.
+fn without_reminder(task: &TaskRow) -> TaskRow {
+    TaskRow { remind_at: None, ..task.clone() }
+}
+
+async fn task(
+    call: &CallContext<'_>,
+    before: Option<&TaskRow>,
+    after: Option<&TaskRow>,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let now = tasks::by_id(call.store(), &call.scope.person.id, &one.id).await?;
+    if now.as_ref().map(without_reminder) != after.map(without_reminder) {
+        return Ok(Outcome::Changed);
+    }
+    if now.is_some() {
+        tasks::delete(writes, &one.id);
+    }
+    if let Some(before) = before {
+        tasks::insert(writes, before);
+    }
+    Ok(Outcome::Done)
+}
+
+async fn memory(
+    call: &CallContext<'_>,
+    before: Option<&MemoryRow>,
+    after: Option<&MemoryRow>,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let Some(one) = after.or(before) else { return Ok(Outcome::Impossible) };
+    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let all = memories::list(call.store(), person, here, "", 100_000).await?;
+    let now = all.iter().find(|memory| memory.id == one.id);
+    if now != after {
+        return Ok(Outcome::Changed);
+    }
+    match (before, now) {
+        (Some(before), Some(now)) if before.id == now.id => {
+            memories::rewrite(writes, person, &before.id, &before.text);
+            return Ok(Outcome::Done);
+        }
+        (before, Some(now)) => {
+            if let Some(before) = before {
+                origins::pass_on(writes, (&now.id, now_of(&now.text)), &before.id);
+            }
+            memories::delete(writes, person, &now.id);
+        }
+        (_, None) => {}
+    }
+    if let Some(before) = before {
+        memories::insert(writes, person, &here.id, before);
+    }
+    Ok(Outcome::Done)
+}
+
+async fn schedule(
+    call: &CallContext<'_>,
+    before: Option<&ScheduleRow>,
+    after: Option<&ScheduleRow>,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let now = all.iter().find(|row| row.id == one.id);
+    // That it ran meanwhile is no change.
+    let content = |row: &ScheduleRow| (row.text.clone(), row.rule.clone(), row.zone.clone(), row.state);
+    if now.map(content) != after.map(content) {
+        return Ok(Outcome::Changed);
+    }
+    if now.is_some() {
+        schedules::delete(writes, &one.id);
+    }
+    if let Some(before) = before {
+        schedules::insert(writes, &ScheduleRow { running: None, ..before.clone() });
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,223 @@
+//! Searching the web by an engine of the owner's choice. What it finds is text from outside.
+
+use reqwest::header::ACCEPT;
+use reqwest::{Client, RequestBuilder, Url};
+use serde_json::{Value, json};
+
+use crate::handlers::http::{failed, lost, read};
+use crate::handlers::{HttpClient, host};
+use crate::{ErrorKind, Output, SkillError};
+use adjutant_config::{SearchConfig, SearchKind};
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromConfig, Own, ours};
+
+/// The most results.
+const MOST: usize = 10;
+/// The longest title and excerpt, in characters.
+const TITLE: usize = 120;
+const EXCERPT: usize = 300;
+
+/// A result.
+struct Hit {
+    title: String,
+    url: String,
+    excerpt: String,
+}
+
+/// Searches.
+pub(super) async fn search(
+    engine: &SearchConfig,
+    query: &str,
+    limit: usize,
+    client: &HttpClient,
+) -> Result<Output, SkillError> {
+    let limit = limit.clamp(1, MOST);
+    let address = Url::parse(&engine.url)
+        .map_err(|error| SkillError::tool(ours!("[web] search: the address is wrong: {}", Own(error))))?;
+    let host = host(&address).to_owned();
+    // It is the owner's own choice, so it may be in a private network.
+    let client = client.for_url(&address, std::slice::from_ref(&host))?;
+    let request = request(engine, &address, query, limit, client);
+    let response = request.send().await.map_err(|error| lost(&error, &host, false))?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let (body, _) = read(response).await.map_err(|error| lost(&error, &host, false))?;
+    if !status.is_success() {
+        if engine.kind == SearchKind::Searxng && status.as_u16() == 403 {
+            let message = ours!(
+                "SearXNG on {} doesn't answer in JSON: add `json` to `search.formats` in its settings.yml, \
+                 and restart it",
+                FromConfig(&host)
+            );
+            return Err(SkillError::new(ErrorKind::Permission, message));
+        }
+        return Err(failed(status, &headers, &host, "", false));
+    }
+    let answer: Value = serde_json::from_str(&body).map_err(|_| {
+        SkillError::tool(ours!("{} didn't answer with JSON; see [web] search", FromConfig(&host)))
+    })?;
+    let hits = hits(engine.kind, &answer, limit);
+    Ok(output(query, &hits))
+}
+
+fn request(
+    engine: &SearchConfig,
+    address: &Url,
+    query: &str,
+    limit: usize,
+    client: &Client,
+) -> RequestBuilder {
+    let key = engine.key.as_ref().map_or("", |key| key.expose());
+    let number = limit.to_string();
+    let with = |mut url: Url, pairs: &[(&str, &str)]| {
+        url.query_pairs_mut().extend_pairs(pairs);
+        url
+    };
+    match engine.kind {
+        SearchKind::Searxng => {
+            let mut url = address.clone();
+            let path = url.path().trim_end_matches('/');
+            let path = if path.ends_with("/search") { path.to_owned() } else { format!("{path}/search") };
+            url.set_path(&path);
+            client.get(with(url, &[("q", query), ("format", "json")])).header(ACCEPT, "application/json")
+        }
+        SearchKind::Brave => client
+            .get(with(address.clone(), &[("q", query), ("count", &number)]))
+            .header(ACCEPT, "application/json")
+            .header("X-Subscription-Token", key),
+        SearchKind::Tavily => {
+            client.post(address.clone()).bearer_auth(key).json(&json!({"query": query, "max_results": limit}))
+        }
+    }
+}
+
+fn hits(kind: SearchKind, answer: &Value, limit: usize) -> Vec<Hit> {
+    let (list, excerpt) = match kind {
+        SearchKind::Searxng | SearchKind::Tavily => (&answer["results"], "content"),
+        SearchKind::Brave => (&answer["web"]["results"], "description"),
+    };
+    let plain = |value: &Value, most: usize| {
+        let text = value.as_str().unwrap_or_default();
+        // Some mark the words that were searched.
+        let text = if text.contains('<') {
+            adjutant_mail::readable(text).0.replace("**", "")
+        } else {
+            text.to_owned()
+        };
+        line(&text, most)
+    };
+    let hit = |item: &Value| {
+        let url = Url::parse(item["url"].as_str()?).ok()?;
+        let is_page = matches!(url.scheme(), "http" | "https") && url.as_str().len() <= 2000;
+        is_page.then(|| Hit {
+            title: plain(&item["title"], TITLE),
+            url: url.to_string(),
+            excerpt: plain(&item[excerpt], EXCERPT),
+        })
+    };
+    list.as_array().into_iter().flatten().filter_map(hit).take(limit).collect()
+}
+
+fn output(query: &str, hits: &[Hit]) -> Output {
+    if hits.is_empty() {
+        let nothing = format!("The web search for “{query}” found nothing");
+        return Output::ours(nothing, json!({"items": [], "count": 0}));
+    }
+    let lines: Vec<String> = hits
+        .iter()
+        .enumerate()
+        .map(|(index, hit)| format!("{}. {}\n   {}\n   {}", index + 1, hit.title, hit.url, hit.excerpt))
+        .collect();
+    // `heading` and not `title`, which is an event's: the source of each is its page.
+    let items: Vec<Value> = hits
+        .iter()
+        .map(|hit| json!({"url": hit.url, "heading": hit.title, "excerpt": hit.excerpt}))
+        .collect();
+    let data = json!({"items": items, "count": hits.len()});
+    Output::new(lines.join("\n"), data)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+    use adjutant_config::Secret;
+
+    /// Answers one request, and returns its lines and body.
+    fn serve(status: &str, body: &str) -> (String, std::thread::JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let answer =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+        let seen = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut request, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if line.trim().is_empty() {
+                    break;
+                }
+                if let Some(number) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = number.trim().parse().unwrap();
+                }
+                request.push_str(&line);
+            }
+            let mut sent = vec![0; length];
+            reader.read_exact(&mut sent).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+            request + &String::from_utf8(sent).unwrap()
+        });
+        (address, seen)
+    }
+
+    async fn found(kind: SearchKind, status: &str, body: &str) -> (Result<Output, SkillError>, String) {
+        let (url, seen) = serve(status, body);
+        let key = (kind != SearchKind::Searxng).then(|| Secret::new("k-1"));
+        let engine = SearchConfig { kind, url, key };
+        let output = search(&engine, "rust & crabs", 2, &HttpClient::new()).await;
+        (output, seen.join().unwrap())
+    }
+
+    #[tokio::test]
+    async fn each_engine_is_asked_in_its_own_way() {
+        let searxng = r#"{"results": [{"title": "A", "url": "https://a.example/1", "content": "About\n a"},
+            {"title": "bad", "url": "javascript:x", "content": ""}, {"title": "B", "url": "https://b.example/", "content": "b"},
+            {"title": "C", "url": "https://c.example/", "content": "c"}]}"#;
+        let (output, request) = found(SearchKind::Searxng, "200 OK", searxng).await;
+        assert!(request.starts_with("GET /search?q=rust+%26+crabs&format=json HTTP/1.1"), "{request}");
+        let output = output.unwrap();
+        assert_eq!(
+            output.summary,
+            "1. A\n   https://a.example/1\n   About a\n2. B\n   https://b.example/\n   b"
+        );
+        assert!(!output.ours);
+        assert_eq!(output.data["items"][0]["url"], "https://a.example/1");
+
+        let brave = r#"{"web": {"results": [{"title": "A", "url": "https://a.example/", "description": "the <strong>rust</strong> book"}]}}"#;
+        let (output, request) = found(SearchKind::Brave, "200 OK", brave).await;
+        assert!(request.starts_with("GET /?q=rust+%26+crabs&count=2 HTTP/1.1"), "{request}");
+        assert!(request.to_lowercase().contains("x-subscription-token: k-1\r\n"), "{request}");
+        assert!(output.unwrap().summary.ends_with("the rust book"));
+
+        let (output, request) = found(SearchKind::Tavily, "200 OK", r#"{"results": []}"#).await;
+        assert!(request.starts_with("POST / HTTP/1.1"), "{request}");
+        assert!(request.to_lowercase().contains("authorization: bearer k-1\r\n"), "{request}");
+        assert!(request.ends_with(r#"{"query":"rust & crabs","max_results":2}"#), "{request}");
+        assert_eq!(output.unwrap().summary, "The web search for “rust & crabs” found nothing");
+    }
+
+    #[tokio::test]
+    async fn a_searxng_that_has_no_json_is_explained() {
+        let (refused, _) = found(SearchKind::Searxng, "403 Forbidden", "<html>").await;
+        assert!(
+            refused.unwrap_err().to_string().contains("add `json` to `search.formats` in its settings.yml")
+        );
+        let (page, _) = found(SearchKind::Searxng, "200 OK", "<html>").await;
+        assert!(page.unwrap_err().to_string().ends_with("didn't answer with JSON; see [web] search"));
+        let (auth, _) = found(SearchKind::Brave, "401 Unauthorized", "").await;
+        assert_eq!(auth.unwrap_err().kind, ErrorKind::Auth);
+    }
+}

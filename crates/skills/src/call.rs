@@ -1,0 +1,197 @@
+//! A skill call: what it is, how it ended, and how the journal keeps that.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{ErrorKind, Grant, Output, SkillError};
+use adjutant_store::executions::{Closing, ExecutionRow};
+use adjutant_turn::journal::{Limit, Scope};
+use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
+
+/// Stands for all of a message, which is the first line of the block below.
+const LINE_IN_BLOCK: &str = "the first line below";
+
+/// A call to be made.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The agent's execution.
+    pub agent: &'a ExecutionId,
+    /// Whether that agent consists of this call alone, so that it ends with it.
+    pub direct: bool,
+    /// The number of the agent's model call, and the index in it; 0, 0 for a direct one.
+    pub place: (i64, i64),
+    /// What the agent may do.
+    pub grant: &'a Grant,
+    /// The roles from the top of the agent's tree down to its own, where there are several.
+    pub path: &'a [String],
+    /// The skill.
+    pub skill: &'a str,
+    /// The arguments as the model wrote them.
+    pub arguments: &'a Value,
+    /// The outside sources of everything that the caller was given or has read.
+    pub taint: Taint,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReport {
+    /// Its execution.
+    pub execution: ExecutionId,
+    /// The skill.
+    pub skill: String,
+    /// How it ended.
+    pub status: ExecutionStatus,
+    /// One line for people.
+    pub summary: String,
+    /// The result for what depends on it.
+    pub data: Value,
+    /// The text comes from outside.
+    pub untrusted: bool,
+    /// The outside sources of what it was given and read.
+    pub taint: Taint,
+    /// Why it failed.
+    pub error: Option<CallError>,
+}
+
+/// A failure as it is stored and shown in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallError {
+    /// What kind of failure.
+    pub kind: ErrorKind,
+    /// What happened.
+    #[serde(flatten)]
+    pub message: ErrorText,
+    /// In which skill.
+    #[serde(default)]
+    pub skill: Option<String>,
+    /// Whether another attempt, or other arguments, may help.
+    pub recoverable: bool,
+    /// How long the service asks to wait, in seconds.
+    #[serde(default)]
+    pub retry_after_s: Option<u64>,
+}
+
+impl CallError {
+    /// Why a call of this skill failed, before its outcome was journalled.
+    pub fn new(skill: &str, error: &SkillError) -> Self {
+        Self {
+            kind: error.kind,
+            message: error.message.clone(),
+            skill: Some(skill.to_owned()),
+            recoverable: !error.kind.is_final(),
+            retry_after_s: error.retry_after.map(|after| after.as_secs()),
+        }
+    }
+
+    /// For a model: in JSON, and as one line for the block below if some of its words are from outside.
+    pub fn for_model(&self) -> (Value, Option<String>) {
+        let mut value = json!({"kind": self.kind, "message": self.message.ours(), "skill": self.skill});
+        value["recoverable"] = json!(self.recoverable);
+        value["retry_after_s"] = json!(self.retry_after_s);
+        if !self.message.has_outside() {
+            return (value, None);
+        }
+        value["whole"] = json!(LINE_IN_BLOCK);
+        (value, Some(self.message.whole().lines().collect::<Vec<_>>().join(" ")))
+    }
+}
+
+/// How making a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallEnd {
+    /// The call has ended.
+    Closed(Box<CallReport>),
+    /// A person has been asked.
+    Waiting,
+    /// A limit of the turn was reached; nothing was done.
+    LimitReached(Limit),
+}
+
+pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
+    ExecutionRow {
+        parent_id: Some(call.agent.clone()),
+        call_n: Some(call.place.0),
+        call_idx: Some(call.place.1),
+        skill: Some(call.skill.to_owned()),
+        parameters: Some(call.arguments.to_string()),
+        taint: call.taint.clone(),
+        started_at: Some(scope.store.now()),
+        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Skill)
+    }
+}
+
+/// What came of a call's work.
+pub(super) enum Outcome {
+    Completed(Output),
+    /// It certainly didn't happen.
+    Failed(SkillError),
+    /// It may have happened, and must not be done again.
+    Unknown(SkillError),
+}
+
+impl From<SkillError> for Outcome {
+    fn from(error: SkillError) -> Self {
+        if error.unknown { Self::Unknown(error) } else { Self::Failed(error) }
+    }
+}
+
+impl From<Result<Output, SkillError>> for Outcome {
+    fn from(result: Result<Output, SkillError>) -> Self {
+        result.map_or_else(Self::from, Self::Completed)
+    }
+}
+
+impl Outcome {
+    /// How the journal keeps it.
+    pub(super) fn closing(self, skill: &str) -> (ExecutionStatus, Closing) {
+        let (status, error) = match self {
+            Self::Completed(output) => {
+                let data = (!output.data.is_null()).then(|| output.data.to_string());
+                let undo = output.undo.map(|steps| steps.to_string());
+                let (result, untrusted) = (Some(output.summary), !output.ours);
+                return (
+                    ExecutionStatus::Completed,
+                    Closing { result, data, untrusted, undo, ..Closing::default() },
+                );
+            }
+            Self::Unknown(error) => (ExecutionStatus::Unknown, error),
+            Self::Failed(error) if error.kind == ErrorKind::Timeout => (ExecutionStatus::Timeout, error),
+            Self::Failed(error) => (ExecutionStatus::Failed, error),
+        };
+        let error = CallError {
+            recoverable: status != ExecutionStatus::Unknown && !error.kind.is_final(),
+            ..CallError::new(skill, &error)
+        };
+        (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
+    }
+}
+
+/// A closed row as a report.
+pub fn report(row: &ExecutionRow) -> CallReport {
+    let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    CallReport {
+        execution: row.id.clone(),
+        skill: row.skill.clone().unwrap_or_default(),
+        status: row.status,
+        summary: row.result.clone().unwrap_or_default(),
+        data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
+        untrusted: row.untrusted != 0,
+        taint: row.taint.clone(),
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_recipient_is_refused_for_good() {
+        let error =
+            |kind| Outcome::Failed(SkillError::new(kind, "no")).closing("email.send").1.error.unwrap();
+        let refused: CallError = serde_json::from_str(&error(ErrorKind::Recipient)).unwrap();
+        assert_eq!((refused.kind.as_str(), refused.recoverable), ("recipient", false));
+        let unknown: CallError = serde_json::from_str(&error(ErrorKind::NotFound)).unwrap();
+        assert!(unknown.recoverable);
+    }
+}

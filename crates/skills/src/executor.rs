@@ -1,0 +1,380 @@
+//! The one path of every skill call.
+//!
+//! granted → valid → row → budget, breaker → risk → running → closed. Properties:
+//!
+//! - A skill on our own store does its effect and closes the row in one commit, so a crash leaves both or neither,
+//!   and the call is simply made again.
+//! - Any other call's row is `running` before its work starts. Found like that after a crash, the call is made again
+//!   if its effect allows, else its outcome is unknown, and nobody repeats it.
+//! - An approval is bound to the row and its exact arguments; it is looked up, never carried in memory.
+//! - A refused call has its row too.
+
+mod approval;
+mod approval_policy;
+mod asking;
+mod error_taint;
+mod links;
+mod permissions;
+mod provenance;
+mod retry;
+mod unmade;
+mod wishes;
+mod work;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+
+pub use approval::Approved;
+use approval_policy::Judgement;
+pub use permissions::{offered, reach};
+pub(crate) use wishes::mail_id;
+
+use super::breaker::Breakers;
+use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
+use super::call::{Call, CallEnd, Outcome, new_row, report};
+use super::handlers::mcp::{Asked, WorkResult};
+use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
+use adjutant_models::SharedModel;
+use adjutant_sandbox::Launcher;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::{Batch, Stale, StoreError, rules};
+use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_turn::trust::Target;
+use adjutant_turn::wording;
+use adjutant_types::metrics;
+use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
+
+/// How often a call on our own store is worked out anew when somebody else changes the same thing.
+const CONFLICTS: u32 = 3;
+
+/// Runs skill calls.
+pub struct Executor {
+    /// The folder for the commands' working directories.
+    pub work_dir: PathBuf,
+    /// What starts the commands.
+    pub launcher: Launcher,
+    /// The accounts and clients.
+    pub services: Arc<Services>,
+    /// Circuit breakers.
+    pub breakers: Breakers,
+    /// Reads what a person asked for; none where every model is basic mode.
+    pub intent: Option<SharedModel>,
+}
+
+impl Executor {
+    /// Makes one skill call, or goes on with one that is in the journal (`existing`). If the store fails or the lease
+    /// is lost, the call is as the journal says.
+    pub async fn call(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        call: &Call<'_>,
+        existing: Option<ExecutionRow>,
+    ) -> Result<CallEnd, StoreError> {
+        if let Some(row) = existing.as_ref().filter(|row| row.status.has_ended()) {
+            return Ok(CallEnd::Closed(Box::new(report(row))));
+        }
+        let mut active = ActiveCall::new(self, scope, registry, call, existing);
+        match active.make().await {
+            Ok(end) => Ok(end),
+            Err(Failure::Skill(error)) => active.close(error.into(), Batch::new()).await,
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+}
+
+/// A call being made.
+struct ActiveCall<'a> {
+    executor: &'a Executor,
+    scope: &'a Scope,
+    registry: &'a Registry,
+    call: &'a Call<'a>,
+    row: ExecutionRow,
+    /// Whether the row is in the journal.
+    is_journalled: bool,
+    /// Whether a call before it isn't done yet: then a person may be asked, and nothing else happens.
+    is_ahead: bool,
+    /// What the call acts on, once something asks.
+    targets: OnceCell<Vec<Target>>,
+    /// The narrowest rule that allows it in advance, once that is asked.
+    allowance: OnceCell<Option<Allowance>>,
+    /// What its server has asked, with a person's answers.
+    asked: Option<Asked>,
+}
+
+impl<'a> ActiveCall<'a> {
+    /// A call with its row, if it has one in the journal.
+    fn new(
+        executor: &'a Executor,
+        scope: &'a Scope,
+        registry: &'a Registry,
+        call: &'a Call<'a>,
+        existing: Option<ExecutionRow>,
+    ) -> Self {
+        Self {
+            executor,
+            scope,
+            registry,
+            call,
+            is_journalled: existing.is_some(),
+            row: existing.unwrap_or_else(|| new_row(scope, call)),
+            is_ahead: false,
+            targets: OnceCell::new(),
+            allowance: OnceCell::new(),
+            asked: None,
+        }
+    }
+}
+
+impl ActiveCall<'_> {
+    async fn make(&mut self) -> Result<CallEnd, Failure> {
+        let skill = self.granted()?;
+        if !self.is_journalled {
+            return self.begin(&skill).await;
+        }
+        // A row is journalled when its work begins or when a person is asked. One that is pending was approved, and
+        // then had to wait for a limit.
+        if matches!(self.row.status, ExecutionStatus::Waiting | ExecutionStatus::Pending) {
+            return self.resume_answered(&skill).await;
+        }
+        match Approved::before_a_crash(&self.row) {
+            Some(approved) if self.effect(&skill) != Effect::Once => self.run(&skill, &approved).await,
+            _ => Err(SkillError::unknown_outcome().into()),
+        }
+    }
+
+    async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+        if !self.is_ahead
+            && let Err(limit) = self.scope.budget.take_skill_call()
+        {
+            return Ok(CallEnd::LimitReached(limit));
+        }
+        let breaker = self.executor.breakers.peek(&skill.name, self.scope.store.now());
+        breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
+        let preview = self.preview(skill).await?;
+        let judgement = self.judge(skill, skill.risk.max(preview.risk)).await?;
+        let is_asked = matches!(judgement, Judgement::Ask(_));
+        if self.is_ahead && (!is_asked || self.scope.budget.take_skill_call().is_err()) {
+            return Ok(CallEnd::Waiting);
+        }
+        match judgement {
+            Judgement::Run(basis) => {
+                self.row.basis = Some(basis);
+                match self.run_unless_open(skill, &Approved::by_policy()).await {
+                    // The rule ended in this moment, before anything was done.
+                    Err(Failure::Store(StoreError::Stale(Stale::RuleEnded))) => {
+                        self.row.basis = None;
+                        self.ask(skill, preview, None).await
+                    }
+                    end => end,
+                }
+            }
+            Judgement::Ask(reason) => self.ask(skill, preview, reason).await,
+            Judgement::Deny => {
+                let message =
+                    ours!("{} isn't allowed: [approval] in config.toml denies it", FromConfig(&skill.name));
+                Err(SkillError::new(ErrorKind::Permission, message).into())
+            }
+        }
+    }
+
+    fn effect(&self, skill: &Skill) -> Effect {
+        match implementation(skill) {
+            Some(builtin) => builtin.effect(&self.executor.services),
+            None if skill.repeatable => Effect::Repeatable,
+            None => Effect::Once,
+        }
+    }
+
+    fn context(&self, effect: Effect, is_retry: bool) -> CallContext<'_> {
+        CallContext {
+            scope: self.scope,
+            services: &self.executor.services,
+            registry: self.registry,
+            execution: &self.row.id,
+            effect,
+            is_retry,
+            arguments: self.call.arguments,
+        }
+    }
+
+    fn timeout(&self, skill: &Skill) -> Duration {
+        skill.timeout.unwrap_or(self.scope.budget.limits.skill_timeout)
+    }
+
+    /// What a call would do, where that is more than its arguments say, and whether this person may do it.
+    async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
+        if skill.is_owners() {
+            self.executor.services.check_owner(self.scope).await?;
+        }
+        let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
+        let context = self.context(self.effect(skill), false);
+        let work = async {
+            self.executor.services.check_access(self.scope, builtin.needs()).await?;
+            builtin.preview(&context).await
+        };
+        let timeout = self.timeout(skill);
+        let done = tokio::time::timeout(timeout, work).await;
+        let done = done.unwrap_or_else(|_| Err(timed_out(&skill.name, timeout).into()));
+        done.map_err(|failure| match failure {
+            // Nothing was done yet.
+            Failure::Skill(error) => SkillError { unknown: false, ..error }.into(),
+            failure => failure,
+        })
+    }
+
+    /// Runs a call unless its breaker is open.
+    async fn run_unless_open(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
+        let breaker = self.executor.breakers.check(&skill.name, self.scope.store.now());
+        breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
+        self.run(skill, approved).await
+    }
+
+    async fn run(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
+        let (scope, breakers) = (self.scope, &self.executor.breakers);
+        self.row.started_at.get_or_insert_with(|| scope.store.now());
+        let effect = self.effect(skill);
+        if effect == Effect::OwnStore
+            && let Some(builtin) = implementation(skill)
+        {
+            return self.run_on_own_store(skill, builtin, approved).await;
+        }
+        let is_retry = self.row.status == ExecutionStatus::Running;
+        self.journal_start().await?;
+        fail_point("skill-running");
+        if !scope.lease.heartbeat.is_fresh() {
+            // Another process may take this turn at any moment, and would find the call running.
+            return Err(StoreError::Stale(Stale::LeaseLost).into());
+        }
+        let done = self.work(skill, self.context(effect, is_retry), approved).await;
+        fail_point("skill-worked");
+        // That a person stopped it says nothing about the service.
+        if !scope.cancel.is_cancelled() {
+            breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
+        }
+        let (mut output, mut writes) = match done? {
+            (WorkResult::Done(output), writes) => (output, writes),
+            (WorkResult::Asks(asked), _) => return self.ask_for_server(skill, &asked).await,
+        };
+        self.row.taint = self.read_sources(skill, &mut output).await?;
+        self.mark_stored(skill, &output, &mut writes).await?;
+        Ok(self.close(Outcome::Completed(output), writes).await?)
+    }
+
+    async fn journal_start(&mut self) -> Result<(), StoreError> {
+        let (scope, now) = (self.scope, self.scope.store.now());
+        let mut batch = scope.batch();
+        self.spend_rule(&mut batch);
+        if self.is_journalled {
+            executions::start(&mut batch, &self.row.id, now);
+            self.record_basis(&mut batch);
+        } else {
+            self.row.status = ExecutionStatus::Running;
+            executions::insert(&mut batch, &self.row, &scope.conversation.id);
+        }
+        if self.is_journalled || self.call.direct {
+            executions::start(&mut batch, self.call.agent, now);
+        }
+        scope.store.write(batch).await?;
+        self.is_journalled = true;
+        Ok(())
+    }
+
+    /// A row that waited for a yes was journalled before anything allowed it.
+    fn record_basis(&self, batch: &mut Batch) {
+        if let Some(basis) = &self.row.basis {
+            executions::set_basis(batch, &self.row.id, basis);
+        }
+    }
+
+    /// Counts the call under the rule that allows it, in the commit that begins it.
+    fn spend_rule(&self, batch: &mut Batch) {
+        if let Some(Basis::Rule(rule)) = &self.row.basis {
+            rules::spend(batch, rule, self.scope.store.now());
+        }
+    }
+
+    /// Effect and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
+    async fn run_on_own_store(
+        &mut self,
+        skill: &Skill,
+        builtin: &dyn BuiltinSkill,
+        approved: &Approved,
+    ) -> Result<CallEnd, Failure> {
+        for _ in 0..CONFLICTS {
+            let mut writes = Batch::new();
+            self.spend_rule(&mut writes);
+            let mut output =
+                builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
+            self.row.taint = self.read_sources(skill, &mut output).await?;
+            self.mark_stored(skill, &output, &mut writes).await?;
+            match self.close(Outcome::Completed(output), writes).await {
+                Err(StoreError::Stale(why)) if why.is_content() => {}
+                end => return Ok(end?),
+            }
+        }
+        let message = "somebody else keeps changing the same thing at the same time. Try again";
+        Err(SkillError::tool(message).into())
+    }
+
+    /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.
+    async fn close(&self, mut outcome: Outcome, writes: Batch) -> Result<CallEnd, StoreError> {
+        let Self { scope, call, row, .. } = self;
+        let now = scope.store.now();
+        let taint = self.error_taint(&mut outcome).await?;
+        let (status, mut closing) = outcome.closing(call.skill);
+        closing.started_at = row.started_at;
+        closing.taint = taint;
+        let ended = row.closed(status, &closing, now);
+        let mut batch = scope.batch();
+        batch.append(writes);
+        if self.is_journalled {
+            executions::close(&mut batch, &row.id, status, &closing, now);
+            self.record_basis(&mut batch);
+        } else {
+            executions::insert(&mut batch, &ended, &scope.conversation.id);
+            if let Some(undo) = &closing.undo {
+                executions::set_undo(&mut batch, &row.id, undo);
+            }
+        }
+        if call.direct {
+            executions::close(&mut batch, call.agent, status, &closing, now);
+        }
+        fail_point("skill-before-close");
+        scope.store.write(batch).await?;
+        if let (ExecutionStatus::Failed, Some(basis)) = (status, &row.basis) {
+            self.give_back(basis);
+        }
+        fail_point("skill-closed");
+        // A model may make up any name; those that are granted exist.
+        let is_granted = call.grant.skills.iter().any(|granted| granted == call.skill);
+        metrics::skill_call_ended(if is_granted { call.skill } else { "unknown" }, status.as_str());
+        Ok(CallEnd::Closed(Box::new(report(&ended))))
+    }
+}
+
+/// The code of a built-in skill.
+fn implementation(skill: &Skill) -> Option<&'static dyn BuiltinSkill> {
+    match &skill.handler {
+        Handler::Builtin(name) => builtin::find(name),
+        _ => None,
+    }
+}
+
+fn timed_out(skill: &str, timeout: Duration) -> SkillError {
+    let message = ours!("{} didn't answer within {}", FromConfig(skill), Own(wording::duration(timeout)));
+    SkillError::new(ErrorKind::Timeout, message)
+}
+
+fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
+    let seconds = wait_ms.unsigned_abs().div_ceil(1000);
+    let message =
+        ours!("{} has failed too often recently. It can be tried again in {} s", FromConfig(skill), seconds);
+    SkillError {
+        retry_after: Some(Duration::from_secs(seconds)),
+        ..SkillError::new(ErrorKind::CircuitOpen, message)
+    }
+}

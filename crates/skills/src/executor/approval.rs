@@ -1,0 +1,238 @@
+//! Asking a person before a call: what it would do, the question, and what their answer allows.
+
+use super::ActiveCall;
+use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
+use crate::builtin::{self, Preview};
+use crate::call::CallEnd;
+use crate::handlers::mcp::Asked;
+use crate::handlers::transfer;
+use crate::{ErrorKind, Failure, Skill, SkillError, risk, sources};
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_turn::journal::{Limit, LimitReached, fail_point};
+use adjutant_turn::trust::{ActionKind, ApprovalReason};
+use adjutant_turn::wording;
+use adjutant_turn::wording::questions::{Circumstances, Recipient};
+use adjutant_types::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState, Taint};
+
+/// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
+/// nobody, a person's stored yes to exactly this call, or a row whose work had begun with one of these.
+#[derive(Debug)]
+pub struct Approved(());
+
+impl Approved {
+    /// Of a call that was judged to run.
+    pub(super) fn by_policy() -> Self {
+        Self(())
+    }
+
+    pub(super) fn before_a_crash(row: &ExecutionRow) -> Option<Self> {
+        (row.status == ExecutionStatus::Running).then_some(Self(()))
+    }
+
+    /// Of a call that had begun when its server asked something.
+    pub(super) fn already_running(asked: &Asked) -> Self {
+        let _ = asked;
+        Self(())
+    }
+
+    /// With the preview that was approved. A yes is good for exactly the arguments it was asked about.
+    fn by_answer<'q>(
+        question: &'q QuestionRow,
+        row: &ExecutionRow,
+        arguments: &str,
+    ) -> Option<(Self, &'q str)> {
+        let QuestionKind::Approval { preview, arguments: asked, .. } = &question.kind else { return None };
+        let is_bound = asked == arguments && row.parameters.as_ref() == Some(asked);
+        let is_yes = question.state != QuestionState::Pending && question.answer == Some(Answer::Approve);
+        (is_bound && is_yes).then_some((Self(()), preview))
+    }
+}
+
+fn rejected(reason: &'static str) -> Failure {
+    SkillError::new(ErrorKind::Rejected, reason).into()
+}
+
+impl ActiveCall<'_> {
+    /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
+    pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+        let scope = self.scope;
+        let question = questions::of_execution(&scope.store, &scope.turn, &self.row.id).await?;
+        let missing =
+            || StoreError::Corrupt(format!("execution {} waits, but nobody was asked", self.row.id));
+        let question = question.ok_or_else(missing)?;
+        if question.state == QuestionState::Pending {
+            return Ok(CallEnd::Waiting);
+        }
+        if let Some(asked) = self.asked_by_server(skill, &question).await? {
+            return self.resume_asked(skill, &question, asked).await;
+        }
+        let arguments = self.call.arguments.to_string();
+        let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
+            let is_expired = question.state == QuestionState::Expired;
+            return Err(rejected(if is_expired {
+                "the approval expired"
+            } else {
+                "rejected, so it wasn't done"
+            }));
+        };
+        if let Some(limit) = self.postponed().await? {
+            return Ok(CallEnd::LimitReached(limit));
+        }
+        let now = self.preview(skill).await?;
+        if now.text.is_some_and(|now| now != preview) {
+            let changed =
+                "what it would do has changed since the question was asked, so it wasn't done. Ask again";
+            return Err(SkillError::params(changed).into());
+        }
+        self.row.basis = Some(match question.state {
+            // Silence was the yes, which is none by itself: what trust asks for must be there still.
+            QuestionState::Expired => match self.judge_effect(skill).await? {
+                Judgement::Run(basis) => basis,
+                Judgement::Ask(_) | Judgement::Deny => return Err(rejected("the approval expired")),
+            },
+            QuestionState::Pending | QuestionState::Answered => Basis::Approval,
+        });
+        self.run_unless_open(skill, &approved).await
+    }
+
+    /// The limit that an answered call has to wait for. It waits for the turn to go on, and then finds the same answer.
+    pub(super) async fn postponed(&self) -> Result<Option<Limit>, StoreError> {
+        let scope = self.scope;
+        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
+            Ok(()) => Ok(None),
+            Err(LimitReached::Store(error)) => Err(error),
+            Err(LimitReached::Limit(limit)) => {
+                let mut batch = scope.batch();
+                executions::postpone(&mut batch, &self.row.id);
+                scope.store.write(batch).await?;
+                Ok(Some(limit))
+            }
+        }
+    }
+
+    /// Asks the person, and leaves the call waiting.
+    pub(super) async fn ask(
+        &mut self,
+        skill: &Skill,
+        preview: Preview,
+        reason: Option<ApprovalReason>,
+    ) -> Result<CallEnd, Failure> {
+        let scope = self.scope;
+        let preview = match preview.text {
+            Some(text) => text,
+            None => self.arguments_as_text(skill).await?,
+        };
+        let recipients = self.marked_recipients(skill).await?;
+        let body = self.body(skill, &preview, reason.as_ref(), &recipients).await?;
+        let mut batch = scope.batch();
+        self.row.status = ExecutionStatus::Waiting;
+        self.row.started_at = Some(scope.store.now());
+        executions::insert(&mut batch, &self.row, &scope.conversation.id);
+        executions::wait(&mut batch, self.call.agent);
+        let arguments = self.row.parameters.clone().unwrap_or_default();
+        let rule = self.rule_on_offer(skill, reason.as_ref()).await?;
+        let delay = self.delay(skill, reason.as_ref(), &recipients);
+        let kind = QuestionKind::Approval { preview, arguments, rule, delay };
+        scope.ask_approval(&mut batch, &self.row.id, kind, body);
+        scope.store.write(batch).await?;
+        fail_point("asked");
+        Ok(CallEnd::Waiting)
+    }
+
+    /// After how many milliseconds silence is a yes. What trust asks waits for an answer, and so does an email to somebody
+    /// whom the person neither names nor knows.
+    fn delay(&self, skill: &Skill, reason: Option<&ApprovalReason>, recipients: &[Recipient]) -> Option<i64> {
+        let approval = &self.scope.settings.approval;
+        let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
+        let is_known = |to: &Recipient| to.is_named || to.is_contact == Some(true);
+        let is_listed = approval.skills.contains_key(&skill.name);
+        if !is_mail || reason.is_some() || is_listed || !recipients.iter().all(is_known) {
+            return None;
+        }
+        i64::try_from(approval.send_delay?.as_millis()).ok()
+    }
+
+    /// The rule that the person may make of their yes.
+    async fn rule_on_offer(
+        &self,
+        skill: &Skill,
+        reason: Option<&ApprovalReason>,
+    ) -> Result<Option<Allowance>, Failure> {
+        let approval = &self.scope.settings.approval;
+        // A skill that an owner wants to be asked about by its name asks each time.
+        let is_open = approval.rule_days > 0 && !approval.skills.contains_key(&skill.name);
+        let is_open = is_open && may_be_allowed(reason);
+        if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
+    }
+
+    /// Who gets something, and what is known of them.
+    async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>, Failure> {
+        if super::implementation(skill).is_none_or(|builtin| builtin.action().is_none()) {
+            return Ok(Vec::new());
+        }
+        let (strangers, addresses) = self.recipients(skill).await?;
+        let context = self.context(self.effect(skill), false);
+        let contacts = builtin::contacts_among(&context, &addresses).await?;
+        let recipient = |address: String| Recipient {
+            is_contact: contacts.get(&address).copied().flatten(),
+            is_named: !strangers.contains(&address),
+            address,
+        };
+        Ok(addresses.into_iter().map(recipient).collect())
+    }
+
+    /// The call as the person is shown it.
+    async fn body(
+        &self,
+        skill: &Skill,
+        preview: &str,
+        reason: Option<&ApprovalReason>,
+        recipients: &[Recipient],
+    ) -> Result<String, Failure> {
+        let warning = match super::implementation(skill).filter(|builtin| builtin.action().is_some()) {
+            Some(builtin) => builtin.warning(&self.context(self.effect(skill), false)).await,
+            None => None,
+        };
+        let read = if self.call.taint.is_clean() { Taint::default() } else { self.read_now().await? };
+        let about = Circumstances {
+            reason,
+            taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
+            warning,
+            recipients,
+            roles: self.call.path,
+        };
+        Ok(wording::questions::body(preview, &about))
+    }
+
+    /// The sources of what this turn itself has read: likelier than what an earlier one read, and fewer.
+    async fn read_now(&self) -> Result<Taint, StoreError> {
+        let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let mut sources = Taint::default();
+        for row in rows.iter().filter(|row| row.untrusted != 0 && row.status == ExecutionStatus::Completed) {
+            let skill = row.skill.as_deref().and_then(|skill| self.registry.get(skill));
+            // What is kept here names its own sources, and a server of tools is one itself.
+            let names_others = |skill: &Skill| {
+                let is_kept = ["tasks", "memory", "schedule", "contacts"].contains(&domain(skill));
+                !is_kept && skill.handler.tool().is_none()
+            };
+            let Some(skill) = skill.filter(|skill| names_others(skill)) else { continue };
+            let data =
+                row.data.as_deref().and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+            sources.add(&sources::of_output(skill.title(), &data));
+        }
+        Ok(sources)
+    }
+
+    async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {
+        let context = self.context(self.effect(skill), false);
+        let subject = match super::implementation(skill) {
+            Some(builtin) => builtin.subject(&context).await?,
+            None => None,
+        };
+        let shown = transfer::shown(skill, &context).await?;
+        let arguments = shown.as_ref().unwrap_or(self.call.arguments);
+        Ok(risk::preview(skill, arguments, subject.as_deref(), self.scope.zone))
+    }
+}

@@ -1,0 +1,313 @@
+//! Whether a call runs, asks or is refused: by the policy of `[approval]`, by how much its turn has done already, and,
+//! where the turn has read text from outside, by what the person asked for.
+
+use serde_json::Value;
+
+use super::{ActiveCall, Executor, implementation, wishes};
+use crate::builtin::{self, BuiltinSkill};
+use crate::{Failure, Handler, Registry, Risk, Skill, risk};
+use adjutant_config::Policy;
+use adjutant_store::{StoreError, executions, rules};
+use adjutant_turn::journal::{Scope, WishBook};
+use adjutant_turn::trust::{
+    Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Shown, Target,
+    Verdict, Wish, Wishes, decide,
+};
+use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
+
+/// What becomes of a call.
+pub(super) enum Judgement {
+    /// It runs.
+    Run(Basis),
+    /// A person is asked; with the reason, unless that is the policy alone.
+    Ask(Option<ApprovalReason>),
+    /// It is refused.
+    Deny,
+}
+
+impl ActiveCall<'_> {
+    /// What becomes of the call.
+    pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
+        let approval = &self.scope.settings.approval;
+        let policy = risk::policy(approval, &skill.name, risk);
+        // Who allows a skill by its name has decided for every case.
+        let is_named = approval.skills.contains_key(&skill.name);
+        if policy == Policy::Deny || is_named {
+            return Ok(match policy {
+                Policy::Deny => Judgement::Deny,
+                Policy::Ask => Judgement::Ask(None),
+                Policy::Auto => Judgement::Run(Basis::Policy),
+            });
+        }
+        let judged = match self.judge_effect(skill).await? {
+            Judgement::Run(basis) if policy == Policy::Ask => {
+                self.give_back(&basis);
+                Judgement::Ask(None)
+            }
+            judged => judged,
+        };
+        match judged {
+            Judgement::Ask(reason) if may_be_allowed(reason.as_ref()) => {
+                let rule = self.standing_approval(skill).await?;
+                Ok(rule.map_or(Judgement::Ask(reason), |rule| Judgement::Run(Basis::Rule(rule))))
+            }
+            judged => Ok(judged),
+        }
+    }
+
+    /// The person's rule that names exactly this call.
+    async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>, Failure> {
+        let scope = self.scope;
+        if scope.settings.approval.rule_days == 0 {
+            return Ok(None);
+        }
+        let Some(allows) = self.allowance(skill).await?.and_then(|rule| rule.to_json()) else {
+            return Ok(None);
+        };
+        Ok(rules::allowing(&scope.store, &scope.person.id, &allows).await?.map(|rule| rule.id))
+    }
+
+    /// The narrowest rule that would allow this call in advance.
+    pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<&Allowance>, Failure> {
+        let load = async || match implementation(skill) {
+            Some(builtin) => {
+                let context = self.context(builtin.effect(&self.executor.services), false);
+                builtin.allowance(&context).await
+            }
+            None => Ok(kind(skill).map(|_| Allowance::Call {
+                skill: skill.name.clone(),
+                arguments: self.call.arguments.to_string(),
+            })),
+        };
+        let allowed = self.allowance.get_or_try_init(load).await?;
+        Ok(allowed.as_ref().filter(|rule| rule.to_json().is_some()))
+    }
+
+    /// What becomes of the call, whatever the policy says to its risk.
+    pub(super) async fn judge_effect(&self, skill: &Skill) -> Result<Judgement, Failure> {
+        let Some(kind) = kind(skill) else { return Ok(Judgement::Run(Basis::Policy)) };
+        let recipients = recipients(handler(skill), self.call.arguments);
+        let is_tainted = !self.call.taint.is_clean();
+        if !is_tainted && recipients == 0 && !is_deletion(kind) {
+            return Ok(Judgement::Run(Basis::Policy));
+        }
+        let so_far = self.scope.counters.get_or_try_init(|| counted(self.scope, self.registry)).await?;
+        let reached = so_far.mail(if self.is_ahead { 0 } else { recipients }) + recipients;
+        let targets = match is_tainted || is_deletion(kind) {
+            true => self.targets(skill).await?.to_vec(),
+            false => Vec::new(),
+        };
+        let action = Action { kind, targets };
+        if is_deletion(kind) {
+            let things = action.things();
+            if so_far.delete(if self.is_ahead { 0 } else { things }) + things > MAX_DELETIONS {
+                return Ok(Judgement::Ask(Some(ApprovalReason::TooManyDeletions)));
+            }
+        }
+        if !is_tainted {
+            return Ok(Judgement::Run(Basis::Policy));
+        }
+        let most = self.scope.budget.limits.recipients_per_turn as usize;
+        self.judge_tainted(&action, (reached, most)).await
+    }
+
+    /// What the table says to an effect in a tainted turn.
+    async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement, Failure> {
+        let scope = self.scope;
+        let words = scope.words().await?;
+        let shown = wishes::shown(scope, self.registry).await?;
+        let facts = Facts { action, words, shown: &shown, name: &scope.person.name, recipients };
+        if self.is_linked(action).await? {
+            return Ok(Judgement::Run(Basis::Linked));
+        }
+        let judged = match self.executor.intent.as_ref().filter(|_| scope.workflow.is_empty()) {
+            Some(model) => facts.by_wishes(wishes::of(scope, self.registry, model).await?, self.is_ahead),
+            None if scope.workflow.is_empty() => facts.by_text(Basis::Forms),
+            None => facts.by_text(Basis::Workflow),
+        };
+        Ok(judged.map_or_else(|reason| Judgement::Ask(Some(reason)), Judgement::Run))
+    }
+
+    /// The recipients of a call that nothing of the person names, and all recipients.
+    pub(super) async fn recipients(&self, skill: &Skill) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let (words, mut strangers, mut all) = (self.scope.words().await?, Vec::new(), Vec::new());
+        for target in self.targets(skill).await? {
+            let Target::Recipient { address, names, .. } = target else { continue };
+            let is_named = words.hold_exactly(address) || names.iter().any(|name| words.hold(name));
+            if !is_named {
+                strangers.push(address.clone());
+            }
+            all.push(address.clone());
+        }
+        Ok((strangers, all))
+    }
+
+    /// What the call acts on.
+    pub(super) async fn targets(&self, skill: &Skill) -> Result<&[Target], Failure> {
+        let load = async || match implementation(skill) {
+            Some(builtin) => {
+                let context = self.context(builtin.effect(&self.executor.services), false);
+                builtin.targets(&context).await
+            }
+            None => Ok(service_targets(skill, self.call.arguments)),
+        };
+        Ok(self.targets.get_or_try_init(load).await?)
+    }
+
+    /// Gives back the wish that a call took, because it wasn't made.
+    pub(super) fn give_back(&self, basis: &Basis) {
+        if let (Basis::Wish(number), Some(book)) = (basis, self.scope.wishes.get()) {
+            book.give_back(*number, 1);
+        }
+    }
+}
+
+impl Executor {
+    /// Whether a workflow may begin that a model wants to run, after it has been given text from outside.
+    pub async fn may_run(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        taint: &Taint,
+        workflow: &str,
+    ) -> Result<bool, StoreError> {
+        let Some(model) = self.intent.as_ref().filter(|_| !taint.is_clean() && !workflow.is_empty()) else {
+            return Ok(true);
+        };
+        let targets = vec![Target::Named(workflow.replace(['-', '_'], " "))];
+        let action = Action { kind: ActionKind::WorkflowRun, targets };
+        let (words, shown) = (scope.words().await?, wishes::shown(scope, registry).await?);
+        let facts =
+            Facts { action: &action, words, shown: &shown, name: &scope.person.name, recipients: (0, 0) };
+        let book = wishes::of(scope, registry, model).await?;
+        Ok(facts.by_wishes(book, true).is_ok())
+    }
+}
+
+/// What an effect is judged by.
+struct Facts<'a> {
+    action: &'a Action,
+    words: &'a OwnWords,
+    shown: &'a Shown,
+    name: &'a str,
+    recipients: (usize, usize),
+}
+
+impl Facts<'_> {
+    fn judged(&self, wishes: &Wishes, used: &[u32]) -> Verdict {
+        let Self { action, words, shown, name, recipients } = *self;
+        decide(action, Evidence { wishes, words, shown, name, used, recipients })
+    }
+
+    fn by_wishes(&self, book: &WishBook, is_ahead: bool) -> Result<Basis, ApprovalReason> {
+        let things = u32::try_from(self.action.things()).unwrap_or(u32::MAX);
+        book.take(things, |used| match self.judged(&book.wishes, used) {
+            Verdict::Wished(number) => (Ok(Basis::Wish(number)), Some(number).filter(|_| !is_ahead)),
+            Verdict::InOwnWords => (Ok(Basis::OwnWords), None),
+            Verdict::Ask(reason) => (Err(reason), None),
+        })
+    }
+
+    /// Without a clean room: the person's own exact form, or the owner's file, asked for this kind of effect. Its targets
+    /// must stand in that text all the same.
+    fn by_text(&self, basis: Basis) -> Result<Basis, ApprovalReason> {
+        let stored = self.action.targets.iter().find_map(|target| match target {
+            Target::Text(text) if self.words.hold(text) => Some(text.clone()),
+            _ => None,
+        });
+        let wish = Wish {
+            kind: self.action.kind,
+            count: None,
+            targets: self.words.messages().map(str::to_owned).collect(),
+            text: stored.unwrap_or_default(),
+        };
+        match self.judged(&Wishes { all: vec![wish], failure: None }, &[]) {
+            Verdict::Wished(_) => Ok(basis),
+            Verdict::InOwnWords => Ok(Basis::OwnWords),
+            Verdict::Ask(reason) => Err(reason),
+        }
+    }
+}
+
+/// Whether a rule may answer what is asked for this reason. None spares the question about too many, or about what
+/// always asks.
+pub(super) fn may_be_allowed(reason: Option<&ApprovalReason>) -> bool {
+    use ApprovalReason::*;
+    match reason {
+        None | Some(NotAskedFor | Unread(_) | UnknownRecipient | NotNamed) => true,
+        Some(TooManyRecipients(_) | TooManyDeletions | Because(_)) => false,
+    }
+}
+
+/// The kind of effect that a skill has; none if it only reads what stays here.
+pub(super) fn kind(skill: &Skill) -> Option<ActionKind> {
+    match implementation(skill) {
+        Some(builtin) => builtin.action(),
+        None if !skill.only_reads() => Some(ActionKind::ToolUse),
+        // A program of the owner's own machine tells nobody.
+        None if matches!(skill.handler, Handler::Command { .. }) => None,
+        None => Some(ActionKind::ToolRead),
+    }
+}
+
+/// What a call of a service or a program tells it: the service itself must be named, and every text be the person's.
+fn service_targets(skill: &Skill, arguments: &Value) -> Vec<Target> {
+    let mut texts = Vec::new();
+    super::provenance::collect(arguments, &mut texts);
+    let is_free = |text: &&str| text.chars().any(char::is_alphabetic) && !is_time(text);
+    let queries = texts.into_iter().filter(is_free).map(|text| Target::Query(text.to_owned()));
+    let service = Target::Named(format!("{} {}", skill.name.replace(['.', '_', '-'], " "), skill.title()));
+    queries.chain((!skill.only_reads()).then_some(service)).collect()
+}
+
+/// Whether a text is a date or a time, which a model computes from the person's words.
+fn is_time(text: &str) -> bool {
+    text.len() <= 32
+        && text.starts_with(|one: char| one.is_ascii_digit())
+        && text.chars().all(|one| one.is_ascii_digit() || "-:.+TZ ".contains(one))
+}
+
+/// What a skill is called here, whatever name its file gives it.
+fn handler(skill: &Skill) -> &str {
+    match &skill.handler {
+        Handler::Builtin(name) => name,
+        _ => &skill.name,
+    }
+}
+
+pub(super) fn handler_in<'a>(registry: &'a Registry, skill: &'a str) -> &'a str {
+    registry.get(skill).map_or(skill, |skill| handler(skill))
+}
+
+pub(super) fn domain(skill: &Skill) -> &str {
+    handler(skill).split('.').next().unwrap_or_default()
+}
+
+fn is_deletion(kind: ActionKind) -> bool {
+    use ActionKind::*;
+    matches!(kind, TaskDelete | EventDelete | MemoryForget | ScheduleDelete)
+}
+
+/// How many others a call mails or invites.
+fn recipients(skill: &str, arguments: &Value) -> usize {
+    let lists = ["to", "cc", "bcc", "attendees"].iter();
+    let named: usize = lists.filter_map(|name| arguments[*name].as_array()).map(Vec::len).sum();
+    named + usize::from(skill == "email.reply")
+}
+
+/// What the calls of a turn have done, by the journal.
+async fn counted(scope: &Scope, registry: &Registry) -> Result<EffectCounters, StoreError> {
+    let counters = EffectCounters::default();
+    for row in executions::of_turn(&scope.store, &scope.turn).await? {
+        let skill = handler_in(registry, row.skill.as_deref().unwrap_or_default());
+        let kind = builtin::find(skill).and_then(BuiltinSkill::action);
+        let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        if let (Some(kind), Some(arguments)) = (kind, arguments)
+            && row.status != ExecutionStatus::Failed
+        {
+            counters.mail(recipients(skill, &arguments));
+            counters.delete(usize::from(is_deletion(kind)));
+        }
+    }
+    Ok(counters)
+}

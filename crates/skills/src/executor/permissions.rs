@@ -1,0 +1,93 @@
+//! How far the effects of skills reach, which skills a person may use in a place, and whether an agent may make a call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{ActiveCall, Executor, implementation};
+use crate::builtin::{Effect, Services};
+use crate::call::Call;
+use crate::{ErrorKind, Registry, Skill, SkillError, by_itself};
+use adjutant_store::StoreError;
+use adjutant_turn::journal::Scope;
+use adjutant_turn::trust::ActionKind;
+use adjutant_turn::wording;
+use adjutant_types::{Effects, FromCall, FromConfig, ours};
+
+/// How far a skill's effects reach with these accounts.
+pub fn reach(services: &Services, skill: &Skill) -> Effects {
+    match implementation(skill) {
+        Some(builtin) => match builtin.action() {
+            None | Some(ActionKind::PageOpen | ActionKind::WebSearch) => Effects::Read,
+            Some(_) if builtin.effect(services) == Effect::OwnStore => Effects::Own,
+            Some(_) => Effects::Any,
+        },
+        None if skill.only_reads() => Effects::Read,
+        None => Effects::Any,
+    }
+}
+
+/// The skills that an agent of an owner, or of somebody else, can be given, each with how far its effects reach. Workflows are dispatched, not given.
+pub fn offered(registry: &Registry, services: &Services, is_owner: bool) -> BTreeMap<String, Effects> {
+    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let usable =
+        skills.filter(|skill| skill.workflow().is_none() && (is_owner || !is_owners(services, skill)));
+    usable.map(|skill| (skill.name.clone(), reach(services, skill))).collect()
+}
+
+/// Whether a skill works with an owner's account, keys or login.
+fn is_owners(services: &Services, skill: &Skill) -> bool {
+    let needs = implementation(skill).map(|builtin| builtin.needs());
+    skill.is_owners() || needs.is_some_and(|needs| services.is_account(needs))
+}
+
+impl Executor {
+    /// The skills that this turn's person is told of.
+    pub async fn listed(&self, scope: &Scope, registry: &Arc<Registry>) -> Result<Arc<Registry>, StoreError> {
+        let is_owners = |skill: &Skill| is_owners(&self.services, skill);
+        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+        match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(scope).await? {
+            true => Ok(registry.clone()),
+            false => Ok(registry.for_others(is_owners)),
+        }
+    }
+
+    /// The skills that an agent of this turn's person can be given here.
+    pub async fn offered(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+    ) -> Result<BTreeMap<String, Effects>, StoreError> {
+        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+        let is_alike = !skills.any(|skill| is_owners(&self.services, skill));
+        let is_owner = is_alike || self.services.is_owner(scope).await?;
+        Ok(offered(registry, &self.services, is_owner))
+    }
+}
+
+impl ActiveCall<'_> {
+    /// The skill, if the agent may call it with these arguments.
+    pub(super) fn granted(&self) -> Result<Arc<Skill>, SkillError> {
+        let Call { grant, skill: name, arguments, .. } = self.call;
+        if !grant.skills.iter().any(|granted| granted == name) {
+            let message = ours!(
+                "{} is not granted to this agent; it has {}",
+                FromCall(name),
+                FromConfig(grant.skills.join(", "))
+            );
+            return Err(SkillError::new(ErrorKind::Permission, message));
+        }
+        let missing = || SkillError::not_found(ours!("the skill {} no longer exists", FromConfig(name)));
+        let skill = self.registry.get(name).ok_or_else(missing)?;
+        if !grant.covers(name, reach(&self.executor.services, skill)) {
+            let effects = wording::roles::effects(grant.effects);
+            let message =
+                ours!("{} does more than this agent's role may: {}", FromConfig(name), FromConfig(effects));
+            return Err(SkillError::new(ErrorKind::Permission, message));
+        }
+        if skill.workflow().is_some() {
+            return Err(SkillError::params(by_itself(&skill.name)));
+        }
+        skill.validate(arguments).map_err(|why| SkillError::params(ours!("{}", FromCall(why))))?;
+        Ok(skill.clone())
+    }
+}

@@ -1,0 +1,124 @@
+//! Where the text of a result came from, and whether what was made is the person's own.
+
+use serde_json::Value;
+
+use super::ActiveCall;
+use super::approval_policy::domain;
+use crate::{Output, Skill, sources};
+use adjutant_store::{Batch, StoreError, taints};
+use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
+use adjutant_types::Taint;
+
+/// The domains whose things a person keeps, with their ids in `data`.
+const STORED: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];
+/// Arguments that say nothing in words: ids, times, and names of our own lists.
+const WORDLESS: [&str; 14] = [
+    "id",
+    "due",
+    "start",
+    "end",
+    "recurrence",
+    "when",
+    "timezone",
+    "instance",
+    "scope",
+    "kind",
+    "priority",
+    "calendar",
+    "state",
+    "all",
+];
+
+impl ActiveCall<'_> {
+    /// Adds the sources of outside text in an output, and of what the person keeps that was made from such text.
+    pub(super) async fn read_sources(&self, skill: &Skill, output: &mut Output) -> Result<Taint, StoreError> {
+        let mut taint = self.call.taint.clone();
+        let domain = domain(skill);
+        if !output.ours && self.executor.services.mcp.has(domain) {
+            // Whatever the data says of its origin, it comes from there.
+            taint.add(&Taint::by(&format!("the MCP server “{domain}”")));
+        } else if !output.ours {
+            taint.add(&sources::of_output(skill.title(), &output.data));
+        }
+        if STORED.contains(&domain) {
+            let marked = taints::of_domain(&self.scope.store, domain).await?;
+            for id in ids(&output.data).filter(|_| !marked.is_empty()) {
+                if let Some(source) = marked.get(id) {
+                    output.ours = false;
+                    taint.add(source);
+                }
+            }
+        }
+        Ok(taint)
+    }
+
+    /// Marks what a call in a tainted turn has made, unless each of its texts is the person's own: a piece of what they
+    /// typed, or what the clean room read in it.
+    pub(super) async fn mark_stored(
+        &self,
+        skill: &Skill,
+        output: &Output,
+        writes: &mut Batch,
+    ) -> Result<(), StoreError> {
+        let (scope, domain) = (self.scope, domain(skill));
+        let Some(id) = output.data["id"].as_str().filter(|_| STORED.contains(&domain)) else { return Ok(()) };
+        let keeps_text =
+            super::implementation(skill).and_then(|builtin| builtin.action()).is_some_and(|kind| {
+                use ActionKind::*;
+                matches!(
+                    kind,
+                    TaskCreate
+                        | TaskChange
+                        | EventCreate
+                        | EventChange
+                        | ContactCreate
+                        | ContactChange
+                        | MemorySave
+                        | ScheduleCreate
+                )
+            });
+        if !keeps_text || self.call.taint.is_clean() {
+            return Ok(());
+        }
+        let texts = texts(self.call.arguments);
+        let words = scope.words().await?;
+        if !texts.iter().all(|text| self.is_own(words, text)) {
+            let title = texts.first().copied().unwrap_or_default();
+            taints::mark(writes, &scope.person.id, domain, id, title, &self.call.taint);
+        }
+        Ok(())
+    }
+
+    fn is_own(&self, words: &OwnWords, text: &str) -> bool {
+        let name = &self.scope.person.name;
+        let wished = self.scope.wishes.get().map(|book| book.wishes.all.as_slice()).unwrap_or_default();
+        words.hold(text) || wished.iter().any(|wish| say_the_same(text, &wish.text, name))
+    }
+}
+
+/// The texts in a call's arguments, those in lists included; the title is the first.
+fn texts(arguments: &Value) -> Vec<&str> {
+    let fields = arguments.as_object().into_iter().flatten();
+    let mut fields: Vec<(&String, &Value)> =
+        fields.filter(|(name, _)| !WORDLESS.contains(&name.as_str())).collect();
+    fields.sort_by_key(|(name, _)| !matches!(name.as_str(), "title" | "text" | "name"));
+    let mut texts = Vec::new();
+    fields.into_iter().for_each(|(_, value)| collect(value, &mut texts));
+    texts
+}
+
+/// The texts in a value, those in lists and objects included.
+pub(super) fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Object(fields) => fields.values().for_each(|field| collect(field, texts)),
+        _ => {}
+    }
+}
+
+/// The ids in a result: its own, and those of its items.
+fn ids(data: &Value) -> impl Iterator<Item = &str> {
+    let items = data["items"].as_array().into_iter().flatten();
+    std::iter::once(data).chain(items).filter_map(|item| item["id"].as_str())
+}

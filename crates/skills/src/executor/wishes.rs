@@ -1,0 +1,166 @@
+//! The clean room: a model reads what the person asked for from their own words alone.
+//!
+//! The request holds this turn's message, a few of theirs before it, the kinds of effects, and labels of what the system
+//! showed ("mail 2"), never its text. So nothing that others wrote can make a wish, however obedient the model is.
+//!
+//! - A turn makes the call at most once, and only after it has read text from outside. The answer is stored with the turn.
+//! - If the model fails, is late or talks nonsense, nothing was wished for, and effects ask.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::approval_policy::handler_in;
+use crate::Registry;
+use adjutant_models::{Message, Request, Role, SharedModel};
+use adjutant_store::{StoreError, executions, turns};
+use adjutant_turn::journal::{Scope, WishBook};
+use adjutant_turn::trust::{OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_types::PromptText;
+
+/// How long the clean room may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The most of a message that is read, in bytes; of a longer one its beginning and its end.
+const MAX_MESSAGE: usize = 3_000;
+/// How many results may have shown what the person points at.
+const RESULTS: i64 = 30;
+
+const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. Answer with JSON alone: \
+    {\"wishes\":[{\"kind\":\"...\",\"count\":1,\"targets\":[\"...\"],\"text\":\"...\"}]}, one wish for each thing they want \
+    done. To be told, shown or asked something is no wish; neither are statements, questions and thanks: {\"wishes\":[]}. \
+    kind: task.create (also reminders and list items), task.change (also done), task.delete, event.create, event.change, \
+    event.delete, mail.send, mail.reply, mail.forward, mail.draft, mail.sort (move, archive, mark), contact.create, \
+    contact.change, memory.save, memory.forget, schedule.create (again and again), schedule.change, schedule.delete, \
+    note.write, post.send, page.open, web.search, undo, workflow.run, tool.use (a service). \
+    count: a number, or \"each\" for all, every, them. targets: who gets it, or what is changed, deleted or used, each in \
+    their words without articles, or a label of what they were shown; for schedule.create the time as a cron pattern. text: \
+    the title or text of what is made, in their words and language; keep every \"not\". An earlier message counts only if \
+    the last one refers to it.";
+
+/// What this turn's person asked for, read once.
+pub(super) async fn of<'s>(
+    scope: &'s Scope,
+    registry: &Registry,
+    model: &SharedModel,
+) -> Result<&'s WishBook, StoreError> {
+    let read = || async {
+        let wishes = match turns::wishes(&scope.store, &scope.turn).await? {
+            Some(stored) => {
+                serde_json::from_str(&stored).unwrap_or_else(|_| Wishes::failed(WishFailure::Nonsense))
+            }
+            None => ask_and_store(scope, registry, model).await?,
+        };
+        Ok(WishBook::new(wishes, &executions::of_turn(&scope.store, &scope.turn).await?))
+    };
+    scope.wishes.get_or_try_init(read).await
+}
+
+async fn ask_and_store(
+    scope: &Scope,
+    registry: &Registry,
+    model: &SharedModel,
+) -> Result<Wishes, StoreError> {
+    // What others wrote asks for nothing.
+    let wishes = match scope.own_text {
+        Some(_) => ask(scope, registry, model).await?,
+        None => Wishes::default(),
+    };
+    let mut batch = scope.batch();
+    turns::set_wishes(&mut batch, &scope.turn, &serde_json::to_string(&wishes).unwrap_or_default());
+    scope.store.write(batch).await?;
+    Ok(wishes)
+}
+
+async fn ask(scope: &Scope, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
+    let text = question(scope.words().await?, &shown(scope, registry).await?);
+    let request = Request {
+        messages: vec![
+            Message::new(Role::System, INSTRUCTIONS),
+            Message::new(Role::User, PromptText::own(text)),
+        ],
+        tools: Vec::new(),
+    };
+    let call = scope.ledger.background_call(&**model, "intent", &scope.conversation.id, &request);
+    let failure = match tokio::time::timeout(PATIENCE, call).await {
+        Err(_) => WishFailure::Late,
+        Ok(called) => match called? {
+            Some(Ok(response)) => return Ok(Wishes::read(&response.text)),
+            Some(Err(error)) => {
+                tracing::warn!(%error, "what the person asked for couldn't be read, so effects ask");
+                WishFailure::Unanswered
+            }
+            None => WishFailure::Unanswered,
+        },
+    };
+    Ok(Wishes::failed(failure))
+}
+
+/// The person's words, as JSON texts, so that none of them can end its line.
+fn question(words: &OwnWords, shown: &Shown) -> String {
+    let mut text = match shown.labels() {
+        labels if labels.is_empty() => "They were shown nothing.".to_owned(),
+        labels => format!("They were shown: {labels}."),
+    };
+    let messages: Vec<&str> = words.messages().collect();
+    let [now, earlier @ ..] = messages.as_slice() else { return text };
+    for before in earlier.iter().rev() {
+        text.push_str(&format!("\nEarlier: {}", Value::from(ends(before, MAX_MESSAGE / 10))));
+    }
+    text.push_str(&format!("\nNow: {}", Value::from(ends(now, MAX_MESSAGE))));
+    text
+}
+
+/// The beginning and the end of a text that is too long.
+fn ends(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let (head, tail) =
+        (text.floor_char_boundary(most * 2 / 3), text.ceil_char_boundary(text.len() - most / 3));
+    format!("{} … {}", &text[..head], &text[tail..])
+}
+
+/// What the system showed this turn's person, by labels.
+pub(super) async fn shown(scope: &Scope, registry: &Registry) -> Result<Shown, StoreError> {
+    let here = (&scope.conversation.id, &scope.person.id);
+    let results = executions::shown_to(&scope.store, here, &scope.turn, RESULTS).await?;
+    Ok(Shown::new(results.iter().map(|result| {
+        let data: Value = serde_json::from_str(&result.data).unwrap_or_default();
+        let things = |items: &[Value]| -> Vec<Thing> {
+            items.iter().filter_map(|item| thing(handler_in(registry, &result.skill), item)).collect()
+        };
+        match data["items"].as_array() {
+            Some(items) => (true, things(items)),
+            None => (false, things(std::slice::from_ref(&data))),
+        }
+    })))
+}
+
+/// A thing in a result of a skill.
+fn thing(skill: &str, item: &Value) -> Option<Thing> {
+    let text = |name: &str| item[name].as_str().filter(|text| !text.is_empty());
+    let noun = match skill.split_once('.')? {
+        ("email", "attachment") | ("files", _) => "file",
+        ("email", _) => "mail",
+        ("calendar", _) => "event",
+        ("tasks", _) => "task",
+        ("contacts", _) => "contact",
+        ("memory", _) => "memory",
+        ("schedule", _) => "schedule",
+        _ => return None,
+    };
+    let id = text("id")?;
+    // A Message-ID can be copied, so a mail is known by its sender, too.
+    let id = match item["from"].get(0).and_then(Value::as_str) {
+        Some(from) if noun == "mail" => mail_id(id, from),
+        _ => id.to_owned(),
+    };
+    let title = text("title").or(text("subject")).or(text("name")).or(text("text")).unwrap_or_default();
+    Some(Thing { noun, id, title: title.to_owned(), is_shared: false })
+}
+
+/// How a mail is known: by its id and its sender's address.
+pub(crate) fn mail_id(mail: &str, from: &str) -> String {
+    let address = from.rsplit_once('<').map_or(from, |(_, address)| address).trim_end_matches('>');
+    format!("{mail} from {}", address.to_lowercase())
+}

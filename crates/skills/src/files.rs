@@ -1,0 +1,231 @@
+//! From the files of some places to their domains, and to every problem.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::builtin::{self, BuiltinDomain};
+use super::check::{parse, parse_ours, workflow_problems};
+use super::definition::{Domain, Skill};
+use super::registry::Registry;
+use adjutant_config::document::{Position, Problem};
+
+/// The folder in each place that holds what a layer reads; a change there is a change of the skills.
+const WORKFLOWS: &str = "workflows";
+
+/// What a file looked like when it was last read.
+pub(super) type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+
+/// What makes more domains out of the skills of the files; asked at each reading.
+#[derive(Clone)]
+pub struct Layer(Arc<Lay>);
+
+type Lay = dyn Fn(&Registry) -> Vec<Domain> + Send + Sync;
+
+impl Layer {
+    /// The layer that this function makes.
+    pub fn new(domains: impl Fn(&Registry) -> Vec<Domain> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(domains))
+    }
+}
+
+impl std::fmt::Debug for Layer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Layer")
+    }
+}
+
+/// What the files of some places come to.
+pub(super) struct Gathered {
+    /// The good domain of each file.
+    pub(super) good: BTreeMap<PathBuf, Domain>,
+    /// All domains that count.
+    pub(super) domains: Vec<Domain>,
+    /// Every problem.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads these files; for a file with errors its domain in `last` stands in, if it has one.
+pub(super) fn gather(
+    files: &[Vec<PathBuf>],
+    builtins: &[&str],
+    layer: Option<&Layer>,
+    built_in: bool,
+    last: &mut BTreeMap<PathBuf, Domain>,
+) -> Gathered {
+    let (mut good, mut problems) = (BTreeMap::new(), Vec::new());
+    for file in files.iter().flatten() {
+        let domain = read(file, builtins).map_err(|wrong| problems.extend(wrong)).ok();
+        good.extend(domain.or_else(|| last.remove(file)).map(|domain| (file.clone(), domain)));
+    }
+    let (mut domains, mut unjoined) = join(files, &good, builtins, built_in);
+    if let Some(Layer(lay)) = layer {
+        let mut laid = lay(&Registry::new(domains.clone()));
+        // Which workflows there are is known only now.
+        let broken = without_workflow(&good, &laid);
+        if !broken.is_empty() {
+            for (file, wrong) in broken {
+                problems.extend(wrong);
+                match last.remove(&file) {
+                    Some(domain) => good.insert(file, domain),
+                    None => good.remove(&file),
+                };
+            }
+            (domains, unjoined) = join(files, &good, builtins, built_in);
+            laid = lay(&Registry::new(domains.clone()));
+        }
+        lend_inputs(&mut domains, &laid);
+        domains.extend(laid);
+    }
+    problems.extend(unjoined);
+    Gathered { good, domains, problems }
+}
+
+/// The domains that count, and the problems of those that clash.
+fn join(
+    files: &[Vec<PathBuf>],
+    good: &BTreeMap<PathBuf, Domain>,
+    builtins: &[&str],
+    built_in: bool,
+) -> (Vec<Domain>, Vec<Problem>) {
+    let mut domains = Vec::new();
+    let mut problems: Vec<Problem> =
+        files.iter().flat_map(|folder| take(folder, good, &mut domains)).collect();
+    if built_in {
+        problems.extend(add_built_in(&mut domains, builtins));
+    }
+    (domains, problems)
+}
+
+fn workflows(laid: &[Domain]) -> Vec<&Skill> {
+    laid.iter().flat_map(|domain| &domain.skills).map(Arc::as_ref).collect()
+}
+
+/// The files whose skills run workflows that are not there, with their problems.
+fn without_workflow(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Problem>)> {
+    let known = workflows(laid);
+    let runs_one = |domain: &Domain| domain.skills.iter().any(|skill| skill.workflow().is_some());
+    let files = good.iter().filter(|(_, domain)| runs_one(domain));
+    let problems = files.filter_map(|(file, domain)| {
+        let problems = workflow_problems(&domain.file, &std::fs::read_to_string(file).ok()?, &known);
+        (!problems.is_empty()).then(|| (file.clone(), problems))
+    });
+    problems.collect()
+}
+
+/// A skill that runs a workflow and says nothing of parameters has the workflow's.
+fn lend_inputs(domains: &mut [Domain], laid: &[Domain]) {
+    let known = workflows(laid);
+    for skill in domains.iter_mut().flat_map(|domain| &mut domain.skills) {
+        if skill.arguments().is_empty()
+            && let Some(name) = skill.workflow()
+            && let Some(workflow) = known.iter().find(|known| known.workflow() == Some(name))
+        {
+            *skill = Arc::new(skill.with_arguments_of(workflow));
+        }
+    }
+}
+
+/// All sound domains of these places, the built-in ones too if wanted, and every problem.
+pub fn check_files(
+    paths: &[PathBuf],
+    built_in: bool,
+    builtins: &[&str],
+    layer: &Layer,
+) -> (Vec<Domain>, Vec<Problem>) {
+    let (files, mut problems) = find(paths);
+    let gathered = gather(&files, builtins, Some(layer), built_in, &mut BTreeMap::new());
+    problems.extend(gathered.problems);
+    (gathered.domains, problems)
+}
+
+/// Adds the built-in domains that no file replaces.
+fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for BuiltinDomain { name, toml, .. } in builtin::DOMAINS {
+        if !domains.iter().any(|domain| domain.name == *name) {
+            match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
+                Ok(domain) => domains.push(domain),
+                Err(wrong) => problems.extend(wrong),
+            }
+        }
+    }
+    problems
+}
+
+/// Reads one file.
+fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
+    let name = file.display().to_string();
+    let toml = std::fs::read_to_string(file)
+        .map_err(|error| vec![whole(file, format!("can't be read: {error}"))])?;
+    parse(&name, &toml, builtins)
+}
+
+fn whole(file: &Path, message: String) -> Problem {
+    Problem::of_file(file.display(), message)
+}
+
+/// The skill files of each place, in order, and the places that are not there.
+pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Problem>) {
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    for path in paths {
+        if path.is_file() {
+            files.push(vec![path.clone()]);
+            continue;
+        }
+        match std::fs::read_dir(path) {
+            Ok(entries) => {
+                let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
+                let mut found: Vec<PathBuf> =
+                    entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+                found.sort();
+                files.push(found);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_default(path) => {}
+            Err(error) => problems.push(whole(path, format!("can't be read: {error}; see [skills] paths"))),
+        }
+    }
+    (files, problems)
+}
+
+fn is_default(path: &Path) -> bool {
+    let parent = path.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir());
+    path == Path::new("/etc/adjutant/skills") || (path.ends_with("skills") && parent)
+}
+
+/// The current size and time of the files of these places, the workflows among them.
+pub(super) fn print(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Print {
+    let layered = paths.iter().filter_map(|path| std::fs::read_dir(path.join(WORKFLOWS)).ok());
+    let layered = layered.flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let layered: Vec<PathBuf> = layered.collect();
+    let look = |file: &PathBuf| {
+        let data = std::fs::metadata(file).ok();
+        (
+            file.clone(),
+            (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len())),
+        )
+    };
+    files.iter().flatten().chain(&layered).map(look).collect()
+}
+
+/// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
+fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Problem> {
+    let (before, mut problems) = (domains.len(), Vec::new());
+    for domain in folder.iter().filter_map(|file| good.get(file)) {
+        match domains.iter().position(|known| known.name == domain.name) {
+            None => domains.push(domain.clone()),
+            Some(at) if at >= before => {
+                let other = &domains[at].file;
+                let message =
+                    format!("the domain '{}' is in {other} already; join the two files", domain.name);
+                problems.push(Problem {
+                    position: Position { line: 1, column: 0 },
+                    ..Problem::of_file(&domain.file, message)
+                });
+            }
+            Some(_) => {}
+        }
+    }
+    problems
+}

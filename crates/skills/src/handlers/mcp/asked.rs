@@ -1,0 +1,423 @@
+//! What a server wants to know before it goes on with a call.
+//!
+//! - All its texts are from outside: cut, and with hidden characters made visible.
+//! - A person answers field by field. Only what they gave goes back, checked against what was asked for.
+//! - Nothing that looks like a password or a key is asked for: the protocol forbids it in a chat.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::field::{DECLINE, Field, Given, Said, names_secret};
+use adjutant_turn::wording::asked::How;
+use adjutant_types::invisible_chars::{line, shown};
+
+/// How often a server may ask during one call.
+pub(super) const MOST_ROUNDS: u32 = 5;
+/// The most fields of one form, and questions of one round.
+const MOST_FIELDS: usize = 10;
+/// The longest message of a server, in characters and lines.
+const LONGEST_MESSAGE: usize = 1000;
+const MOST_LINES: usize = 15;
+/// The longest address that is shown.
+const LONGEST_ADDRESS: usize = 2000;
+/// The longest state that is kept for a server.
+const LONGEST_STATE: usize = 64 * 1024;
+
+/// The label that says yes, and the one that says no, to a question without fields.
+const YES: &str = "Yes";
+const NO: &str = "No";
+/// The label that says that an address was opened.
+const DONE: &str = "Done";
+
+/// What a server wants to know, and what was answered so far. The journal keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What the server wants back with the answers.
+    pub(super) state: Option<String>,
+    /// Whether its call is still under way in a connection of one process.
+    #[serde(rename = "is_held")]
+    is_call_open: bool,
+    /// Whether pages have to be opened before the call is made at all.
+    #[serde(default)]
+    opens_first: bool,
+    /// How often it has asked during this call.
+    pub(super) rounds: u32,
+    asks: Vec<Ask>,
+    /// Why the last answer didn't fit.
+    misfit: Option<String>,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ask {
+    key: String,
+    message: String,
+    kind: AskKind,
+    reply: Option<Reply>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AskKind {
+    /// A form. One without fields asks for a yes.
+    Form(Vec<Field>),
+    /// An address that the person should open.
+    Address(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Reply {
+    Accepted,
+    Declined,
+    /// Nobody answered.
+    Cancelled,
+}
+
+/// What a person is asked next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompted {
+    /// In a few words, for a list of questions.
+    pub subject: String,
+    /// The server's words.
+    pub words: String,
+    /// The labels of the buttons, and the words that each stands for.
+    pub buttons: Vec<(String, String)>,
+    /// How it is answered.
+    pub how: How,
+    /// Why the last answer didn't fit.
+    pub misfit: Option<String>,
+}
+
+impl Ask {
+    /// Reads a question, or says why nobody is asked.
+    pub(super) fn read(key: &str, params: &ElicitRequestParams) -> Result<Self, String> {
+        let (message, kind) = match params {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let required = requested_schema.required.as_deref().unwrap_or_default();
+                let names = requested_schema.property_order.iter().flatten();
+                let fields: Vec<Field> = names
+                    .filter_map(|name| {
+                        let schema = serde_json::to_value(requested_schema.properties.get(name)?).ok()?;
+                        Some(Field::new(name, schema, required.contains(name)))
+                    })
+                    .collect();
+                if fields.len() > MOST_FIELDS {
+                    return Err(format!(
+                        "it asks for {} things at once; {MOST_FIELDS} is the limit",
+                        fields.len()
+                    ));
+                }
+                let asks_in_words = fields.iter().any(Field::is_text) && names_secret(message);
+                if asks_in_words || fields.iter().any(Field::asks_for_secret) {
+                    return Err(
+                        "it asks for a password or a key, which the protocol forbids in a chat".to_owned()
+                    );
+                }
+                (message, AskKind::Form(fields))
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                (message, AskKind::Address(address(url)?))
+            }
+            _ => return Err("it asks in a way that isn't supported".to_owned()),
+        };
+        Ok(Self { key: key.to_owned(), message: cut(message), kind, reply: None })
+    }
+
+    /// The answer for the server; none while it is open.
+    pub(super) fn result(&self) -> Option<ElicitResult> {
+        let action = match self.reply? {
+            Reply::Accepted => ElicitationAction::Accept,
+            Reply::Declined => ElicitationAction::Decline,
+            Reply::Cancelled => ElicitationAction::Cancel,
+        };
+        let result = ElicitResult::new(action.clone());
+        let AskKind::Form(fields) = &self.kind else { return Some(result) };
+        if action != ElicitationAction::Accept {
+            return Some(result);
+        }
+        let given = fields.iter().filter_map(|field| match &field.given {
+            Some(Given::Value(value)) => Some((field.name.clone(), value.clone())),
+            _ => None,
+        });
+        Some(result.with_content(Value::Object(given.collect::<Map<_, _>>())))
+    }
+
+    /// The field that is asked for now.
+    fn field(&self) -> Option<&Field> {
+        match &self.kind {
+            AskKind::Form(fields) => fields.iter().find(|field| field.given.is_none()),
+            AskKind::Address(_) => None,
+        }
+    }
+
+    /// Takes a person's words.
+    fn take(&mut self, words: &str) -> Result<(), String> {
+        let AskKind::Form(fields) = &mut self.kind else {
+            return self.close_by(words, DONE);
+        };
+        let Some(field) = fields.iter_mut().find(|field| field.given.is_none()) else {
+            return self.close_by(words, YES);
+        };
+        match field.read(words) {
+            Said::Declined => self.reply = Some(Reply::Declined),
+            Said::Misfit(why) => return Err(why),
+            Said::Given(given) => field.given = Some(given),
+        }
+        if self.reply.is_none() && self.field().is_none() {
+            self.reply = Some(Reply::Accepted);
+        }
+        Ok(())
+    }
+
+    fn close_by(&mut self, words: &str, yes: &str) -> Result<(), String> {
+        let yes = yes.to_lowercase();
+        self.reply = match words.trim().trim_end_matches(['.', '!']).to_lowercase().as_str() {
+            said if said == yes || said == format!("{yes} please") => Some(Reply::Accepted),
+            "no" | "no thanks" | "decline" => Some(Reply::Declined),
+            _ => return Err(format!("“{}” is neither “{yes}” nor “no”", line(words, 40))),
+        };
+        Ok(())
+    }
+}
+
+impl Asked {
+    /// A question in the middle of a call that is open.
+    pub(super) fn in_open_call(ask: Ask, rounds: u32) -> Self {
+        Self { is_call_open: true, rounds, asks: vec![ask], ..Self::default() }
+    }
+
+    /// The questions of a result, or why nobody is asked.
+    pub(super) fn read(result: &InputRequiredResult, rounds: u32) -> Result<Self, String> {
+        let requests = result.input_requests.iter().flatten();
+        let asks: Vec<Ask> = requests
+            .map(|(key, request)| match request {
+                InputRequest::Elicitation(request) => Ask::read(key, &request.params),
+                InputRequest::ListRoots(_) => Err("it asks for folders, and it gets none".to_owned()),
+                _ => Err("it asks for a model, and it gets none".to_owned()),
+            })
+            .collect::<Result<_, _>>()?;
+        if asks.len() > MOST_FIELDS {
+            return Err(format!("it asks {} questions at once; {MOST_FIELDS} is the limit", asks.len()));
+        }
+        let state = result.request_state.clone();
+        if state.as_ref().is_some_and(|state| state.len() > LONGEST_STATE) {
+            return Err("it wants us to keep more than 64 KB for it".to_owned());
+        }
+        Ok(Self { state, rounds, asks, ..Self::default() })
+    }
+
+    /// Whether its call is still under way in a connection of one process.
+    pub(super) fn is_call_open(&self) -> bool {
+        self.is_call_open
+    }
+
+    /// The pages that a server wants opened before it is called again, as its error names them; or why nobody is asked.
+    pub(super) fn first(error: &Value, rounds: u32) -> Result<Self, String> {
+        let pages: Vec<ElicitRequestParams> = serde_json::from_value(error["elicitations"].clone())
+            .map_err(|_| "it doesn't say which page to open".to_owned())?;
+        if pages.is_empty() || pages.len() > MOST_FIELDS {
+            return Err(format!("it names {} pages to open", pages.len()));
+        }
+        let asks = pages.iter().map(|page| Ask::read("", page)).collect::<Result<_, _>>()?;
+        Ok(Self { rounds, asks, opens_first: true, ..Self::default() })
+    }
+
+    /// Whether a page that had to be opened first wasn't.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.opens_first && self.asks.iter().any(|ask| ask.reply != Some(Reply::Accepted))
+    }
+
+    /// What to ask next; none once everything is answered.
+    pub fn next(&self) -> Option<Prompted> {
+        let ask = self.asks.iter().find(|ask| ask.reply.is_none())?;
+        let mut words = vec![ask.message.clone()];
+        let (buttons, how) = match (&ask.kind, ask.field()) {
+            (AskKind::Address(address), _) => {
+                let host = Url::parse(address).ok()?.host_str()?.to_owned();
+                let how = How::Open { address: address.clone(), host };
+                (own([DONE, DECLINE]), how)
+            }
+            (AskKind::Form(_), None) => (own([YES, NO]), How::Confirm),
+            (AskKind::Form(_), Some(field)) => {
+                words.push(field.described());
+                words.extend(field.listed());
+                let how = How::Write {
+                    several: field.is_several(),
+                    optional: !field.required,
+                    suggested: field.suggestion(),
+                };
+                let buttons = field.buttons();
+                (buttons.clone(), if buttons.is_empty() { how } else { How::Choose })
+            }
+        };
+        words.retain(|words| !words.is_empty());
+        Some(Prompted {
+            subject: line(&ask.message, 80),
+            words: words.join("\n"),
+            buttons,
+            how,
+            misfit: self.misfit.clone(),
+        })
+    }
+
+    /// Takes a person's words, or that nobody answered. A no is a no to all that is still open.
+    pub fn take(&mut self, words: Option<&str>) {
+        self.misfit = None;
+        let Some(ask) = self.asks.iter_mut().find(|ask| ask.reply.is_none()) else { return };
+        match words.map(|words| ask.take(words)) {
+            None => ask.reply = Some(Reply::Cancelled),
+            Some(Ok(())) => {}
+            Some(Err(why)) => self.misfit = Some(why),
+        }
+        if let Some(no @ (Reply::Declined | Reply::Cancelled)) = ask.reply {
+            self.asks.iter_mut().for_each(|ask| ask.reply = ask.reply.or(Some(no)));
+        }
+    }
+
+    /// Whether it wants nothing from a person, only to be called again.
+    pub(super) fn is_pause(&self) -> bool {
+        self.asks.is_empty()
+    }
+
+    /// The answer to the question of a call that is open.
+    pub(super) fn result(&self) -> Option<ElicitResult> {
+        self.asks.first().and_then(Ask::result)
+    }
+
+    /// The answers by their keys. That a page was opened is no answer.
+    pub(super) fn responses(&self) -> BTreeMap<String, Value> {
+        let response = |ask: &Ask| Some((ask.key.clone(), serde_json::to_value(ask.result()?).ok()?));
+        self.asks.iter().filter(|_| !self.opens_first).filter_map(response).collect()
+    }
+}
+
+/// Buttons that stand for their labels.
+fn own(labels: [&str; 2]) -> Vec<(String, String)> {
+    labels.iter().map(|label| ((*label).to_owned(), (*label).to_owned())).collect()
+}
+
+/// An address that can be shown to a person as it is.
+fn address(written: &str) -> Result<String, String> {
+    let wrong = |why: &str| Err(format!("it wants an address opened that {why}"));
+    let Ok(url) = Url::parse(written) else { return wrong("is none") };
+    let is_local = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    if !(url.scheme() == "https" || (url.scheme() == "http" && is_local)) {
+        return wrong("doesn't begin with https://");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return wrong("hides its host behind a user's name");
+    }
+    let shown = url.to_string();
+    if shown.len() > LONGEST_ADDRESS {
+        return wrong("is too long to be shown");
+    }
+    Ok(shown)
+}
+
+/// A message with its lines, cut.
+fn cut(message: &str) -> String {
+    let shown = shown(&message.replace("\r\n", "\n"));
+    let text = shown.trim().lines().take(MOST_LINES).collect::<Vec<_>>().join("\n");
+    match text.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None if shown.trim().lines().count() > MOST_LINES => format!("{text}\n…"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn form(message: &str, schema: Value) -> Result<Ask, String> {
+        let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
+        Ask::read("k", &serde_json::from_value(params).unwrap())
+    }
+
+    fn open(url: &str) -> Result<Ask, String> {
+        let params = json!({"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"});
+        Ask::read("k", &serde_json::from_value(params).unwrap())
+    }
+
+    fn asked(ask: Ask) -> Asked {
+        Asked { asks: vec![ask], ..Asked::default() }
+    }
+
+    #[test]
+    fn a_form_is_asked_field_by_field_in_its_own_order() {
+        let schema = json!({"type": "object", "required": ["zoo"], "properties": {
+            "zoo": {"type": "string", "title": "Zoo"}, "age": {"type": "integer"}, "wild": {"type": "boolean"}}});
+        let mut asked = asked(form("Which animal?", schema).unwrap());
+        let next = asked.next().unwrap();
+        assert_eq!((next.words.as_str(), next.subject.as_str()), ("Which animal?\nZoo", "Which animal?"));
+        asked.take(Some("Berlin"));
+        asked.take(Some("old"));
+        let next = asked.next().unwrap();
+        assert_eq!(next.misfit.as_deref(), Some("“old” isn't a whole number"));
+        assert!(matches!(next.how, How::Write { optional: true, .. }));
+        asked.take(Some("skip"));
+        let buttons = asked.next().unwrap().buttons;
+        let labels: Vec<&str> = buttons.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(labels, ["Yes", "No", "Skip", "Decline"]);
+        // The journal keeps it in between.
+        let mut asked: Asked = serde_json::from_str(&serde_json::to_string(&asked).unwrap()).unwrap();
+        asked.take(Some("No"));
+        assert_eq!(asked.next(), None);
+        let wanted = json!({"k": {"action": "accept", "content": {"zoo": "Berlin", "wild": false}}});
+        assert_eq!(json!(asked.responses()), wanted);
+    }
+
+    #[test]
+    fn a_no_or_no_answer_gives_the_server_nothing() {
+        let schema =
+            json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+        for (words, action) in [(Some("decline"), "decline"), (None, "cancel")] {
+            let mut asked = asked(form("What?", schema.clone()).unwrap());
+            asked.take(Some("this"));
+            asked.take(words);
+            assert_eq!(json!(asked.responses()), json!({"k": {"action": action}}));
+        }
+        let mut confirmed = asked(form("Sure?", json!({"type": "object", "properties": {}})).unwrap());
+        assert_eq!(confirmed.next().unwrap().how, How::Confirm);
+        confirmed.take(Some("what does it do?"));
+        assert!(confirmed.next().unwrap().misfit.is_some(), "neither a yes nor a no");
+        confirmed.take(Some("Yes please!"));
+        assert_eq!(json!(confirmed.responses()), json!({"k": {"action": "accept", "content": {}}}));
+    }
+
+    #[test]
+    fn nobody_is_asked_for_secrets_too_much_or_a_disguised_address() {
+        let text = json!({"type": "object", "properties": {"value": {"type": "string"}}});
+        assert!(form("What is your password?", text).unwrap_err().contains("forbids"));
+        let key = json!({"type": "object", "properties": {"apiKey": {"type": "string"}}});
+        assert!(form("One more thing", key).unwrap_err().contains("forbids"));
+        let yes = json!({"type": "object", "properties": {"sure": {"type": "boolean"}}});
+        assert!(form("Replace the token?", yes).is_ok());
+        let many: Map<String, Value> =
+            (0..11).map(|n| (format!("f{n}"), json!({"type": "string"}))).collect();
+        assert!(form("All of it", json!({"type": "object", "properties": many})).is_err());
+        for url in ["http://evil.example", "https://bank.example@evil.example/", "javascript:alert(1)", "no"]
+        {
+            assert!(open(url).is_err(), "{url}");
+        }
+        let how = asked(open("https://b\u{430}nk.example/x").unwrap()).next().unwrap().how;
+        assert!(matches!(how, How::Open { host, .. } if host == "xn--bnk-6cd.example"), "as it really is");
+    }
+
+    #[test]
+    fn a_servers_words_are_cut_and_show_what_they_hide() {
+        let schema = json!({"type": "object", "properties": {}});
+        let long = form(&"x".repeat(5000), schema.clone()).unwrap();
+        assert_eq!(long.message.chars().count(), LONGEST_MESSAGE + 1);
+        let lines = form(&"x\n".repeat(50), schema.clone()).unwrap();
+        assert_eq!(lines.message.lines().count(), MOST_LINES + 1);
+        assert_eq!(form("a\u{202e}b", schema).unwrap().message, "a\\u{202e}b");
+    }
+}

@@ -1,0 +1,311 @@
+//! The tools of MCP servers as skills.
+//!
+//! - What a server says of its tools is text from outside. A tool can be called only as an owner has accepted it: each
+//!   call compares the server's present definition with the accepted one.
+//! - A model reads what was accepted, never what the server says now.
+//! - A server costs nothing until it is needed, and ends with everything that it has started.
+//!
+//! The protocol itself is the official library's; nothing outside of this folder names it.
+
+mod asked;
+mod catalogue;
+mod client;
+mod definition;
+mod field;
+mod open_calls;
+mod process;
+mod result;
+mod server;
+mod session;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::Value;
+
+pub use self::asked::{Asked, Prompted};
+pub use self::definition::{Definition, difference};
+use self::open_calls::{Leg, OpenCalls};
+use self::server::Server;
+pub use self::session::About;
+use super::super::oauth::OAuth;
+use super::super::{Domain, Output, SkillError};
+use adjutant_config::{Config, McpConfig};
+use adjutant_sandbox::Launcher;
+use adjutant_store::pins::PinRow;
+use adjutant_store::{Batch, Store, StoreError, pins};
+use adjutant_types::{ExecutionId, FromConfig, PinKind, Risk, TurnId, ours};
+
+/// How long a server may be idle.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// A tool that an owner has accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpTool {
+    /// The server.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub name: String,
+    /// The digest of the accepted definition.
+    pub digest: String,
+    /// Whether the server says that a call changes nothing.
+    pub only_reads: bool,
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+}
+
+/// The configured servers.
+#[derive(Default)]
+pub struct McpServers {
+    configs: BTreeMap<String, McpConfig>,
+    servers: BTreeMap<String, Arc<Server>>,
+    pins: RwLock<Vec<PinRow>>,
+    open_calls: Arc<OpenCalls>,
+}
+
+/// A call to be made, or to go on with.
+#[derive(Debug, Clone, Copy)]
+pub struct McpCall<'a> {
+    /// The tool.
+    pub tool: &'a McpTool,
+    /// Its arguments.
+    pub arguments: &'a Value,
+    /// The turn and the execution that it belongs to.
+    pub place: (&'a TurnId, &'a ExecutionId),
+    /// What its server has asked, with a person's answers.
+    pub asked: Option<&'a Asked>,
+    /// How long it may wait for a person.
+    pub patience: Duration,
+}
+
+/// What has come of a call.
+#[derive(Debug)]
+pub enum WorkResult {
+    /// Its result.
+    Done(Output),
+    /// Its server wants to know more first.
+    Asks(Asked),
+}
+
+/// How a tool of a server compares with what was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolState {
+    /// It is as it was accepted.
+    Approved,
+    /// It has changed since.
+    Changed(Box<Definition>),
+    /// It was never accepted.
+    New,
+    /// The configuration doesn't let it in.
+    NotAllowed,
+    /// We can't offer it, and why.
+    Unusable(String),
+}
+
+/// What a server says now, compared with what was accepted.
+#[derive(Debug)]
+pub struct Inspection {
+    /// What it says of itself.
+    pub about: About,
+    /// Its tools.
+    pub tools: Vec<(Definition, ToolState)>,
+    /// The accepted tools that it has no more.
+    pub gone: Vec<String>,
+}
+
+impl Inspection {
+    /// Whether it has or had this tool.
+    pub fn has(&self, tool: &str) -> bool {
+        self.gone.iter().any(|gone| gone == tool) || self.tools.iter().any(|(known, _)| known.name == tool)
+    }
+}
+
+impl std::fmt::Debug for McpServers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.configs.keys()).finish()
+    }
+}
+
+impl McpServers {
+    /// The servers of a configuration. None is started.
+    pub fn new(config: &Config) -> Self {
+        let oauth = Arc::new(OAuth::new(config));
+        Self::build(&config.mcp, &config.data_dir.join("mcp"), &config.launcher(), IDLE, &oauth)
+    }
+
+    /// These servers, with their homes below this folder, stopped when they have been idle for that long.
+    pub fn with(
+        configs: &BTreeMap<String, McpConfig>,
+        folder: &Path,
+        launcher: &Launcher,
+        idle: Duration,
+    ) -> Self {
+        Self::build(configs, folder, launcher, idle, &Arc::default())
+    }
+
+    fn build(
+        configs: &BTreeMap<String, McpConfig>,
+        folder: &Path,
+        launcher: &Launcher,
+        idle: Duration,
+        oauth: &Arc<OAuth>,
+    ) -> Self {
+        let server = |(name, config): (&String, &McpConfig)| {
+            let server = Server::new(name, config, process::home(folder, name), launcher, idle, oauth);
+            (name.clone(), Arc::new(server))
+        };
+        Self {
+            configs: configs.clone(),
+            servers: configs.iter().map(server).collect(),
+            pins: RwLock::default(),
+            open_calls: Arc::default(),
+        }
+    }
+
+    /// Whether there is a server of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.configs.contains_key(name)
+    }
+
+    /// The names of all servers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.configs.keys().map(String::as_str)
+    }
+
+    /// The domains of the accepted tools.
+    pub fn domains(&self) -> Vec<Domain> {
+        if self.configs.is_empty() {
+            return Vec::new();
+        }
+        catalogue::domains(&self.configs, &self.pins())
+    }
+
+    /// Reads what owners have accepted. Returns whether that has changed.
+    pub async fn load(&self, store: &Store) -> Result<bool, StoreError> {
+        if self.configs.is_empty() {
+            return Ok(false);
+        }
+        let known: Vec<(String, String, String)> =
+            self.pins().iter().map(|pin| (pin.owner.clone(), pin.item.clone(), pin.digest.clone())).collect();
+        if pins::digests(store, PinKind::McpTool).await? == known {
+            return Ok(false);
+        }
+        let rows = pins::of_kind(store, PinKind::McpTool).await?;
+        *self.pins.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        Ok(true)
+    }
+
+    /// Each server, and in a few words how it stands.
+    pub fn states(&self) -> Vec<(String, String)> {
+        self.servers.iter().map(|(name, server)| (name.clone(), server.in_words())).collect()
+    }
+
+    /// How many tools of a server are accepted.
+    pub fn approved(&self, server: &str) -> usize {
+        self.pins().iter().filter(|pin| pin.owner == server).count()
+    }
+
+    /// The risk of a tool by the configuration.
+    pub fn risk(&self, server: &str, tool: &str) -> Risk {
+        self.configs.get(server).map_or(Risk::High, |config| catalogue::risk_of(config, tool))
+    }
+
+    /// Makes a call, or goes on with one whose server has asked.
+    pub(crate) async fn call(&self, call: McpCall<'_>) -> Result<WorkResult, SkillError> {
+        let server = self.server(&call.tool.server)?;
+        let (turn, execution) = call.place;
+        let open = self.open_calls.take(execution);
+        if open.is_none() && call.asked.is_some_and(Asked::is_call_open) {
+            return Err(server.gone());
+        }
+        Ok(match server.call(&call, open).await? {
+            Leg::Done(output) => WorkResult::Done(output),
+            Leg::Asks(asked, open) => {
+                if let Some(open) = open {
+                    self.open_calls.put(turn, execution, open, call.patience);
+                }
+                WorkResult::Asks(asked)
+            }
+        })
+    }
+
+    /// Lets go of what a turn that has ended was waiting for.
+    pub fn release(&self, turn: &TurnId) {
+        self.open_calls.release(turn);
+    }
+
+    /// Holds no call for a person's answer from now on: what servers ask while one runs is declined.
+    pub fn hold_no_calls(&self) {
+        self.servers.values().for_each(|server| server.hold_no_calls());
+    }
+
+    /// Asks a server for its tools.
+    pub async fn inspect(&self, name: &str) -> Result<Inspection, SkillError> {
+        let server = self.server(name)?;
+        let (about, definitions) = server.definitions().await?;
+        let pins = self.pins();
+        let accepted = |tool: &str| pins.iter().find(|pin| pin.owner == name && pin.item == tool);
+        let gone = pins.iter().filter(|pin| pin.owner == name);
+        let gone = gone.filter(|pin| !definitions.iter().any(|now| now.name == pin.item));
+        let gone = gone.map(|pin| pin.item.clone()).collect();
+        let state = |now: &Definition| match accepted(&now.name) {
+            _ if !catalogue::is_allowed(&server.config, &now.name) => ToolState::NotAllowed,
+            Some(pin) if pin.digest == now.digest() => ToolState::Approved,
+            accepted => match (catalogue::unusable(now), accepted) {
+                (Some(why), _) => ToolState::Unusable(why),
+                (None, Some(pin)) => Definition::read(&pin.definition)
+                    .map_or(ToolState::New, |old| ToolState::Changed(Box::new(old))),
+                (None, None) => ToolState::New,
+            },
+        };
+        let tools = definitions.into_iter().map(|now| (state(&now), now));
+        let tools = tools.map(|(state, now)| (now, state)).collect();
+        Ok(Inspection { about, tools, gone })
+    }
+
+    /// Stops all servers that run.
+    pub async fn stop(&self) {
+        self.open_calls.clear();
+        join_all(self.servers.values().map(|server| server.stop())).await;
+    }
+
+    /// Ends all servers that run, without a word.
+    #[cfg(test)]
+    async fn kill(&self) {
+        join_all(self.servers.values().map(|server| server.kill())).await;
+    }
+
+    fn server(&self, name: &str) -> Result<&Arc<Server>, SkillError> {
+        let missing = || {
+            SkillError::not_found(ours!("there is no MCP server {} in the configuration", FromConfig(name)))
+        };
+        self.servers.get(name).ok_or_else(missing)
+    }
+
+    fn pins(&self) -> Vec<PinRow> {
+        self.pins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Keeps that an owner has accepted this definition.
+pub fn approve(batch: &mut Batch, server: &str, definition: &Definition, now: i64) {
+    let pin = PinRow {
+        owner: server.to_owned(),
+        item: definition.name.clone(),
+        digest: definition.digest(),
+        definition: definition.text(),
+        approved_at: now,
+    };
+    pins::put(batch, PinKind::McpTool, &pin);
+}
+
+/// Keeps that a tool is no more accepted.
+pub fn withdraw(batch: &mut Batch, server: &str, tool: &str) {
+    pins::remove(batch, PinKind::McpTool, server, tool);
+}
+
+#[cfg(test)]
+mod tests;

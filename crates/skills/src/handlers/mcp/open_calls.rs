@@ -1,0 +1,287 @@
+//! A call from its start to its answer, with the server's questions in between.
+//!
+//! - A server of the stateless revision ends a call with its questions, and is called again with the answers.
+//! - A server of the older one asks while the call runs. Then the call stays open in this process until a person has
+//!   answered. With the process, or the connection, it's gone: nothing is called again by itself.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use rmcp::ServiceError;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, ErrorCode};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::asked::{Ask, Asked, MOST_ROUNDS};
+use super::client::{Listening, Question};
+use super::server::{Hung, Server};
+use super::session::{InUse, Session};
+use super::{McpTool, result};
+use crate::{ErrorKind, Output, SkillError};
+use adjutant_types::{ExecutionId, TurnId, ours};
+
+/// How long a server that only wants to be called again gets in between.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The error of a server that wants a page opened before the call.
+const OPEN_FIRST: ErrorCode = ErrorCode(-32042);
+/// Why nobody is asked by a process that ends with its one message.
+const NOBODY: &str = "it has to be answered while the call runs; use `adjutant chat` or a channel for that";
+
+/// What has come of a call so far.
+pub(super) enum Leg {
+    Done(Output),
+    /// The server wants to know more. Its call may be under way.
+    Asks(Asked, Option<OpenCall>),
+}
+
+/// A call that is under way.
+pub(super) struct OpenCall {
+    session: Arc<Session>,
+    answer: Pin<Box<dyn Future<Output = Result<CallToolResponse, ServiceError>> + Send>>,
+    listening: Listening,
+    /// Where the answer to the open question goes.
+    reply: Option<oneshot::Sender<ElicitResult>>,
+    rounds: u32,
+    /// Why a question of it was declined without asking anybody.
+    declined: Option<String>,
+    hung: Hung,
+    _in_use: InUse,
+}
+
+enum Event {
+    Answered(Result<CallToolResponse, ServiceError>),
+    Asks(Question),
+}
+
+impl OpenCall {
+    async fn next(&mut self) -> Event {
+        // The answer first: with it, no question matters any more.
+        tokio::select! {
+            biased;
+            answer = &mut self.answer => Event::Answered(answer),
+            question = self.listening.next() => Event::Asks(question),
+        }
+    }
+
+    /// Whether somebody waits for it, and would miss an answer.
+    fn run(&mut self, runs: bool) {
+        self.listening.park(!runs);
+        self.hung.watch(runs.then(|| Arc::clone(&self.session)));
+    }
+}
+
+impl Server {
+    /// Calls a tool, if it is what an owner has accepted. With `asked`, it is called again with these answers.
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        tool: &McpTool,
+        arguments: &Value,
+        asked: Option<&Asked>,
+    ) -> Result<Leg, SkillError> {
+        let mut again: Option<Asked> = None;
+        loop {
+            match self.begin_once(tool, arguments, again.as_ref().or(asked)).await? {
+                Leg::Asks(asked, None) if asked.is_pause() => {
+                    tokio::time::sleep(PAUSE).await;
+                    again = Some(asked);
+                }
+                leg => return Ok(leg),
+            }
+        }
+    }
+
+    async fn begin_once(
+        self: &Arc<Self>,
+        tool: &McpTool,
+        arguments: &Value,
+        asked: Option<&Asked>,
+    ) -> Result<Leg, SkillError> {
+        if asked.is_some_and(Asked::is_in_vain) {
+            let message = ours!("{} wants a page opened first, and it wasn't", self.shown());
+            return Err(SkillError::new(ErrorKind::Rejected, message));
+        }
+        let session = self.session().await?;
+        let in_use = session.begin();
+        let mut hung = Hung::of(self);
+        self.check(&session, tool).await?;
+        hung.watch(Some(Arc::clone(&session)));
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let mut request = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
+        if let Some(asked) = asked {
+            let responses = asked.responses();
+            request.input_responses = (!responses.is_empty()).then_some(responses);
+            request.request_state.clone_from(&asked.state);
+        }
+        let listening = session.listen();
+        let open = OpenCall {
+            answer: Box::pin(session.call(request)),
+            session,
+            listening,
+            reply: None,
+            rounds: asked.map_or(0, |asked| asked.rounds),
+            declined: None,
+            hung,
+            _in_use: in_use,
+        };
+        self.follow(open).await
+    }
+
+    /// Goes on with a call that was open, with the answer to its question.
+    pub(super) async fn go_on(
+        self: &Arc<Self>,
+        mut open: OpenCall,
+        asked: &Asked,
+    ) -> Result<Leg, SkillError> {
+        if let (Some(reply), Some(answer)) = (open.reply.take(), asked.result()) {
+            // If the call is over by now, its end says what came of it.
+            let _ = reply.send(answer);
+        }
+        self.follow(open).await
+    }
+
+    /// Follows a call to its end, or to a question for a person.
+    async fn follow(self: &Arc<Self>, mut open: OpenCall) -> Result<Leg, SkillError> {
+        open.run(true);
+        let answer = loop {
+            let Question { params, reply } = match open.next().await {
+                Event::Answered(answer) => break answer,
+                Event::Asks(question) => question,
+            };
+            if open.rounds == MOST_ROUNDS {
+                open.run(false);
+                return Err(SkillError { unknown: true, ..self.asks_too_often() });
+            }
+            let ask = match self.holds_calls() {
+                true => Ask::read("", &params),
+                false => Err(NOBODY.to_owned()),
+            };
+            match ask {
+                Ok(ask) => {
+                    open.run(false);
+                    open.rounds += 1;
+                    open.reply = Some(reply);
+                    return Ok(Leg::Asks(Asked::in_open_call(ask, open.rounds), Some(open)));
+                }
+                Err(why) => {
+                    let _ = reply.send(ElicitResult::new(ElicitationAction::Decline));
+                    open.declined = Some(why);
+                }
+            }
+        };
+        open.run(false);
+        let declined = open.declined.take();
+        self.read(Arc::clone(&open.session), open.rounds, answer).await.map_err(|error| match declined {
+            Some(why) => {
+                let message = error.message.and(ours!(". Its question was declined: {}", why));
+                SkillError { message, ..error }
+            }
+            None => error,
+        })
+    }
+
+    async fn read(
+        self: &Arc<Self>,
+        session: Arc<Session>,
+        rounds: u32,
+        answer: Result<CallToolResponse, ServiceError>,
+    ) -> Result<Leg, SkillError> {
+        match answer {
+            Ok(CallToolResponse::Complete(done)) => {
+                self.works().await;
+                result::read(&self.name, done).map(Leg::Done)
+            }
+            Ok(CallToolResponse::InputRequired(asks)) => self.asks(Asked::read(&asks, rounds + 1), rounds),
+            Ok(_) => {
+                let message = ours!("{} answered with a task, which isn't supported", self.shown());
+                Err(SkillError { unknown: true, ..SkillError::tool(message) })
+            }
+            Err(ServiceError::McpError(error)) if error.code == OPEN_FIRST => {
+                self.asks(Asked::first(&error.data.unwrap_or_default(), rounds + 1), rounds)
+            }
+            Err(error) => Err(self.failed(&session, &error).await),
+        }
+    }
+
+    /// The questions of a server that has ended its call with them: by the protocol, it isn't done.
+    fn asks(&self, asked: Result<Asked, String>, rounds: u32) -> Result<Leg, SkillError> {
+        if rounds == MOST_ROUNDS {
+            return Err(self.asks_too_often());
+        }
+        match asked {
+            Ok(asked) => Ok(Leg::Asks(asked, None)),
+            Err(why) => {
+                let message = ours!("{} has a question that nobody is asked: {}", self.shown(), why);
+                Err(SkillError::tool(message))
+            }
+        }
+    }
+
+    fn asks_too_often(&self) -> SkillError {
+        let message = ours!(
+            "{} asked more than {} times during one call, so I stopped there",
+            self.shown(),
+            u64::from(MOST_ROUNDS)
+        );
+        SkillError::tool(message)
+    }
+
+    /// What it means that a call isn't open any more.
+    pub(super) fn gone(&self) -> SkillError {
+        let message = ours!(
+            "the connection in which {} asked is gone, so the answer can't reach it. Nothing was called again",
+            self.shown()
+        );
+        SkillError { unknown: true, ..SkillError::new(ErrorKind::Tool, message) }
+    }
+}
+
+/// The calls that stay open until a person answers.
+#[derive(Default)]
+pub(super) struct OpenCalls {
+    calls: Mutex<HashMap<ExecutionId, (TurnId, OpenCall)>>,
+}
+
+impl OpenCalls {
+    /// Holds a call, at most for that long.
+    pub(super) fn put(
+        self: &Arc<Self>,
+        turn: &TurnId,
+        call: &ExecutionId,
+        open: OpenCall,
+        longest: Duration,
+    ) {
+        self.calls().insert(call.clone(), (turn.clone(), open));
+        let (calls, call): (Weak<Self>, ExecutionId) = (Arc::downgrade(self), call.clone());
+        // Another instance may have gone on with the turn.
+        tokio::spawn(async move {
+            tokio::time::sleep(longest).await;
+            let gone = calls.upgrade().and_then(|calls| calls.take(&call));
+            drop(gone);
+        });
+    }
+
+    pub(super) fn take(&self, call: &ExecutionId) -> Option<OpenCall> {
+        self.calls().remove(call).map(|(_, open)| open)
+    }
+
+    /// Lets go of the calls of a turn that has ended. Their servers are told that nobody answers.
+    pub(super) fn release(&self, turn: &TurnId) {
+        let mut calls = self.calls();
+        let (gone, kept) = std::mem::take(&mut *calls).into_iter().partition(|(_, (of, _))| of == turn);
+        *calls = kept;
+        drop(calls);
+        let gone: HashMap<ExecutionId, (TurnId, OpenCall)> = gone;
+        drop(gone);
+    }
+
+    pub(super) fn clear(&self) {
+        let gone = std::mem::take(&mut *self.calls());
+        drop(gone);
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<ExecutionId, (TurnId, OpenCall)>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,402 @@
+//! One configured server: it is started when it is needed, and stopped when it is not.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rmcp::ServiceError;
+use rmcp::model::ErrorCode;
+use tokio::process::Child;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::definition::Definition;
+use super::open_calls::{Leg, OpenCall};
+use super::result;
+use super::session::{About, Session, Unconnected};
+use super::{McpCall, McpTool};
+use crate::handlers::http::without;
+use crate::oauth::{LoginState, OAuth};
+use crate::{ErrorKind, SkillError};
+use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_sandbox::Launcher;
+use adjutant_turn::wording;
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromConfig, Own, ours};
+
+/// How long a server gets for its start.
+const START: Duration = Duration::from_secs(30);
+/// How long it gets to list its tools.
+const LIST: Duration = Duration::from_secs(20);
+/// How long it gets to show that it still works, after a call without an answer.
+const PROBE: Duration = Duration::from_secs(2);
+/// The first and the longest pause after a failed start.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// A server.
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) config: McpConfig,
+    home: PathBuf,
+    launcher: Launcher,
+    idle: Duration,
+    oauth: Arc<OAuth>,
+    /// Whether its calls may stay open for a person's answer.
+    holds_calls: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<Arc<Session>>,
+    failures: u32,
+    /// Before that, it isn't started again.
+    retry_at: Option<Instant>,
+    why: String,
+}
+
+impl Server {
+    pub(super) fn new(
+        name: &str,
+        config: &McpConfig,
+        home: PathBuf,
+        launcher: &Launcher,
+        idle: Duration,
+        oauth: &Arc<OAuth>,
+    ) -> Self {
+        let (name, config, oauth) = (name.to_owned(), config.clone(), Arc::clone(oauth));
+        let (holds_calls, launcher) = (AtomicBool::new(true), launcher.clone());
+        Self { name, config, home, launcher, idle, oauth, holds_calls, state: Mutex::default() }
+    }
+
+    /// Makes a call, if the tool is what an owner has accepted, or goes on with one. Nothing that it brings has our keys.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        call: &McpCall<'_>,
+        open: Option<OpenCall>,
+    ) -> Result<Leg, SkillError> {
+        let mut secrets = self.config.secrets();
+        let is_new = open.is_none();
+        let mut done = match (open, call.asked) {
+            (Some(open), Some(asked)) => self.go_on(open, asked).await,
+            _ => self.begin(call.tool, call.arguments, call.asked).await,
+        };
+        // Tokens may end before their time. What was rejected wasn't done.
+        let is_rejected = is_new && done.as_ref().is_err_and(|error| error.kind == ErrorKind::Auth);
+        if is_rejected && self.renew(&mut secrets).await? {
+            done = self.begin(call.tool, call.arguments, call.asked).await;
+        }
+        let session = self.state.lock().await.session.clone();
+        secrets
+            .extend(session.and_then(|session| session.token.clone()).map(|token| token.expose().to_owned()));
+        match done {
+            Ok(Leg::Done(output)) => Ok(Leg::Done(result::without(output, &secrets))),
+            Ok(leg) => Ok(leg),
+            Err(error) => Err(error.map(|text| without(text.to_owned(), &secrets))),
+        }
+    }
+
+    /// Whether its calls may stay open for a person's answer.
+    pub(super) fn holds_calls(&self) -> bool {
+        self.holds_calls.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn hold_no_calls(&self) {
+        self.holds_calls.store(false, Ordering::Relaxed);
+    }
+
+    /// Notes that it works.
+    pub(super) async fn works(&self) {
+        self.state.lock().await.failures = 0;
+    }
+
+    /// Gets another token after one was rejected. Returns whether there is a login to get it from.
+    async fn renew(&self, secrets: &mut Vec<String>) -> Result<bool, SkillError> {
+        let session = self.state.lock().await.session.clone();
+        let token = session.and_then(|session| session.token.clone());
+        let rejected = match token {
+            Some(token) => token,
+            None => match self.token().await? {
+                Some(token) => token,
+                None => return Ok(false),
+            },
+        };
+        *self.state.lock().await = State::default();
+        secrets.push(rejected.expose().to_owned());
+        match &self.config.launch {
+            McpLaunch::Url { oauth: Some(login), .. } => {
+                self.oauth.renewed(login, &rejected).await?;
+            }
+            _ => {
+                self.oauth.token_at_server(&self.name, Some(&rejected)).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The token of its login, if it has one.
+    async fn token(&self) -> Result<Option<Secret>, SkillError> {
+        match &self.config.launch {
+            McpLaunch::Url { oauth: Some(login), .. } => self.oauth.token(login).await.map(Some),
+            McpLaunch::Url { oauth: None, .. } => self.oauth.token_at_server(&self.name, None).await,
+            McpLaunch::Command { .. } => Ok(None),
+        }
+    }
+
+    /// All definitions that the server has now.
+    pub(super) async fn definitions(self: &Arc<Self>) -> Result<(About, Vec<Definition>), SkillError> {
+        let session = self.session().await?;
+        let _in_use = session.begin();
+        let definitions = self.list(&session).await?;
+        Ok((session.about.clone(), definitions))
+    }
+
+    /// How it stands, in a few words.
+    pub(super) fn in_words(&self) -> String {
+        match self.state.try_lock() {
+            Err(_) => "starting".to_owned(),
+            Ok(state) if state.session.as_ref().is_some_and(|session| !session.is_closed()) => {
+                "running".to_owned()
+            }
+            Ok(state) if state.retry_at.is_some_and(|at| at > Instant::now()) => {
+                without(format!("doesn't work: {}", state.why), &self.config.secrets())
+            }
+            Ok(_) => "stopped until it is needed".to_owned(),
+        }
+    }
+
+    /// Stops it, if it runs.
+    pub(super) async fn stop(&self) {
+        let session = self.state.lock().await.session.take();
+        if let Some(session) = session {
+            session.close().await;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) async fn kill(&self) {
+        let session = self.state.lock().await.session.take();
+        if let Some(session) = session {
+            session.kill();
+        }
+    }
+
+    /// Refuses a tool that is no more what was accepted. The model has read what was accepted, so another definition is
+    /// another tool.
+    pub(super) async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
+        let now = self.list(session).await?;
+        let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
+            let message = ours!("{} has no tool {} any more", self.shown(), FromConfig(&tool.name));
+            return Err(SkillError::not_found(message));
+        };
+        if now.digest() == tool.digest {
+            return Ok(());
+        }
+        let message = ours!(
+            "{} has changed its tool {} since it was approved. An owner can look at the difference with \
+             `adjutant mcp approve {}`",
+            self.shown(),
+            FromConfig(&tool.name),
+            FromConfig(&self.name)
+        );
+        Err(SkillError::new(ErrorKind::Permission, message))
+    }
+
+    async fn list(&self, session: &Arc<Session>) -> Result<Vec<Definition>, SkillError> {
+        let Ok(listed) = tokio::time::timeout(LIST, session.tools()).await else {
+            self.discard(session, "it didn't list its tools in time").await;
+            let message =
+                ours!("{} didn't list its tools within {}", self.shown(), Own(wording::duration(LIST)));
+            return Err(SkillError::new(ErrorKind::Timeout, message));
+        };
+        match listed {
+            Ok(tools) => Ok(tools.iter().map(Definition::from).collect()),
+            Err(error) => Err(SkillError { unknown: false, ..self.failed(session, &error).await }),
+        }
+    }
+
+    /// The connection, made now if there is none.
+    pub(super) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, SkillError> {
+        let token = self.token().await?;
+        let mut state = self.state.lock().await;
+        if let Some(session) = &state.session {
+            if !session.is_closed() && session.token == token {
+                return Ok(Arc::clone(session));
+            }
+            // One with an old token may still be at work; it ends with its last call.
+            if session.is_closed() {
+                session.kill();
+            }
+            state.session = None;
+        }
+        if let Some(wait) = state.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
+            let wait = wait.max(Duration::from_secs(1));
+            let message = ours!(
+                "{} doesn't work: {}. It's tried again in {}",
+                self.shown(),
+                state.why,
+                Own(wording::duration(Duration::from_secs(wait.as_secs())))
+            );
+            return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
+        }
+        let start = Session::connect(&self.launcher, &self.config, &self.home, token);
+        let started = tokio::time::timeout(START, start).await;
+        let too_late = || Err(format!("it didn't start within {}", wording::duration(START)).into());
+        let (session, child) = started.unwrap_or_else(|_| too_late()).map_err(|error| {
+            state.pause(&error.why);
+            self.unstarted(&error)
+        })?;
+        let session = Arc::new(session);
+        tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&session), child, self.idle));
+        state.session = Some(Arc::clone(&session));
+        state.retry_at = None;
+        Ok(session)
+    }
+
+    fn unstarted(&self, error: &Unconnected) -> SkillError {
+        if error.is_refused {
+            return SkillError::new(ErrorKind::Auth, ours!("{}", FromConfig(self.rejected())));
+        }
+        SkillError::tool(ours!("{} can't be used: {}", self.shown(), error.why))
+    }
+
+    /// What to do where the server wants another credential, or one at all.
+    fn rejected(&self) -> String {
+        let (name, FromConfig(shown)) = (&self.name, self.shown());
+        match (&self.config.launch, self.oauth.state_at_server(name)) {
+            (McpLaunch::Url { oauth: Some(login), .. }, _) => {
+                format!("{shown} rejects our credential; log in again with `adjutant oauth login {login}`")
+            }
+            (_, Some(LoginState::None)) => {
+                format!("{shown} wants a login. An owner can do it with `adjutant mcp login {name}`")
+            }
+            (_, Some(_)) => format!(
+                "{shown} doesn't accept our login any more. An owner can log in again with `adjutant mcp login {name}`"
+            ),
+            (_, None) => format!("{shown} rejects our credential; check `headers` in [mcp.{name}]"),
+        }
+    }
+
+    /// What a failed exchange means. After a lost connection, nobody knows what the server has done.
+    pub(super) async fn failed(&self, session: &Arc<Session>, error: &ServiceError) -> SkillError {
+        match error {
+            ServiceError::McpError(error) => {
+                let kind = match error.code {
+                    ErrorCode::INVALID_PARAMS => ErrorKind::Params,
+                    _ => ErrorKind::Tool,
+                };
+                SkillError::new(kind, ours!("{} answered: {}", self.shown(), line(&error.message, 500)))
+            }
+            _ if error.is_authorization_required() => {
+                self.unstarted(&Unconnected { why: String::new(), is_refused: true })
+            }
+            _ => {
+                let how = match error {
+                    _ if session.has_flooded() => "has written more than 32 MB, so it was stopped".into(),
+                    ServiceError::UnexpectedResponse => "gave an answer that is not of the protocol".into(),
+                    _ => ours!("ended in the middle of it{}", session.last_words().await),
+                };
+                self.discard(session, &how.whole()).await;
+                let error = SkillError::new(ErrorKind::Network, ours!("{} {}", self.shown(), how));
+                SkillError { unknown: true, ..error }
+            }
+        }
+    }
+
+    /// Ends a connection that doesn't work. The next start waits for a while.
+    async fn discard(&self, session: &Arc<Session>, why: &str) {
+        let mut state = self.state.lock().await;
+        if state.session.as_ref().is_some_and(|now| Arc::ptr_eq(now, session)) {
+            state.session = None;
+            state.pause(why);
+        }
+        drop(state);
+        session.kill();
+    }
+
+    pub(super) fn shown(&self) -> FromConfig<String> {
+        FromConfig(format!("the MCP server {}", self.name))
+    }
+}
+
+impl State {
+    fn pause(&mut self, why: &str) {
+        let (first, longest) = PAUSES;
+        // Anybody may fail once.
+        let pause = first.saturating_mul(2_u32.saturating_pow(self.failures.saturating_sub(1))).min(longest);
+        self.retry_at = (self.failures > 0).then(|| Instant::now() + pause);
+        self.failures = self.failures.saturating_add(1);
+        why.clone_into(&mut self.why);
+    }
+}
+
+/// A call that got no answer. Where nobody waits for it any more, the server must show that it still works.
+pub(super) struct Hung {
+    server: Weak<Server>,
+    session: Option<Arc<Session>>,
+}
+
+impl Hung {
+    /// Of a server, as long as there is nothing to wait for.
+    pub(super) fn of(server: &Arc<Server>) -> Self {
+        Self { server: Arc::downgrade(server), session: None }
+    }
+
+    /// Whether an answer is waited for now, and in which connection.
+    pub(super) fn watch(&mut self, session: Option<Arc<Session>>) {
+        self.session = session;
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        let Some((server, session)) = self.server.upgrade().zip(self.session.take()) else { return };
+        tokio::spawn(async move {
+            let listed = tokio::time::timeout(PROBE, session.tools()).await;
+            if !listed.is_ok_and(|tools| tools.is_ok()) {
+                server.discard(&session, "it doesn't answer").await;
+            }
+        });
+    }
+}
+
+/// Waits until a connection's program has ended, or until it has been idle for long enough.
+async fn watch(server: Weak<Server>, session: Weak<Session>, mut child: Option<Child>, idle: Duration) {
+    while let Some(until) = session.upgrade().map(|it| it.idle_until(idle)) {
+        let until = until.unwrap_or_else(|| Instant::now() + idle);
+        let ended = async {
+            match &mut child {
+                Some(child) => drop(child.wait().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = ended => {
+                if let Some(session) = session.upgrade() {
+                    session.note_end();
+                }
+                return;
+            }
+            () = tokio::time::sleep_until(until) => {
+                let Some((server, session)) = server.upgrade().zip(session.upgrade()) else { break };
+                if session.idle_until(idle).is_some_and(|until| until <= Instant::now()) {
+                    let mut state = server.state.lock().await;
+                    if state.session.as_ref().is_some_and(|now| Arc::ptr_eq(now, &session)) {
+                        state.session = None;
+                    }
+                    drop(state);
+                    tokio::spawn(async move { session.close().await });
+                    break;
+                }
+            }
+        }
+    }
+    // Whoever drops the session kills it; here it is waited for, so that no zombie stays.
+    if let Some(mut child) = child {
+        let _ = child.wait().await;
+        if let Some(session) = session.upgrade() {
+            session.note_end();
+        }
+    }
+}

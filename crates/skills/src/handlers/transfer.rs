@@ -1,0 +1,67 @@
+//! The calls of HTTP skills, with the files that they send and get. Both are kept files, so that a call's arguments and
+//! its result only name them.
+
+use serde_json::Value;
+
+use super::content::Upload;
+use super::http::{self, HttpHandler};
+use super::response::ResponseContent;
+use crate::builtin::CallContext;
+use crate::kept::{self, Fetched};
+use crate::{Failure, Handler, Output, Skill};
+use adjutant_store::Batch;
+use adjutant_turn::wording;
+
+/// Makes the call of an HTTP skill; the caller limits its time by dropping it.
+pub(crate) async fn call(
+    skill: &Skill,
+    handler: &HttpHandler,
+    context: &CallContext<'_>,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let (arguments, services) = (context.arguments, context.services);
+    let upload = match handler.upload(arguments)? {
+        Some(id) => {
+            let (file, bytes) = kept::bytes(context, &id.trim().into()).await?;
+            Some(Upload { media_type: file.media_type, bytes })
+        }
+        None => None,
+    };
+    let accounts = (&services.http, &*services.oauth);
+    let (media_type, bytes) = match http::call(handler, arguments, upload.as_ref(), accounts).await? {
+        ResponseContent::Output(output) => return Ok(output),
+        ResponseContent::File { media_type, bytes } => (media_type, bytes),
+    };
+    let name = match &handler.file {
+        Some(name) => name.render(arguments)?,
+        None => None,
+    };
+    let name = name.unwrap_or_default();
+    let fetched = Fetched {
+        name: &name,
+        media_type: &media_type,
+        source: format!("the file “{}” from “{}”", adjutant_files::file_name(&name), skill.domain),
+        origin: skill.name.clone(),
+        bytes: &bytes,
+    };
+    Ok(kept::output(&kept::keep(context, fetched, writes).await?, 0))
+}
+
+/// The arguments as a person is shown them: with the name and size of a file, in place of its id.
+pub(crate) async fn shown(skill: &Skill, context: &CallContext<'_>) -> Result<Option<Value>, Failure> {
+    let id = match &skill.handler {
+        Handler::Http(handler) => handler.upload(context.arguments)?,
+        Handler::Builtin(_) => context.arguments["file"].as_str().map(str::to_owned),
+        _ => None,
+    };
+    let Some(id) = id else { return Ok(None) };
+    let file = kept::find(context, &id.trim().into()).await?;
+    let named = format!("{} ({})", file.name, wording::files::size(file.bytes));
+    let mut shown = context.arguments.clone();
+    for value in shown.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+        if value.as_str() == Some(&id) {
+            *value = Value::from(named.clone());
+        }
+    }
+    Ok(Some(shown))
+}

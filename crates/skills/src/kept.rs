@@ -1,0 +1,203 @@
+//! Files that skills fetch and send on. They're kept as those that people send are: in the data folder, under an id, and
+//! for as long. Whatever they say is text from outside.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::builtin::CallContext;
+use super::{Failure, Output, SkillError};
+use adjutant_files::{FolderError, MOST_MEGABYTES, Reading, file_name};
+use adjutant_store::files::{self, FileRow};
+use adjutant_store::{Batch, attempts};
+use adjutant_turn::wording;
+use adjutant_types::{FileId, FileKind, FileProblem, FromCall, FromOutside, Own, ours};
+
+/// The biggest file that is fetched, in bytes.
+pub(super) const MOST_BYTES: usize = (MOST_MEGABYTES as usize) << 20;
+
+/// How much of a text is read at once, in bytes.
+const READ_AT_ONCE: usize = 12_000;
+
+/// A file that a skill has fetched.
+pub(super) struct Fetched<'a> {
+    /// Its name, as others chose it.
+    pub(super) name: &'a str,
+    /// Its type, as others say it.
+    pub(super) media_type: &'a str,
+    /// Where it came from, as people are told.
+    pub(super) source: String,
+    /// Where it was, the same each time that it's fetched.
+    pub(super) origin: String,
+    /// What it contains.
+    pub(super) bytes: &'a [u8],
+}
+
+/// Keeps a file for the call's person, and reads it. The same content from the same place is the same file.
+pub(super) async fn keep(
+    call: &CallContext<'_>,
+    fetched: Fetched<'_>,
+    writes: &mut Batch,
+) -> Result<FileRow, SkillError> {
+    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+    let mut digest = Sha256::new();
+    for part in [person.as_str(), here.as_str(), fetched.name, &fetched.origin] {
+        digest.update(part);
+        digest.update([0]);
+    }
+    let id = files::id_of(&digest.chain_update(fetched.bytes).finalize());
+    let broken = |error: io::Error| SkillError::tool(ours!("the file couldn't be kept: {}", Own(error)));
+    let folder = &call.services.files;
+    let (path, part) = (folder.place(&id), folder.path().join(format!("{id}.{}.part", call.execution)));
+    tokio::fs::create_dir_all(folder.path()).await.map_err(broken)?;
+    tokio::fs::write(&part, fetched.bytes).await.map_err(broken)?;
+    tokio::fs::rename(&part, &path).await.map_err(broken)?;
+    let reading = call.services.reader.read(&path, fetched.name, fetched.media_type);
+    let reading = attempts::counted(&call.scope.store, &format!("file {id}"), reading).await;
+    let reading = match reading.map_err(|error| broken(io::Error::other(error)))? {
+        Some(reading) => reading.map_err(broken)?,
+        None => Reading::quarantined(fetched.media_type),
+    };
+    if let Err(error) = folder.share(&call.scope.store, &id).await {
+        // It was read here. A turn elsewhere that needs it fetches it again.
+        tracing::error!(%error, file = %id, "a file couldn't be put into the database");
+    }
+    let file = FileRow {
+        id,
+        name: file_name(fetched.name),
+        kind: reading.kind,
+        media_type: reading.media_type,
+        bytes: i64::try_from(fetched.bytes.len()).unwrap_or(i64::MAX),
+        pages: reading.pages.and_then(|pages| i64::try_from(pages).ok()),
+        problem: reading.problem,
+        content: reading.text,
+        source: fetched.source,
+        created_at: call.scope.store.now(),
+    };
+    // No message is called like this, so it's for this person alone.
+    let event = format!(" {}", file.id);
+    files::insert(writes, (person, here, &event), 0, &file);
+    Ok(file)
+}
+
+/// A file that the person may use here.
+pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow, Failure> {
+    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+    let found = files::by_id(&call.scope.store, id, person, here).await?;
+    let missing =
+        || SkillError::not_found(ours!("there is no file {}; files.list gives the ids", FromCall(id)));
+    Ok(found.ok_or_else(missing)?)
+}
+
+/// The same with what it contains.
+pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRow, Vec<u8>), Failure> {
+    let file = find(call, id).await?;
+    let broken = |error: io::Error| SkillError::tool(ours!("the file couldn't be read: {}", Own(error)));
+    let bytes = tokio::fs::read(path(call, &file).await?).await.map_err(broken)?;
+    Ok((file, bytes))
+}
+
+/// Where a file is on this machine.
+async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf, Failure> {
+    call.services.files.find(&call.scope.store, &file.id).await.map_err(|error| match error {
+        FolderError::Store(error) => error.into(),
+        FolderError::Disk(error) => {
+            SkillError::tool(ours!("the file couldn't be read: {}", Own(error))).into()
+        }
+        FolderError::Gone => {
+            let what = ours!(
+                "the file “{}” isn't there any more; it must be sent or fetched again",
+                FromOutside(&file.name)
+            );
+            SkillError::not_found(what).into()
+        }
+    })
+}
+
+/// Takes a file out of an archive or a mail, and keeps it as one of its own. Where that came from, this did.
+pub(super) async fn take_out(
+    call: &CallContext<'_>,
+    whole: &FileRow,
+    number: usize,
+    writes: &mut Batch,
+) -> Result<FileRow, Failure> {
+    if !matches!(whole.kind, FileKind::Archive | FileKind::Mail) {
+        return Err(SkillError::params(ours!("“{}” has no files inside", FromOutside(&whole.name))).into());
+    }
+    let path = path(call, whole).await?;
+    let taken = call.services.reader.take_out(&path, whole.kind, number).await;
+    let taken = taken.map_err(|problem| {
+        let why = match problem {
+            FileProblem::TooBig => format!("it unpacks to more than {MOST_MEGABYTES} MB"),
+            problem => wording::files::why(problem, MOST_MEGABYTES),
+        };
+        SkillError::params(ours!(
+            "file {} of “{}” can't be taken out: {}",
+            number,
+            FromOutside(&whole.name),
+            Own(why)
+        ))
+    })?;
+    if taken.bytes.is_empty() {
+        return Err(
+            SkillError::params(ours!("file {} of “{}” is empty", number, FromOutside(&whole.name))).into()
+        );
+    }
+    let fetched = Fetched {
+        name: &taken.name,
+        media_type: &taken.media_type,
+        source: whole.source.clone(),
+        origin: format!("{} {number}", whole.id),
+        bytes: &taken.bytes,
+    };
+    Ok(keep(call, fetched, writes).await?)
+}
+
+/// Why a file has no text.
+fn unreadable(file: &FileRow) -> String {
+    match (file.problem, file.kind) {
+        (Some(problem), _) => wording::files::why(problem, MOST_MEGABYTES),
+        (None, FileKind::Picture) => "it's a picture".to_owned(),
+        (None, _) => format!("I don't read {}; it can be sent on", file.media_type),
+    }
+}
+
+/// The text of a file that has one.
+pub(super) fn text(file: &FileRow) -> Result<&str, SkillError> {
+    let why =
+        || SkillError::params(ours!("“{}” can't be read: {}", FromOutside(&file.name), unreadable(file)));
+    file.content.as_deref().ok_or_else(why)
+}
+
+/// A file as what depends on it gets it.
+pub(super) fn item(file: &FileRow) -> Value {
+    json!({"id": file.id, "name": file.name, "kind": file.kind, "type": file.media_type, "bytes": file.bytes,
+        "about": wording::files::about(file), "sources": file.source})
+}
+
+/// A file's text from this byte on, as far as it is read at once.
+pub(super) fn output(file: &FileRow, from: usize) -> Output {
+    let mut data = item(file);
+    data["file"] = json!(file.id);
+    let mut summary = format!("“{}” ({}) [file {}]", file.name, wording::files::about(file), file.id);
+    let Some(text) = &file.content else {
+        let why = unreadable(file);
+        summary.push_str(&format!(": its text can't be read: {why}"));
+        data["unreadable"] = json!(why);
+        return Output::new(summary, data);
+    };
+    let from = text.floor_char_boundary(from.min(text.len()));
+    let to = text.floor_char_boundary((from + READ_AT_ONCE).min(text.len()));
+    let more = text.len() - to;
+    data["text"] = json!(text[from..to]);
+    if more > 0 {
+        data["next"] = json!(to);
+        summary.push_str(&format!("; {more} more bytes follow: files.read from = {to}"));
+    }
+    if text.contains("Files inside:") && matches!(file.kind, FileKind::Archive | FileKind::Mail) {
+        summary.push_str("; files.read entry = NUMBER reads a file inside");
+    }
+    Output::new(format!("{summary}:\n\n{}", &text[from..to]), data)
+}

@@ -1,0 +1,243 @@
+//! What the assistant can do: skills are data, read from TOML; this module reads, checks, lists and calls them.
+
+pub mod arguments;
+pub mod breaker;
+pub mod builtin;
+pub mod call;
+mod check;
+pub mod definition;
+pub mod executor;
+mod files;
+pub mod forms;
+pub mod grant;
+pub mod handlers;
+pub mod instructions;
+mod kept;
+pub mod oauth;
+mod registry;
+pub mod risk;
+pub mod sources;
+pub mod template;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use adjutant_store::StoreError;
+use adjutant_turn::wording;
+use adjutant_types::invisible_chars::has_hidden;
+use adjutant_types::{ErrorText, FromConfig, ours};
+
+pub use check::is_word;
+pub use check::parse;
+pub use definition::{Domain, Handler, Risk, Skill, WORKFLOW};
+pub use definition::{schema_misfit, schema_problem};
+pub use executor::Approved;
+pub use files::Layer;
+pub use files::check_files;
+pub use grant::{Grant, Rights, RoleRights};
+pub use registry::{Registry, Skills};
+
+/// How to call a workflow, said where it was called as a skill.
+pub fn by_itself(skill: &str) -> ErrorText {
+    let name = FromConfig(skill);
+    ours!("{} is a workflow: dispatch {} alone, with arguments", name, name)
+}
+
+/// Why a skill call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The service rejects our credential.
+    Auth,
+    /// The arguments are wrong.
+    Params,
+    /// The service was not reached, or it failed.
+    Network,
+    /// The service asks us to wait.
+    RateLimit,
+    /// The service or we don't allow it.
+    Permission,
+    /// What the call is about does not exist.
+    NotFound,
+    /// The mail server refuses a recipient for good.
+    Recipient,
+    /// No answer in time.
+    Timeout,
+    /// The skill has failed too often recently.
+    CircuitOpen,
+    /// A limit is used up.
+    Budget,
+    /// A person said no.
+    Rejected,
+    /// The model gave no usable answer.
+    Model,
+    /// The skill itself failed.
+    Tool,
+}
+
+impl ErrorKind {
+    /// Whether neither another attempt nor other arguments help.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Budget)
+    }
+
+    /// Its text form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Params => "params",
+            Self::Network => "network",
+            Self::RateLimit => "rate_limit",
+            Self::Permission => "permission",
+            Self::NotFound => "not_found",
+            Self::Recipient => "recipient",
+            Self::Timeout => "timeout",
+            Self::CircuitOpen => "circuit_open",
+            Self::Budget => "budget",
+            Self::Rejected => "rejected",
+            Self::Model => "model",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// A failed skill call. The message is for people and models and never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", message.whole())]
+pub struct SkillError {
+    /// What kind of failure; it decides what happens next.
+    pub kind: ErrorKind,
+    /// What happened and, where possible, how to fix it.
+    pub message: ErrorText,
+    /// How long the service asks us to wait.
+    pub retry_after: Option<Duration>,
+    /// The effect may have happened all the same: the request was written, then the answer was lost.
+    pub unknown: bool,
+}
+
+impl SkillError {
+    /// A failure whose effect has certainly not happened.
+    pub fn new(kind: ErrorKind, message: impl Into<ErrorText>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, unknown: false }
+    }
+
+    /// The arguments are wrong.
+    pub fn params(message: impl Into<ErrorText>) -> Self {
+        Self::new(ErrorKind::Params, message)
+    }
+
+    /// An address is what it seems to be only if all of it is seen.
+    ///
+    /// # Errors
+    /// If there is something in it that isn't.
+    pub fn unless_seen(address: &str) -> Result<(), Self> {
+        match has_hidden(address) {
+            true => Err(Self::params("this address holds characters that can't be seen")),
+            false => Ok(()),
+        }
+    }
+
+    /// What the call is about does not exist.
+    pub fn not_found(message: impl Into<ErrorText>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// The skill itself failed.
+    pub fn tool(message: impl Into<ErrorText>) -> Self {
+        Self::new(ErrorKind::Tool, message)
+    }
+
+    /// With each piece of its message rewritten, as when secrets are taken out.
+    fn map(self, rewrite: impl Fn(&str) -> String) -> Self {
+        Self { message: self.message.map(rewrite), ..self }
+    }
+
+    /// Nobody can know whether the effect happened.
+    pub fn unknown_outcome() -> Self {
+        Self { unknown: true, ..Self::tool(wording::UNKNOWN_OUTCOME) }
+    }
+}
+
+/// Why a skill call ended early: an error of its own, or of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The call failed.
+    #[error(transparent)]
+    Skill(SkillError),
+    /// The store failed, or the turn belongs to somebody else by now.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl<E: Into<SkillError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Skill(error.into())
+    }
+}
+
+/// What a skill call returns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    /// One line for people.
+    pub summary: String,
+    /// The result for what depends on it; null when the summary says it all.
+    pub data: Value,
+    /// The words are ours, or the person's own. Of all others a model sees only a marked block.
+    #[serde(default)]
+    pub ours: bool,
+    /// How to take the effect back: the steps of `builtin::undo`; none if that is impossible.
+    #[serde(default)]
+    pub undo: Option<Value>,
+}
+
+impl Output {
+    /// What somebody else says.
+    pub fn new(summary: impl Into<String>, data: Value) -> Self {
+        Self { summary: summary.into(), data, ..Self::default() }
+    }
+
+    /// Our own words, and what our store keeps for the person; what is marked there is found by its id.
+    pub fn ours(summary: impl Into<String>, data: Value) -> Self {
+        Self { ours: true, ..Self::new(summary, data) }
+    }
+
+    /// The same unless some of it is from outside.
+    fn outside_if(is_outside: bool, summary: impl Into<String>, data: Value) -> Self {
+        Self { ours: !is_outside, ..Self::new(summary, data) }
+    }
+
+    /// The same, with what it takes to take it back.
+    #[must_use]
+    fn undone_by(self, steps: Option<Value>) -> Self {
+        Self { undo: steps, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_text_use_the_same_words() {
+        use ErrorKind::*;
+        for kind in [
+            Auth,
+            Params,
+            Network,
+            RateLimit,
+            Permission,
+            NotFound,
+            Recipient,
+            Timeout,
+            CircuitOpen,
+            Budget,
+            Rejected,
+            Model,
+            Tool,
+        ] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), Value::from(kind.as_str()));
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A login in a browser: the authorization code with PKCE, brought back to a port of this machine (RFC 8252).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::Url;
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::endpoint::{EndpointResponse, Refusal, Reply};
+use super::{Account, Place};
+use crate::{ErrorKind, SkillError};
+use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
+
+/// How long the person has.
+const PATIENCE: Duration = Duration::from_mins(10);
+/// How long a browser has for its request, and the longest one.
+const REQUEST: Duration = Duration::from_secs(5);
+const LONGEST: usize = 16 * 1024;
+
+/// A login that waits for its browser.
+pub struct CodeLogin {
+    account: Arc<Account>,
+    listener: TcpListener,
+    redirect: Url,
+    state: String,
+    verifier: String,
+    page: Url,
+    /// The only service that may send the browser back, and whether it says that it did (RFC 9207).
+    issuer: Option<(String, bool)>,
+}
+
+/// What the browser has brought, by the fields of its address.
+struct Brought {
+    state: Option<String>,
+    issuer: Option<String>,
+    code: Option<String>,
+    refusal: Option<Refusal>,
+}
+
+/// A port of this machine that the browser comes back to.
+pub(super) struct Listener {
+    listener: TcpListener,
+    redirect: Url,
+}
+
+impl Listener {
+    /// Listens at this address, or at any free port.
+    pub(super) async fn open(redirect: Option<&str>, place: &Place) -> Result<Self, SkillError> {
+        let redirect = Url::parse(redirect.unwrap_or("http://127.0.0.1:0/callback"));
+        let mut redirect = redirect.map_err(|_| wrong(place))?;
+        let port = redirect.port_or_known_default().unwrap_or_default();
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.and_then(|it| Ok((it.local_addr()?, it)));
+        let (address, listener) = listener.map_err(|error| {
+            let message = format!(
+                "can't listen on port {port} for the browser: {error}; set `redirect` in {}",
+                place.section
+            );
+            SkillError::tool(message)
+        })?;
+        if port == 0 {
+            let _ = redirect.set_port(Some(address.port()));
+        }
+        Ok(Self { listener, redirect })
+    }
+
+    /// Where the browser is sent back to.
+    pub(super) fn redirect(&self) -> &Url {
+        &self.redirect
+    }
+}
+
+fn wrong(place: &Place) -> SkillError {
+    SkillError::params(format!("an address in {} is wrong", place.section))
+}
+
+impl CodeLogin {
+    pub(super) fn begin(account: Arc<Account>, listener: Listener) -> Result<Self, SkillError> {
+        let Listener { listener, redirect } = listener;
+        let Some(page) = &account.config.auth_url else {
+            let Place { section, login } = &account.place;
+            let message = format!("{section} has no `auth_url`; use `{login} --device`");
+            return Err(SkillError::params(message));
+        };
+        let mut page = Url::parse(page).map_err(|_| wrong(&account.place))?;
+        let (state, verifier) = (random()?, random()?);
+        let config = &account.config;
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        let mut query = page.query_pairs_mut();
+        query.append_pair("response_type", "code").append_pair("client_id", &config.client_id);
+        query.append_pair("redirect_uri", redirect.as_str()).append_pair("state", &state);
+        query.append_pair("code_challenge", &challenge).append_pair("code_challenge_method", "S256");
+        if !config.scopes.is_empty() {
+            query.append_pair("scope", &config.scopes.join(" "));
+        }
+        query.extend_pairs(&config.params);
+        drop(query);
+        Ok(Self { account, listener, redirect, state, verifier, page, issuer: None })
+    }
+
+    /// The same, where only this service may send the browser back. `names_itself` if it always says that it did.
+    pub(super) fn only_from(self, issuer: String, names_itself: bool) -> Self {
+        Self { issuer: Some((issuer, names_itself)), ..self }
+    }
+
+    /// The address for the person's browser.
+    pub fn page(&self) -> &str {
+        self.page.as_str()
+    }
+
+    /// Waits for the browser, or for the address that a browser elsewhere ended at; then fetches and keeps the tokens.
+    pub async fn finish(self, pasted: impl Future<Output = String>) -> Result<(), SkillError> {
+        let (address, stream) = tokio::select! {
+            arrived = self.arrived() => arrived,
+            pasted = pasted => (self.redirect.join(pasted.trim()).ok(), None),
+            () = tokio::time::sleep(PATIENCE) => {
+                let message = format!("nobody logged in within 10 minutes. {}", self.again());
+                return Err(SkillError::new(ErrorKind::Timeout, message));
+            }
+        };
+        let done = match address {
+            Some(address) => self.exchange(&address).await,
+            None => Err(SkillError::params(format!("that is no address. {}", self.again()))),
+        };
+        if let Some(stream) = stream {
+            let text = match &done {
+                Ok(()) => "You are logged in. You can close this page.",
+                Err(_) => "That didn't work; the terminal says why. You can close this page.",
+            };
+            answer(stream, "200 OK", text).await;
+        }
+        done
+    }
+
+    /// The first request for our page; a browser also asks for a picture.
+    async fn arrived(&self) -> (Option<Url>, Option<TcpStream>) {
+        loop {
+            let Ok((mut stream, _)) = self.listener.accept().await else { continue };
+            let request = tokio::time::timeout(REQUEST, request_target(&mut stream)).await;
+            let address = request.ok().flatten().and_then(|target| self.redirect.join(&target).ok());
+            match address.filter(|address| address.path() == self.redirect.path()) {
+                Some(address) => return (Some(address), Some(stream)),
+                None => answer(stream, "404 Not Found", "There is nothing here.").await,
+            }
+        }
+    }
+
+    async fn exchange(&self, address: &Url) -> Result<(), SkillError> {
+        let brought = Brought::of(address);
+        let auth = |message: ErrorText| SkillError::new(ErrorKind::Auth, message);
+        if brought.state.as_ref() != Some(&self.state) {
+            let message = "that answer belongs to another login (its state is wrong), so nothing was kept.";
+            return Err(auth(ours!(
+                "{} {}, and use its newest address alone",
+                message,
+                FromConfig(self.again().trim_end_matches('.'))
+            )));
+        }
+        if let Some((issuer, names_itself)) = &self.issuer {
+            let is_same = brought.issuer.as_ref().map_or(!names_itself, |named| named == issuer);
+            if !is_same {
+                let message = "that answer comes from another login service, so nothing was kept.";
+                return Err(auth(ours!("{} {}", message, FromConfig(self.again()))));
+            }
+        }
+        if let Some(refusal) = brought.refusal {
+            let message = match refusal.error.as_str() {
+                "access_denied" => {
+                    ours!(
+                        "access was denied ({}), so nothing was kept. {}",
+                        FromOutside(&refusal),
+                        FromConfig(self.again())
+                    )
+                }
+                _ => self.account.refused(&refusal),
+            };
+            return Err(auth(message));
+        }
+        let Some(code) = brought.code else {
+            return Err(auth(ours!("the service sent no code. {}", FromConfig(self.again()))));
+        };
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", self.redirect.as_str()),
+            ("code_verifier", &self.verifier),
+        ];
+        let account = &self.account;
+        let reply = account.ask(&account.config.token_url, &form).await?;
+        account.keep(account.granted(reply)?)
+    }
+
+    fn again(&self) -> String {
+        format!("Run `{}` again.", self.account.place.login)
+    }
+}
+
+impl Account {
+    /// What was given out, or why not.
+    pub(super) fn granted(&self, answer: EndpointResponse) -> Result<Reply, SkillError> {
+        match answer {
+            EndpointResponse::Success(reply) => Ok(reply),
+            EndpointResponse::Error(refusal) => Err(SkillError::new(ErrorKind::Auth, self.refused(&refusal))),
+        }
+    }
+
+    /// Keeps what a login has brought.
+    pub(super) fn keep(&self, reply: Reply) -> Result<(), SkillError> {
+        let tokens = self.tokens(reply, None)?;
+        self.vault.write(&tokens)
+    }
+}
+
+impl Brought {
+    fn of(address: &Url) -> Self {
+        let field = |name: &str| {
+            let mut pairs = address.query_pairs();
+            pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+        };
+        let words = field("error_description").unwrap_or_default();
+        Self {
+            state: field("state"),
+            issuer: field("iss"),
+            code: field("code").filter(|code| !code.is_empty()),
+            refusal: field("error").map(|error| Refusal { error, words }),
+        }
+    }
+}
+
+/// 256 random bits as text.
+fn random() -> Result<String, SkillError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| SkillError::tool(format!("there is no randomness: {error}")))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// What a GET asks for.
+async fn request_target(stream: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let mut buffer = [0; 2048];
+        let read = stream.read(&mut buffer).await.ok()?;
+        if read == 0 || head.len() + read > LONGEST {
+            return None;
+        }
+        head.extend_from_slice(&buffer[..read]);
+    }
+    let head = String::from_utf8(head).ok()?;
+    let mut words = head.lines().next()?.split(' ');
+    (words.next() == Some("GET"))
+        .then(|| words.next())
+        .flatten()
+        .filter(|target| target.starts_with('/'))
+        .map(str::to_owned)
+}
+
+async fn answer(mut stream: TcpStream, status: &str, text: &str) {
+    let response = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\n\
+         referrer-policy: no-referrer\r\ncache-control: no-store\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    );
+    // A browser that has hung up needs no answer.
+    let _ = tokio::time::timeout(REQUEST, stream.write_all(response.as_bytes())).await;
+    let _ = stream.shutdown().await;
+}

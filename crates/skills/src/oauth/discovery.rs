@@ -1,0 +1,378 @@
+//! How to log in at an MCP server, as the server and its login service say (RFC 9728, RFC 8414, RFC 7591). A server of the
+//! revision of 2025-03-26 is its own login service, and need not describe that.
+//!
+//! What they say is from outside: each description must be about the very address that it was asked for, and lead to no
+//! private network that the server isn't in itself.
+
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use reqwest::{StatusCode, Url};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::handlers::http::{lost, read};
+use crate::handlers::{HttpClient, host};
+use crate::{ErrorKind, SkillError};
+use adjutant_types::invisible_chars::line;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The most scopes that are asked for.
+const MOST_SCOPES: usize = 50;
+
+/// Where to log in at a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The login service, by its own name for itself.
+    pub(super) issuer: String,
+    pub(super) auth_url: String,
+    pub(super) token_url: String,
+    registration_url: Option<String>,
+    /// The server's own name for itself, which tokens are bound to.
+    pub(super) resource: String,
+    /// What the server wants asked for.
+    pub(super) scopes: Vec<String>,
+    /// Whether the service names itself where it sends the browser back.
+    pub(super) names_itself: bool,
+    /// Whether nobody has described it, so that its addresses are only the usual ones.
+    is_usual: bool,
+}
+
+/// What a server says of itself.
+#[derive(Deserialize)]
+struct Resource {
+    resource: String,
+    #[serde(default)]
+    authorization_servers: Vec<String>,
+    #[serde(default)]
+    scopes_supported: Vec<String>,
+}
+
+/// What a login service says of itself.
+#[derive(Deserialize)]
+struct Issuer {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    #[serde(default)]
+    registration_endpoint: Option<String>,
+    #[serde(default)]
+    code_challenge_methods_supported: Vec<String>,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+/// Who we are at a login service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Registered {
+    pub(super) client_id: String,
+    #[serde(default)]
+    pub(super) client_secret: Option<String>,
+}
+
+/// Asks a server, by its name in the configuration and its address, how to log in there.
+pub(super) struct Discovery<'a> {
+    http: &'a HttpClient,
+    name: &'a str,
+    server: Url,
+}
+
+impl<'a> Discovery<'a> {
+    pub(super) fn new(http: &'a HttpClient, name: &'a str, server: &str) -> Result<Self, SkillError> {
+        let wrong = |error| SkillError::params(format!("the address in [mcp.{name}] is wrong: {error}"));
+        Ok(Self { http, name, server: Url::parse(server).map_err(wrong)? })
+    }
+
+    /// Where to log in.
+    pub(super) async fn find(&self) -> Result<Found, SkillError> {
+        let challenge = self.challenge().await?;
+        let (resource, service) = match self.resource(challenge.as_deref()).await? {
+            Some(resource) => {
+                let issuer = resource.authorization_servers.first();
+                let issuer = issuer.ok_or_else(|| self.refused("doesn't say where to log in"))?;
+                let Some(service) = self.issuer(issuer).await? else {
+                    let place = self.allowed(issuer)?;
+                    return Err(
+                        self.refused(&format!("wants a login at {}, which doesn't say how", host(&place)))
+                    );
+                };
+                (resource, Some(service))
+            }
+            None => (self.itself(), self.issuer(&self.origin()).await?),
+        };
+        let is_usual = service.is_none();
+        let service = service.unwrap_or_else(|| self.usual());
+        let asked = challenge.as_deref().and_then(|challenge| parameter(challenge, "scope"));
+        let scopes = match asked {
+            Some(scopes) => scopes.split_whitespace().map(str::to_owned).collect(),
+            None => resource.scopes_supported,
+        };
+        Ok(Found {
+            issuer: service.issuer,
+            auth_url: self.endpoint(&service.authorization_endpoint)?,
+            token_url: self.endpoint(&service.token_endpoint)?,
+            registration_url: service.registration_endpoint.map(|url| self.endpoint(&url)).transpose()?,
+            resource: resource.resource,
+            scopes: scopes.into_iter().take(MOST_SCOPES).collect(),
+            names_itself: service.authorization_response_iss_parameter_supported,
+            is_usual,
+        })
+    }
+
+    /// The server's address without a path: the name of its login service where it is one itself.
+    fn origin(&self) -> String {
+        self.server.origin().ascii_serialization()
+    }
+
+    /// What a server would say of itself that says nothing.
+    fn itself(&self) -> Resource {
+        let mut server = self.server.clone();
+        server.set_fragment(None);
+        Resource {
+            resource: server.to_string(),
+            authorization_servers: Vec::new(),
+            scopes_supported: Vec::new(),
+        }
+    }
+
+    /// A login service at the places that the revision of 2025-03-26 names. It can't say whether it checks PKCE, which
+    /// that revision demands of it.
+    fn usual(&self) -> Issuer {
+        let issuer = self.origin();
+        Issuer {
+            authorization_endpoint: format!("{issuer}/authorize"),
+            token_endpoint: format!("{issuer}/token"),
+            registration_endpoint: Some(format!("{issuer}/register")),
+            code_challenge_methods_supported: Vec::new(),
+            authorization_response_iss_parameter_supported: false,
+            issuer,
+        }
+    }
+
+    /// Makes us known to a login service that lets anybody do that.
+    pub(super) async fn register(&self, found: &Found, redirect: &Url) -> Result<Registered, SkillError> {
+        let name = self.name;
+        let Some(address) = &found.registration_url else {
+            let message = format!(
+                "{} takes only applications that were registered by hand. Register one there with the redirect address \
+                 http://127.0.0.1/callback, and set `client_id` in [mcp.{name}]",
+                line(&found.issuer, 200)
+            );
+            return Err(SkillError::params(message));
+        };
+        let url = self.allowed(address)?;
+        let body = json!({
+            "client_name": "Adjutant", "redirect_uris": [redirect.as_str()], "response_types": ["code"],
+            "grant_types": ["authorization_code", "refresh_token"], "token_endpoint_auth_method": "none",
+            "scope": found.scopes.join(" "),
+        });
+        let client = self.client(&url)?;
+        let request = client.post(url.clone()).timeout(PATIENCE).header(CONTENT_TYPE, "application/json");
+        let response = request.header(ACCEPT, "application/json").body(body.to_string()).send().await;
+        let response = response.map_err(|error| lost(&error, host(&url), false))?;
+        let status = response.status();
+        let (text, _) = read(response).await.map_err(|error| lost(&error, host(&url), false))?;
+        let registered: Option<Registered> = serde_json::from_str(&text).ok();
+        registered.filter(|_| status.is_success()).ok_or_else(|| {
+            let (host, status) = (host(&url), status.as_u16());
+            if found.is_usual {
+                return self.refused(&format!(
+                    "doesn't say how to log in, and {host}{} answered {status}. If it takes a key, set `headers` in \
+                     [mcp.{name}]; if you know its login, configure it as [oauth.NAME] and set `oauth`",
+                    url.path()
+                ));
+            }
+            let message = format!(
+                "{host} didn't register us ({status}). Register an application there by hand, and set `client_id` in \
+                 [mcp.{name}]"
+            );
+            SkillError::new(ErrorKind::Auth, message)
+        })
+    }
+
+    /// What the server says to somebody who isn't logged in.
+    async fn challenge(&self) -> Result<Option<String>, SkillError> {
+        let about = json!({"name": "adjutant", "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+        let client = self.client(&self.server)?;
+        let request = client.post(self.server.clone()).timeout(PATIENCE).body(hello.to_string());
+        let request = request.header(CONTENT_TYPE, "application/json");
+        let response = request.header(ACCEPT, "application/json, text/event-stream").send().await;
+        let response = response.map_err(|error| lost(&error, host(&self.server), false))?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            let message = format!(
+                "the MCP server {} doesn't ask for a login (it answered {})",
+                self.name,
+                response.status().as_u16()
+            );
+            return Err(SkillError::params(message));
+        }
+        let headers = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let mut challenges = headers.filter_map(|header| header.to_str().ok());
+        let bearer = challenges.find(|challenge| challenge.to_ascii_lowercase().starts_with("bearer"));
+        Ok(bearer.map(str::to_owned))
+    }
+
+    /// The server's description of itself, where its answer says, else at the places that the standard names. None if it
+    /// doesn't say where, and nothing is there.
+    async fn resource(&self, challenge: Option<&str>) -> Result<Option<Resource>, SkillError> {
+        let named = challenge.and_then(|challenge| parameter(challenge, "resource_metadata"));
+        let is_named = named.is_some();
+        let places = match named {
+            Some(place) => {
+                let wrong = |_| self.refused("gives no address for how to log in");
+                let place = Url::parse(&place).map_err(wrong)?;
+                if place.origin() != self.server.origin() {
+                    return Err(self.elsewhere("its description", &place));
+                }
+                vec![place]
+            }
+            None => well_known(&self.server, &["oauth-protected-resource"]),
+        };
+        let Some(resource) = self.first::<Resource>(places).await? else {
+            return if is_named { Err(self.refused("doesn't say how to log in")) } else { Ok(None) };
+        };
+        let wrong = |_| self.refused("describes something that is no address");
+        let about = Url::parse(&resource.resource).map_err(wrong)?;
+        let covers = || {
+            let (path, part) = (self.server.path(), about.path().trim_end_matches('/'));
+            path.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if about.origin() != self.server.origin() || !covers() {
+            return Err(self.elsewhere("its description", &about));
+        }
+        Ok(Some(resource))
+    }
+
+    /// A login service's description of itself, if it has one.
+    async fn issuer(&self, written: &str) -> Result<Option<Issuer>, SkillError> {
+        let url = self.allowed(written)?;
+        let mut places = well_known(&url, &["oauth-authorization-server", "openid-configuration"]);
+        if url.path() != "/" {
+            let mut place = url.clone();
+            place.set_path(&format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/')));
+            places.push(place);
+        }
+        let Some(issuer) = self.first::<Issuer>(places).await? else { return Ok(None) };
+        if issuer.issuer.trim_end_matches('/') != written.trim_end_matches('/') {
+            let message = format!(
+                "{} says that it is {}; a login there is refused, because its description belongs to another service",
+                line(written, 200),
+                line(&issuer.issuer, 200)
+            );
+            return Err(SkillError::new(ErrorKind::Auth, message));
+        }
+        if !issuer.code_challenge_methods_supported.iter().any(|method| method == "S256") {
+            let message = format!("{} doesn't protect logins (PKCE with S256), so none is made", host(&url));
+            return Err(SkillError::new(ErrorKind::Auth, message));
+        }
+        Ok(Some(issuer))
+    }
+
+    /// The first of these that there is.
+    async fn first<T: DeserializeOwned>(&self, places: Vec<Url>) -> Result<Option<T>, SkillError> {
+        for place in places {
+            let client = self.client(&place)?;
+            let request = client.get(place.clone()).timeout(PATIENCE).header(ACCEPT, "application/json");
+            let response = request.send().await.map_err(|error| lost(&error, host(&place), false))?;
+            if !response.status().is_success() {
+                continue;
+            }
+            let (text, _) = read(response).await.map_err(|error| lost(&error, host(&place), false))?;
+            if let Ok(found) = serde_json::from_str(&text) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An address at which secrets are given: by TLS, except on this machine for a server on this machine.
+    fn allowed(&self, written: &str) -> Result<Url, SkillError> {
+        let wrong = |_| self.refused("wants a login at something that is no address");
+        let url = Url::parse(written).map_err(wrong)?;
+        let is_local = |url: &Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        let is_plain = url.scheme() == "http" && is_local(&url) && is_local(&self.server);
+        if url.scheme() != "https" && !is_plain {
+            return Err(self.refused(&format!("wants a login at {}, which isn't https", line(written, 200))));
+        }
+        Ok(url)
+    }
+
+    fn endpoint(&self, written: &str) -> Result<String, SkillError> {
+        self.allowed(written).map(|url| url.to_string())
+    }
+
+    /// A client that reaches private networks only at the server's own host, which the owner has chosen.
+    fn client(&self, url: &Url) -> Result<&'a reqwest::Client, SkillError> {
+        self.http.for_url(url, &[host(&self.server).to_owned()])
+    }
+
+    fn elsewhere(&self, what: &str, url: &Url) -> SkillError {
+        let there = url.origin().ascii_serialization();
+        self.refused(&format!(
+            "has {what} at another address ({}{}), which is refused",
+            there,
+            line(url.path(), 60)
+        ))
+    }
+
+    fn refused(&self, what: &str) -> SkillError {
+        SkillError::new(ErrorKind::Auth, format!("the MCP server {} {what}", self.name))
+    }
+}
+
+/// The well-known places of a description, with the path behind them and without.
+fn well_known(url: &Url, names: &[&str]) -> Vec<Url> {
+    let path = url.path().trim_end_matches('/');
+    let paths = if path.is_empty() { vec![""] } else { vec![path, ""] };
+    let place = |name: &str, path: &str| {
+        let mut place = url.clone();
+        place.set_path(&format!("/.well-known/{name}{path}"));
+        place.set_query(None);
+        place.set_fragment(None);
+        place
+    };
+    paths.into_iter().flat_map(|path| names.iter().map(move |name| place(name, path))).collect()
+}
+
+/// A parameter of a challenge, such as `scope="a b"`.
+fn parameter(challenge: &str, wanted: &str) -> Option<String> {
+    let mut rest = challenge.split_once(' ')?.1;
+    while let Some((name, value)) = rest.split_once('=') {
+        let name = name.trim().trim_start_matches(',').trim();
+        let (value, after) = match value.trim_start().strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"')?,
+            None => value.split_once(',').unwrap_or((value, "")),
+        };
+        if name.eq_ignore_ascii_case(wanted) {
+            return Some(value.trim().to_owned());
+        }
+        rest = after;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_has_parameters_in_any_order() {
+        let challenge = r#"Bearer error="invalid_token", resource_metadata="https://a.example/x?y=z", scope="a b",realm=x"#;
+        assert_eq!(parameter(challenge, "resource_metadata").as_deref(), Some("https://a.example/x?y=z"));
+        assert_eq!(parameter(challenge, "scope").as_deref(), Some("a b"));
+        assert_eq!(parameter(challenge, "realm").as_deref(), Some("x"));
+        assert_eq!(parameter(challenge, "nothing"), None);
+        assert_eq!(parameter("Bearer", "scope"), None);
+    }
+
+    #[test]
+    fn descriptions_are_looked_for_with_the_path_first() {
+        let url = Url::parse("https://a.example/mcp/v1?x=1").unwrap();
+        let places: Vec<String> = well_known(&url, &["b"]).iter().map(Url::to_string).collect();
+        assert_eq!(places, ["https://a.example/.well-known/b/mcp/v1", "https://a.example/.well-known/b"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Logins at MCP servers that ask for one. How to log in is asked of the server at the login, and kept with the tokens.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+
+use super::code::Listener;
+use super::discovery::{Discovery, Found, Registered};
+use super::{Account, CodeLogin, LoginState, Place, Vault};
+use crate::handlers::{HttpClient, host};
+use crate::{ErrorKind, SkillError};
+use adjutant_config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
+use adjutant_types::clock::SharedClock;
+use adjutant_types::{FromConfig, ours};
+
+/// A login at an MCP server.
+pub(super) struct ServerLogin {
+    name: String,
+    /// The server's address in the configuration.
+    url: String,
+    client: McpClient,
+    folder: PathBuf,
+    clock: SharedClock,
+}
+
+/// Where the tokens are good, and who we are there.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Service {
+    /// The server's address in the configuration when somebody logged in.
+    url: String,
+    token_url: String,
+    /// The server's own name for itself. It stands in each question for a token (RFC 8707).
+    pub(super) resource: String,
+    registered: Registered,
+}
+
+impl Service {
+    /// The host of the server's address in the configuration.
+    pub(super) fn host(&self) -> String {
+        Url::parse(&self.url).map(|url| host(&url).to_owned()).unwrap_or_default()
+    }
+}
+
+/// The servers of a configuration whose login isn't configured.
+pub(super) fn of(config: &Config, folder: &Path, clock: &SharedClock) -> BTreeMap<String, ServerLogin> {
+    let login = |name: &String, launch: &McpLaunch| match launch {
+        McpLaunch::Url { url, oauth: None, headers, client }
+            if !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) =>
+        {
+            let (url, client) = (url.clone(), client.clone());
+            let login = ServerLogin {
+                name: name.clone(),
+                url,
+                client,
+                folder: folder.to_owned(),
+                clock: Arc::clone(clock),
+            };
+            Some((name.clone(), login))
+        }
+        _ => None,
+    };
+    config.mcp.iter().filter_map(|(name, server)| login(name, &server.launch)).collect()
+}
+
+impl ServerLogin {
+    fn place(&self) -> Place {
+        let name = &self.name;
+        Place { section: format!("[mcp.{name}]"), login: format!("adjutant mcp login {name}") }
+    }
+
+    fn vault(&self) -> Vault {
+        // No other login's name has a hyphen.
+        Vault::new(&self.folder, &format!("mcp-{}", self.name), self.place())
+    }
+
+    /// How it stands.
+    pub(super) fn state(&self) -> LoginState {
+        self.vault().state()
+    }
+
+    /// Forgets the tokens. Returns whether there were any.
+    pub(super) fn log_out(&self) -> Result<bool, SkillError> {
+        self.vault().remove()
+    }
+
+    /// The token to send, renewed if it is due or was rejected; none if nobody has logged in.
+    pub(super) async fn token(&self, rejected: Option<&Secret>) -> Result<Option<Secret>, SkillError> {
+        let Some(service) = self.vault().read()?.and_then(|tokens| tokens.service) else { return Ok(None) };
+        if service.url != self.url {
+            let message = ours!(
+                "the login of [mcp.{}] belongs to another address, so its token isn't sent. An owner can log in again with \
+                 `adjutant mcp login {}`",
+                FromConfig(&self.name),
+                FromConfig(&self.name)
+            );
+            return Err(SkillError::new(ErrorKind::Auth, message));
+        }
+        self.account(service, None, Vec::new()).token(rejected).await.map(Some)
+    }
+
+    /// Begins a login in a browser: asks the server how, and makes us known there unless somebody has.
+    pub(super) async fn log_in(&self) -> Result<CodeLogin, SkillError> {
+        let http = HttpClient::new();
+        let discovery = Discovery::new(&http, &self.name, &self.url)?;
+        let found = discovery.find().await?;
+        let listener = Listener::open(None, &self.place()).await?;
+        let registered = match &self.client.id {
+            Some(id) => {
+                let client_secret = self.client.secret.as_ref().map(|secret| secret.expose().to_owned());
+                Registered { client_id: id.clone(), client_secret }
+            }
+            None => discovery.register(&found, listener.redirect()).await?,
+        };
+        let Found { issuer, auth_url, token_url, resource, scopes, names_itself, .. } = found;
+        let service = Service { url: self.url.clone(), token_url, resource, registered };
+        let wanted = if self.client.scopes.is_empty() { scopes } else { self.client.scopes.clone() };
+        let account = self.account(service, Some(auth_url), wanted);
+        Ok(CodeLogin::begin(Arc::new(account), listener)?.only_from(issuer, names_itself))
+    }
+
+    fn account(&self, service: Service, auth_url: Option<String>, scopes: Vec<String>) -> Account {
+        let Registered { client_id, client_secret } = service.registered.clone();
+        let config = OAuthConfig {
+            auth_url,
+            token_url: service.token_url.clone(),
+            device_url: None,
+            client_id,
+            client_secret: client_secret.map(Secret::new),
+            scopes,
+            params: [("resource".to_owned(), service.resource.clone())].into(),
+            redirect: None,
+        };
+        Account {
+            place: self.place(),
+            config,
+            vault: self.vault(),
+            http: HttpClient::new(),
+            clock: Arc::clone(&self.clock),
+            service: Some(service),
+        }
+    }
+}

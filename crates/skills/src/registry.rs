@@ -1,0 +1,410 @@
+//! All skills that there are, and their reload while running.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::builtin;
+use super::definition::{Domain, Handler, Skill};
+use super::files::{Layer, Print, find, gather, print};
+use adjutant_chat::suggest::nearest;
+use adjutant_config::document::Problem;
+
+const POLL: Duration = Duration::from_secs(1);
+
+/// All skills at one moment.
+#[derive(Debug, Default)]
+pub struct Registry {
+    domains: Vec<Domain>,
+    by_name: HashMap<String, Arc<Skill>>,
+    unavailable: Vec<Arc<Skill>>,
+    catalogue: String,
+    /// What those see of it who aren't owners, once somebody asks.
+    others: OnceLock<Arc<Self>>,
+}
+
+impl Registry {
+    /// A registry of these domains.
+    pub fn new(mut domains: Vec<Domain>) -> Self {
+        domains.sort_by(|a, b| a.name.cmp(&b.name));
+        let unavailable = domains.iter().flat_map(|domain| domain.unavailable.clone()).collect();
+        domains.retain(|domain| !domain.skills.is_empty());
+        let skills = domains.iter().flat_map(|domain| &domain.skills);
+        let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
+        let catalogue = catalogue(&domains);
+        Self { domains, by_name, unavailable, catalogue, others: OnceLock::new() }
+    }
+
+    /// The skills without those that are for owners alone, which stay the same while the program runs.
+    pub fn for_others(&self, is_owners: impl Fn(&Skill) -> bool) -> Arc<Self> {
+        let without = |domain: &Domain| {
+            let skills = domain.skills.iter().filter(|skill| !is_owners(skill)).cloned().collect();
+            Domain { skills, ..domain.clone() }
+        };
+        self.others.get_or_init(|| Arc::new(Self::new(self.domains.iter().map(without).collect()))).clone()
+    }
+
+    /// The skills that were read and can't work here. Nobody is offered them.
+    pub fn unavailable(&self) -> &[Arc<Skill>] {
+        &self.unavailable
+    }
+
+    /// The skill of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Skill>> {
+        self.by_name.get(name)
+    }
+
+    /// All domains, sorted by name.
+    pub fn domains(&self) -> &[Domain] {
+        &self.domains
+    }
+
+    /// The domain of this name.
+    pub fn domain(&self, name: &str) -> Option<&Domain> {
+        self.domains.iter().find(|domain| domain.name == name)
+    }
+
+    /// The skill or domain whose name is nearest to this one, if one is near.
+    pub fn nearest(&self, name: &str) -> Option<String> {
+        let domains = self.domains.iter().map(|domain| domain.name.as_str());
+        let mut names: Vec<&str> = self.by_name.keys().map(String::as_str).chain(domains).collect();
+        names.sort_unstable();
+        // "search" or "task.serch" without its domain is still a skill's word.
+        nearest(name, names.iter().copied())
+            .or_else(|| names.iter().copied().find(|known| known.split('.').nth(1) == Some(name)))
+            .map(str::to_owned)
+    }
+
+    /// Every skill in a line, for the prompt: sorted, and the same bytes for the same skills.
+    pub fn catalogue(&self) -> &str {
+        &self.catalogue
+    }
+}
+
+fn catalogue(domains: &[Domain]) -> String {
+    let mut text = String::new();
+    for domain in domains {
+        let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill)).collect();
+        if skills.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("{}: {}\n", domain.name, domain.summary));
+        if domain.is_folded() {
+            continue;
+        }
+        skills.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut known = HashSet::new();
+        for skill in skills {
+            text.push_str(&format!("- {}: {}\n", skill.signature_after(&mut known), skill.summary));
+        }
+    }
+    text
+}
+
+/// Whether the catalogue shows a skill.
+fn is_listed(skill: &Skill) -> bool {
+    !matches!(&skill.handler, Handler::Builtin(name) if builtin::is_unlisted(name))
+}
+
+/// The skills, shared and reloadable.
+#[derive(Debug)]
+pub struct Skills {
+    paths: Vec<PathBuf>,
+    builtins: Vec<String>,
+    layer: Option<Layer>,
+    current: RwLock<Arc<Registry>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    print: Print,
+    /// The last good domain of each file.
+    good: BTreeMap<PathBuf, Domain>,
+}
+
+impl Skills {
+    /// Reads the built-in domains and those in these places (folders, or single files). Where two places
+    /// have the same domain, the one named first wins; both win over a built-in one.
+    /// A missing folder called `skills` is no error if its parent exists: that is the default path.
+    pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Problem>> {
+        Self::load_with(paths, builtins, None)
+    }
+
+    /// Like [`Skills::load`], with a layer of skills made from these: the workflows.
+    pub fn load_with(
+        paths: &[PathBuf],
+        builtins: &[&str],
+        layer: Option<Layer>,
+    ) -> Result<Self, Vec<Problem>> {
+        let skills = Self {
+            paths: paths.to_vec(),
+            builtins: builtins.iter().map(|name| (*name).to_owned()).collect(),
+            layer,
+            current: RwLock::default(),
+            state: Mutex::default(),
+        };
+        skills.reload().map(|_| skills)
+    }
+
+    /// The skills as they are now.
+    pub fn current(&self) -> Arc<Registry> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the files again; true when the skills have changed. For a file with errors, its last good version stays.
+    pub fn reload(&self) -> Result<bool, Vec<Problem>> {
+        let mut state = self.state();
+        let (files, mut problems) = find(&self.paths);
+        state.print = print(&self.paths, &files);
+        let builtins: Vec<&str> = self.builtins.iter().map(String::as_str).collect();
+        let gathered = gather(&files, &builtins, self.layer.as_ref(), true, &mut state.good);
+        problems.extend(gathered.problems);
+        state.good = gathered.good;
+        let changed = self.put(Registry::new(gathered.domains));
+        if problems.is_empty() { Ok(changed) } else { Err(problems) }
+    }
+
+    /// Picks up changed files once a second, until the stop.
+    pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(POLL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => self.poll(),
+            }
+        }
+    }
+
+    /// Reloads if a file has changed since the last time; problems are logged once for each change.
+    pub fn poll(&self) {
+        let now = print(&self.paths, &find(&self.paths).0);
+        if now == self.state().print {
+            return;
+        }
+        self.reload_and_log();
+    }
+
+    /// Reloads, and writes into the log what came of it.
+    pub fn reload_and_log(&self) {
+        match self.reload() {
+            Ok(true) => tracing::info!(skills = self.current().by_name.len(), "the skills have changed"),
+            Ok(false) => {}
+            Err(problems) => {
+                for problem in problems {
+                    tracing::warn!("{problem}; the last good version stays in use");
+                }
+            }
+        }
+    }
+
+    fn put(&self, registry: Registry) -> bool {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        // Every field of a skill can be seen in its Debug form, and reloads are rare.
+        let shown = |registry: &Registry| format!("{:?}{:?}", registry.domains, registry.unavailable);
+        let changed = shown(&current) != shown(&registry);
+        if changed {
+            *current = Arc::new(registry);
+        }
+        changed
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn domain(name: &str, summary: &str) -> String {
+        format!(
+            "domain = '{name}'\nsummary = '{summary}'\n[[skill]]\nname = '{name}.run'\nsummary = 'Run it'\n\
+             risk = 'low'\nhandler = {{ command = ['true', '{{{{x}}}}'] }}\n[skill.parameters.properties.x]\n\
+             type = 'string'\n"
+        )
+    }
+
+    fn write(folder: &TempDir, file: &str, text: &str) {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+
+    fn load(folders: &[&TempDir]) -> Skills {
+        let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_path_buf()).collect();
+        Skills::load(&paths, &builtin::names(true)).unwrap()
+    }
+
+    #[test]
+    fn a_file_replaces_the_built_in_domain_and_the_first_place_wins() {
+        let (first, second) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        write(&first, "a.toml", &domain("tasks", "Ours"));
+        write(&second, "a.toml", &domain("tasks", "Theirs"));
+        write(&second, "b.toml", &domain("weather", "Weather"));
+        write(&second, "notes.txt", "no TOML");
+        let skills = load(&[&first, &second]).current();
+        let names: Vec<&str> = skills.domains().iter().map(|domain| domain.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "assistant",
+                "calendar",
+                "chat",
+                "contacts",
+                "email",
+                "files",
+                "memory",
+                "notes",
+                "schedule",
+                "tasks",
+                "weather",
+                "web"
+            ]
+        );
+        assert_eq!(skills.domain("tasks").unwrap().summary, "Ours");
+        assert!(skills.get("tasks.run").is_some() && skills.get("tasks.search").is_none());
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a snapshot")]
+    fn the_catalogue_is_sorted_and_the_same_bytes_each_time() {
+        let folder = TempDir::new().unwrap();
+        for name in ["tasks", "memory", "zoo"] {
+            write(&folder, &format!("{name}.toml"), &domain(name, "Things"));
+        }
+        let skills = load(&[&folder]);
+        let before = skills.current();
+        insta::assert_snapshot!(before.catalogue(), @"
+        assistant: What the assistant did
+        - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
+        - assistant.undo(): Take back what was done last
+        - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
+        calendar: The person's calendar: events, meetings, free time
+        - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
+        - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
+        - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
+        - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
+        - calendar.search(query, start?, end?): Find events by words of their title, place or notes
+        - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
+        chat: The channels and groups of the chat platforms that the person is in
+        - chat.post(place, text): Post a message into a channel or group
+        - chat.read_channel(place, since?, limit?): Read the newest messages of a channel or group
+        - chat.read_thread(place, thread, since?, limit?): Read a thread
+        - chat.search(query, place?, since?, limit?): Search the messages of channels and groups
+        - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarise them
+        - chat.user_info(user): Look up a person on a chat platform
+        contacts: The person's contacts: addresses, numbers, organizations
+        - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
+        - contacts.get(id): Get all details of a contact
+        - contacts.organizations(query?): List the organizations of the contacts
+        - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
+        - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
+        - contacts.validate_email(email): Check a mail address
+        email: The person's mail: writing, finding, reading, sorting
+        - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save a mail as a draft, unsent
+        - email.forward(message_id, to, body?, cc?): Forward a mail with its attachments
+        - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
+        - email.move(message_id, folder): Move a mail to another folder
+        - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
+        - email.reply(message_id, body, all?): Reply to a mail
+        - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
+        - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
+        - email.status(message_id): Check whether a mail was sent or bounced
+        memory: Things
+        - memory.run(x?): Run it
+        notes: The person's notes: a folder of Markdown files
+        - notes.append(path, text?, file?, section?, version?): Add to a note, at its end or at the end of a section
+        - notes.create(path, text?, file?, overwrite?): Create a note
+        - notes.list(folder?, limit?): List notes
+        - notes.read(path): Read a note
+        - notes.replace_section(path, section, text, version?): Replace what stands below a heading of a note
+        - notes.search(query, folder?, limit?): Find notes by words of their text or name
+        schedule: Recurring jobs of the assistant; to remind once, add a task due then
+        - schedule.create(when, text, timezone?): Schedule a recurring job
+        - schedule.delete(id): Delete a schedule
+        - schedule.list(): List the schedules
+        - schedule.pause(id, paused?): Pause or resume a schedule
+        tasks: Things
+        - tasks.run(x?): Run it
+        web: Web pages
+        - web.fetch(url): Read a web page
+        - web.search(query, limit?): Search the web; web.fetch reads a result
+        zoo: Things
+        - zoo.run(x?): Run it
+        ");
+        assert!(!skills.reload().unwrap(), "nothing has changed");
+        assert!(Arc::ptr_eq(&before, &skills.current()));
+    }
+
+    #[test]
+    fn a_wrong_file_keeps_its_last_good_domain_and_the_others_apply() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "a.toml", &domain("apples", "Old"));
+        write(&folder, "b.toml", &domain("pears", "Old"));
+        let skills = load(&[&folder]);
+        write(&folder, "a.toml", "domain = 'apples'\nsummary = 'broken'");
+        write(&folder, "b.toml", &domain("pears", "New and longer"));
+        skills.poll();
+        assert_eq!(skills.current().domain("apples").unwrap().summary, "Old");
+        assert_eq!(skills.current().domain("pears").unwrap().summary, "New and longer");
+        let again = skills.reload().unwrap_err();
+        assert!(again[0].to_string().ends_with("a.toml:1: the file has no [[skill]]"), "{again:?}");
+        write(&folder, "a.toml", &domain("apples", "Mended"));
+        skills.poll();
+        assert_eq!(skills.current().domain("apples").unwrap().summary, "Mended");
+        std::fs::remove_file(folder.path().join("a.toml")).unwrap();
+        skills.poll();
+        assert!(skills.current().domain("apples").is_none());
+    }
+
+    #[test]
+    fn a_missing_place_is_a_fault_unless_it_is_the_default() {
+        let folder = TempDir::new().unwrap();
+        let missing = folder.path().join("none");
+        let problems = Skills::load(&[missing], &builtin::names(true)).unwrap_err();
+        assert!(problems[0].to_string().contains("none: can't be read: "), "{problems:?}");
+        assert!(Skills::load(&[folder.path().join("skills")], &builtin::names(true)).is_ok());
+        assert!(Skills::load(&[folder.path().join("etc/skills")], &builtin::names(true)).is_err());
+    }
+
+    #[test]
+    fn two_files_of_one_place_may_not_share_a_domain() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "a.toml", &domain("apples", "One"));
+        write(&folder, "b.toml", &domain("apples", "Two"));
+        let problems = Skills::load(&[folder.path().to_path_buf()], &builtin::names(true)).unwrap_err();
+        assert!(problems[0].message.contains("a.toml already; join the two files"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_slip_finds_the_nearest_name() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "w.toml", &domain("weather", "W"));
+        let skills = load(&[&folder]).current();
+        assert_eq!(skills.nearest("wether.run").as_deref(), Some("weather.run"));
+        assert_eq!(skills.nearest("weathr").as_deref(), Some("weather"));
+        assert_eq!(skills.nearest("run").as_deref(), Some("weather.run"));
+        assert_eq!(skills.nearest("qqqq"), None);
+    }
+
+    #[tokio::test]
+    async fn the_watch_picks_up_a_change_and_ends_at_the_stop() {
+        let folder = TempDir::new().unwrap();
+        let skills = Arc::new(load(&[&folder]));
+        write(&folder, "w.toml", &domain("weather", "W"));
+        let stop = CancellationToken::new();
+        let watch = tokio::spawn(Arc::clone(&skills).watch(stop.clone()));
+        while skills.current().domain("weather").is_none() {
+            tokio::task::yield_now().await;
+        }
+        stop.cancel();
+        watch.await.unwrap();
+    }
+}

@@ -1,0 +1,259 @@
+//! Daily spending on model calls, and the amounts reserved for calls under way.
+//!
+//! Properties: across all processes, spending plus the estimates of calls under way never exceeds a budget. No
+//! reservation is lost: it is released when its call is over, its turn ends, or its process dies.
+//!
+//! A day has one row for everyone and one per person. A reservation is one conditional update of both, in a commit
+//! that also records its call; the database serialises updates of the same row. All writes here update the row for
+//! everyone first, so that they can't deadlock.
+//!
+//! Special cases:
+//!
+//! - A crash during a call: the reservation stays until its turn resumes or its process is found dead.
+//! - Midnight during a call: it counts on the day it began.
+//! - A call that used more than its reservation: its actual use counts. The day may be overdrawn by the difference,
+//!   and no new call starts.
+//! - A budget that is lowered: calls under way finish, and no new call starts.
+//! - A day without any spending allows one call, however small the budget; otherwise a budget smaller than one call
+//!   would block everything.
+
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
+
+/// The `who` of the row for everyone.
+const EVERYONE: &str = "";
+
+/// Tokens and money.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Tokens of requests and answers.
+    pub tokens: i64,
+    /// Billionths of a US dollar.
+    pub nano_usd: i64,
+}
+
+impl Amount {
+    /// Tokens, and money in US dollars. A negative amount or NaN counts as 0.
+    pub fn new(tokens: u64, usd: f64) -> Self {
+        // A cast from a fraction saturates.
+        let nano_usd = (usd.max(0.0) * 1e9).round() as i64;
+        Self { tokens: i64::try_from(tokens).unwrap_or(i64::MAX), nano_usd }
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            nano_usd: self.nano_usd.saturating_add(other.nano_usd),
+        }
+    }
+
+    /// The difference.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(other.tokens),
+            nano_usd: self.nano_usd.saturating_sub(other.nano_usd),
+        }
+    }
+}
+
+/// A day's row, for everyone or for a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
+pub struct SpendingRow {
+    /// Tokens used.
+    pub tokens: i64,
+    /// Billionths of a US dollar used.
+    pub nano_usd: i64,
+    /// Tokens reserved for calls under way.
+    pub reserved_tokens: i64,
+    /// Billionths of a US dollar reserved.
+    pub reserved_nano_usd: i64,
+    /// 1 once people were told that few tokens are left.
+    pub warned_tokens: i64,
+    /// 1 once people were told that little money is left.
+    pub warned_nano_usd: i64,
+}
+
+impl SpendingRow {
+    /// The amount used.
+    pub fn used(&self) -> Amount {
+        Amount { tokens: self.tokens, nano_usd: self.nano_usd }
+    }
+
+    /// The amount reserved.
+    pub fn reserved(&self) -> Amount {
+        Amount { tokens: self.reserved_tokens, nano_usd: self.reserved_nano_usd }
+    }
+}
+
+/// The reservation for one model call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservationRow {
+    /// The execution that calls the model.
+    pub execution_id: ExecutionId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The person it counts for.
+    pub person_id: PersonId,
+    /// The process that makes the call.
+    pub instance: InstanceId,
+    /// The day on which it counts, as `2026-11-21`.
+    pub day: String,
+    /// The amount.
+    pub amount: Amount,
+}
+
+/// Reserves an amount for a call, if both budgets cover it; 0 is no limit. The amount must be at least 1 of each, so
+/// that an exhausted budget covers nothing more.
+pub fn reserve(batch: &mut Batch, row: &ReservationRow, of_all: Amount, of_person: Amount) {
+    for (who, why, budget) in [
+        (EVERYONE, Stale::EveryonesBudget, of_all),
+        (row.person_id.as_str(), Stale::PersonsBudget, of_person),
+    ] {
+        batch.must(
+            why,
+            "INSERT INTO spending (day, who, reserved_tokens, reserved_nano_usd) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (day, who) DO UPDATE SET \
+             reserved_tokens = spending.reserved_tokens + excluded.reserved_tokens, \
+             reserved_nano_usd = spending.reserved_nano_usd + excluded.reserved_nano_usd \
+             WHERE ($5 = 0 OR spending.tokens + spending.reserved_tokens = 0 \
+              OR spending.tokens + spending.reserved_tokens + excluded.reserved_tokens <= $5) \
+             AND ($6 = 0 OR spending.nano_usd + spending.reserved_nano_usd = 0 \
+              OR spending.nano_usd + spending.reserved_nano_usd + excluded.reserved_nano_usd <= $6)",
+            [
+                (&row.day).into(),
+                who.into(),
+                row.amount.tokens.into(),
+                row.amount.nano_usd.into(),
+                budget.tokens.into(),
+                budget.nano_usd.into(),
+            ],
+        );
+    }
+    batch.run(
+        "INSERT INTO reservations (execution_id, turn_id, person_id, instance, day, tokens, nano_usd) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        [
+            (&row.execution_id).into(),
+            (&row.turn_id).into(),
+            (&row.person_id).into(),
+            (&row.instance).into(),
+            (&row.day).into(),
+            row.amount.tokens.into(),
+            row.amount.nano_usd.into(),
+        ],
+    );
+}
+
+/// Adds a call's use on the day it began, in place of its reservation, if it has one.
+pub fn settle(batch: &mut Batch, (execution, person, day): (&str, &str, &str), used: Amount) {
+    batch.run(
+        "INSERT INTO spending (day, who, tokens, nano_usd) VALUES ($1, $2, $4, $5), ($1, $3, $4, $5) \
+         ON CONFLICT (day, who) DO UPDATE SET tokens = spending.tokens + excluded.tokens, \
+         nano_usd = spending.nano_usd + excluded.nano_usd, \
+         reserved_tokens = spending.reserved_tokens \
+          - coalesce((SELECT r.tokens FROM reservations r WHERE r.execution_id = $6), 0), \
+         reserved_nano_usd = spending.reserved_nano_usd \
+          - coalesce((SELECT r.nano_usd FROM reservations r WHERE r.execution_id = $6), 0)",
+        [
+            day.into(),
+            EVERYONE.into(),
+            person.into(),
+            used.tokens.into(),
+            used.nano_usd.into(),
+            execution.into(),
+        ],
+    );
+    batch.run("DELETE FROM reservations WHERE execution_id = $1", [execution.into()]);
+}
+
+macro_rules! release_reservations {
+    ($batch:expr, $which:literal, $argument:expr) => {{
+        // Locks these rows: of two processes on a server that release the same ones, the second then finds none, and
+        // doesn't subtract them again.
+        $batch.run(concat!("UPDATE reservations AS r SET tokens = r.tokens WHERE ", $which), $argument);
+        $batch.run(
+            concat!(
+                "UPDATE spending SET reserved_tokens = reserved_tokens - (SELECT CAST(sum(r.tokens) AS BIGINT) \
+                 FROM reservations r WHERE r.day = spending.day AND ",
+                $which,
+                "), reserved_nano_usd = reserved_nano_usd - (SELECT CAST(sum(r.nano_usd) AS BIGINT) \
+                 FROM reservations r WHERE r.day = spending.day AND ",
+                $which,
+                ") WHERE who = '' AND day IN (SELECT r.day FROM reservations r WHERE ",
+                $which,
+                ")"
+            ),
+            $argument,
+        );
+        // The conditions on day and person come first because they have an index; `coalesce` covers people without a
+        // reservation on one of the days.
+        $batch.run(
+            concat!(
+                "UPDATE spending SET reserved_tokens = reserved_tokens - (SELECT CAST(coalesce(sum(r.tokens), 0) AS BIGINT) \
+                 FROM reservations r WHERE r.day = spending.day AND r.person_id = spending.who AND ",
+                $which,
+                "), reserved_nano_usd = reserved_nano_usd - (SELECT CAST(coalesce(sum(r.nano_usd), 0) AS BIGINT) \
+                 FROM reservations r WHERE r.day = spending.day AND r.person_id = spending.who AND ",
+                $which,
+                ") WHERE day IN (SELECT r.day FROM reservations r WHERE ",
+                $which,
+                ") AND who IN (SELECT r.person_id FROM reservations r WHERE ",
+                $which,
+                ")"
+            ),
+            $argument,
+        );
+        $batch.run(concat!("DELETE FROM reservations AS r WHERE ", $which), $argument);
+    }};
+}
+
+/// Releases the reservation of an execution.
+pub fn release(batch: &mut Batch, execution: &ExecutionId) {
+    release_reservations!(batch, "r.execution_id = $1", [execution.into()]);
+}
+
+/// Releases the reservations of a turn.
+pub fn release_turn(batch: &mut Batch, turn: &TurnId) {
+    release_reservations!(batch, "r.turn_id = $1", [turn.into()]);
+}
+
+/// Releases the reservations of a person.
+pub(crate) fn release_person(batch: &mut Batch, person: &PersonId) {
+    release_reservations!(batch, "r.person_id = $1", [person.into()]);
+}
+
+/// Releases the reservations of dead processes.
+pub async fn release_dead(store: &Store) -> Result<(), StoreError> {
+    const LEFT: &str =
+        "SELECT count(*) FROM reservations r WHERE r.instance NOT IN (SELECT id FROM instances)";
+    if store.count(LEFT, &[]).await? == 0 {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    release_reservations!(batch, "r.instance NOT IN (SELECT id FROM instances)", []);
+    store.write(batch).await.map(drop)
+}
+
+/// A day's spending of a person, or of everyone if none is given.
+pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Result<SpendingRow, StoreError> {
+    const SQL: &str = "SELECT tokens, nano_usd, reserved_tokens, reserved_nano_usd, warned_tokens, warned_nano_usd \
+                       FROM spending WHERE day = $1 AND who = $2";
+    let row = store.first(SQL, &[day.into(), person.map_or(EVERYONE, PersonId::as_str).into()]).await?;
+    Ok(row.unwrap_or_default())
+}
+
+/// Records the day's warning that little of these budgets is left; the batch fails if it was given before.
+pub fn record_warning(batch: &mut Batch, day: &str, person: Option<&PersonId>, tokens: bool, money: bool) {
+    batch.must(
+        Stale::AlreadyAnnounced,
+        "UPDATE spending SET warned_tokens = CASE WHEN $3 = 1 THEN 1 ELSE warned_tokens END, \
+         warned_nano_usd = CASE WHEN $4 = 1 THEN 1 ELSE warned_nano_usd END \
+         WHERE day = $1 AND who = $2 AND ($3 = 0 OR warned_tokens = 0) AND ($4 = 0 OR warned_nano_usd = 0)",
+        [day.into(), person.map_or(EVERYONE, PersonId::as_str).into(), tokens.into(), money.into()],
+    );
+}

@@ -1,0 +1,324 @@
+//! The only module that names SQLite or PostgreSQL: everything in which they differ.
+
+mod copy;
+mod listener;
+mod pooler;
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{AnyPool, ConnectOptions, Connection, Executor};
+
+use super::connections::Connections;
+use crate::StoreError;
+use copy::file_url;
+pub use listener::Listener;
+
+/// How long connecting to a database may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Lets an embedded file return its free pages. It works only before the file has content, or before a rewrite.
+const NEW_FILE: &str = "PRAGMA auto_vacuum = INCREMENTAL";
+
+static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// Which database contains the store.
+#[derive(Clone)]
+pub enum Backend {
+    /// A local file.
+    Embedded {
+        /// The database file.
+        file: PathBuf,
+    },
+    /// A PostgreSQL server.
+    Server {
+        /// Its URL. It includes the password, so it is never shown.
+        url: String,
+    },
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.shown())
+    }
+}
+
+impl Backend {
+    pub(crate) fn from_url(url: &str) -> Result<Self, StoreError> {
+        if let Some(file) = url.strip_prefix("sqlite:") {
+            let file = file.strip_prefix("//").unwrap_or(file);
+            let file = file.split('?').next().unwrap_or_default();
+            let file = percent_encoding::percent_decode_str(file).decode_utf8_lossy();
+            return Ok(Self::Embedded { file: PathBuf::from(file.into_owned()) });
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Server { url: url.to_owned() });
+        }
+        Err(StoreError::Open {
+            // Only the first part: a URL we don't understand may contain a password.
+            url: url.split([':', '=', '@']).next().unwrap_or_default().to_owned(),
+            reason: "it is neither sqlite:///PATH nor postgres://USER@HOST/DATABASE".into(),
+        })
+    }
+
+    /// The store's location for people to read, without a password.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Embedded { file } => file.display().to_string(),
+            Self::Server { url } => {
+                let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+                let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                if path.contains('@') {
+                    // An unescaped `/` or `?` in the password: we can't see where it ends.
+                    return format!("{scheme}://...");
+                }
+                let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+                let host = match host.rsplit_once(':') {
+                    Some((name, port)) if port.contains(|c: char| !c.is_ascii_digit() && c != ']') => name,
+                    _ => host,
+                };
+                format!("{scheme}://{host}{}", path.split(['?', '#']).next().unwrap_or_default())
+            }
+        }
+    }
+
+    /// The files of the store at a URL, if it is embedded.
+    pub fn files(url: &str) -> Vec<PathBuf> {
+        let Ok(Self::Embedded { file }) = Self::from_url(url) else { return Vec::new() };
+        let with_suffix = |end: &str| {
+            let mut path = file.clone().into_os_string();
+            path.push(end);
+            PathBuf::from(path)
+        };
+        ["", "-wal", "-shm"].map(with_suffix).to_vec()
+    }
+
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        match self {
+            Self::Embedded { file } => Some(file.clone()),
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// The embedded database takes one writer at a time; a server takes several.
+    pub(crate) fn writers(&self) -> usize {
+        match self {
+            Self::Embedded { .. } => 1,
+            Self::Server { .. } => 4,
+        }
+    }
+
+    pub(crate) fn begin(&self) -> &'static str {
+        match self {
+            // Taking the write lock right away avoids a failure halfway when another process writes.
+            Self::Embedded { .. } => "BEGIN IMMEDIATE",
+            Self::Server { .. } => "BEGIN",
+        }
+    }
+
+    fn is_busy(&self, error: &sqlx::Error) -> bool {
+        let code = error.as_database_error().and_then(|error| error.code());
+        matches!(self, Self::Embedded { .. }) && code.as_deref() == Some("5")
+    }
+
+    /// Whether a transaction failed only because of a conflict with another one and can be retried.
+    pub(crate) fn is_conflict(&self, error: &StoreError) -> bool {
+        let StoreError::Database(sqlx::Error::Database(error)) = error else { return false };
+        match self {
+            Self::Embedded { .. } => false,
+            Self::Server { .. } => matches!(error.code().as_deref(), Some("40P01" | "40001")),
+        }
+    }
+
+    /// Checks a lease and also keeps it from changing before the commit.
+    pub(crate) fn fence_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "SELECT 1 FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3",
+            Self::Server { .. } => {
+                "SELECT 1::bigint FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3 FOR SHARE"
+            }
+        }
+    }
+
+    /// The database's own integrity check: one text per problem, or `ok`.
+    pub(crate) fn integrity_sql(&self) -> Option<&'static str> {
+        match self {
+            Self::Embedded { .. } => Some("SELECT integrity_check FROM pragma_integrity_check"),
+            // A server checks its pages itself.
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// Statements that leave nothing of deleted rows in the database's files.
+    pub(crate) fn scrub_sql(&self) -> &'static [&'static str] {
+        match self {
+            Self::Embedded { .. } => &[
+                // The copy may not fit into memory.
+                "PRAGMA temp_store = FILE",
+                NEW_FILE,
+                "VACUUM",
+                "PRAGMA temp_store = MEMORY",
+                "PRAGMA wal_checkpoint(TRUNCATE)",
+            ],
+            Self::Server { .. } => &["VACUUM"],
+        }
+    }
+
+    /// The number of pages, the number of free ones, and whether the file can return those (1) or not (0).
+    pub(crate) fn pages_sql(&self) -> Option<&'static str> {
+        match self {
+            Self::Embedded { .. } => Some(
+                "SELECT page_count, freelist_count, CASE auto_vacuum WHEN 0 THEN 0 ELSE 1 END \
+                 FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum",
+            ),
+            // A server manages its files itself.
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// Returns a few pages, and the statement that brings this to the disk without making others wait.
+    pub(crate) fn give_back_sql(&self) -> (&'static str, &'static str) {
+        ("PRAGMA incremental_vacuum(128)", "PRAGMA wal_checkpoint(PASSIVE)")
+    }
+
+    /// The store's size in bytes.
+    pub(crate) fn size_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            Self::Server { .. } => "SELECT pg_database_size(current_database())",
+        }
+    }
+
+    /// The place of the latest change that every reader sees.
+    pub(crate) fn last_change_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "SELECT tx, seq FROM changes ORDER BY tx DESC, seq DESC LIMIT 1",
+            Self::Server { .. } => {
+                "SELECT tx, seq FROM changes WHERE tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint \
+                 ORDER BY tx DESC, seq DESC LIMIT 1"
+            }
+        }
+    }
+
+    /// The changes after a place, in an order in which none is ever added before one that was read.
+    pub(crate) fn changes_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => {
+                "SELECT tx, seq, person_id, turn_id, kind, id, status FROM changes \
+                 WHERE (tx, seq) > ($1, $2) ORDER BY tx, seq LIMIT $3 + 0"
+            }
+            Self::Server { .. } => {
+                "SELECT tx, seq, person_id, turn_id, kind, id, status FROM changes \
+                 WHERE (tx, seq) > ($1, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint \
+                 ORDER BY tx, seq LIMIT $3 + 0"
+            }
+        }
+    }
+
+    pub(crate) async fn prepare(&self) -> Result<(), StoreError> {
+        let Self::Embedded { file } = self else { return Ok(()) };
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            tokio::fs::create_dir_all(folder).await.map_err(|error| self.open_error(&error))?;
+        }
+        Ok(())
+    }
+
+    fn open_error(&self, error: &dyn std::fmt::Display) -> StoreError {
+        StoreError::Open { url: self.shown(), reason: error.to_string() }
+    }
+
+    /// The connections for writing, and those for reading.
+    pub(crate) async fn connect(&self) -> Result<(Connections, Connections), StoreError> {
+        let (url, setup): (String, &'static str) = match self {
+            // FULL: an acknowledged commit survives a power cut, not only a crash.
+            Self::Embedded { file } => (
+                file_url(file).map_err(|error| self.open_error(&error))?,
+                "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; \
+                 PRAGMA journal_size_limit = 16777216; PRAGMA synchronous = FULL; \
+                 PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -400",
+            ),
+            Self::Server { url } => (url.clone(), "SET client_min_messages = warning"),
+        };
+        let options = AnyConnectOptions::from_str(&url).map_err(|error| self.open_error(&error))?;
+        self.test_connection(&options, setup).await?;
+        let is_server = matches!(self, Self::Server { .. });
+        if is_server && pooler::is_between(&options).await.map_err(|error| self.open_error(&error))? {
+            return Err(StoreError::Pooled { url: self.shown() });
+        }
+        let pool = |connections: u32| {
+            AnyPoolOptions::new()
+                .max_connections(connections)
+                .idle_timeout(None)
+                .max_lifetime(None)
+                .test_before_acquire(is_server)
+                .after_connect(move |connection, _| {
+                    Box::pin(async move { connection.execute(setup).await.map(|_| ()) })
+                })
+        };
+        let writers = u32::try_from(self.writers()).unwrap_or(1);
+        let writing =
+            pool(writers).connect_with(options.clone()).await.map_err(|error| self.open_error(&error))?;
+        let reader = pool(if writers == 1 { 2 } else { 8 }).connect_lazy_with(options);
+        self.migrate(&writing).await?;
+        Ok((Connections::of(writing, is_server), Connections::of(reader, is_server)))
+    }
+
+    /// Connects once without a pool: a pool keeps trying for half a minute and then can't say what was wrong.
+    async fn test_connection(
+        &self,
+        options: &AnyConnectOptions,
+        setup: &'static str,
+    ) -> Result<(), StoreError> {
+        let is_new = match self {
+            Self::Embedded { file } => std::fs::metadata(file).map_or(true, |file| file.len() == 0),
+            Self::Server { .. } => false,
+        };
+        let connecting = async {
+            loop {
+                let mut connection = options.connect().await?;
+                let prepared = match is_new {
+                    true => connection.execute(NEW_FILE).await.map(drop),
+                    false => Ok(()),
+                };
+                let prepared = match prepared {
+                    Ok(()) => connection.execute(setup).await,
+                    Err(error) => Err(error),
+                };
+                match prepared {
+                    // Another process is turning on the new file's journal, and the busy timeout doesn't cover that.
+                    Err(error) if self.is_busy(&error) => tokio::time::sleep(Duration::from_millis(10)).await,
+                    Err(error) => return Err(error),
+                    Ok(_) => return connection.close().await,
+                }
+            }
+        };
+        match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
+            Ok(tested) => tested.map_err(|error| self.open_error(&error)),
+            Err(_) => {
+                Err(self.open_error(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs())))
+            }
+        }
+    }
+
+    async fn migrate(&self, pool: &AnyPool) -> Result<(), StoreError> {
+        let migrated = match self {
+            // The library locks out other processes only on a server.
+            Self::Embedded { .. } => {
+                let mut alone =
+                    pool.begin_with(self.begin()).await.map_err(|error| self.open_error(&error))?;
+                let migrated = SQLITE.run_direct(None, &mut *alone, false).await;
+                alone.commit().await.map_err(|error| self.open_error(&error))?;
+                migrated
+            }
+            Self::Server { .. } => POSTGRES.run(pool).await,
+        };
+        migrated.map_err(|error| match error {
+            MigrateError::VersionMissing(version) => StoreError::Newer { url: self.shown(), version },
+            other => self.open_error(&other),
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Writes as data, so that several can share one commit, and each can run again alone when another one in the group
+//! fails.
+
+use sqlx::Any;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::{Query, QueryAs};
+
+use crate::Stale;
+
+/// An argument or a returned column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// Text or NULL.
+    MaybeText(Option<String>),
+    /// A number, a flag or a time.
+    Int(i64),
+    /// A number or NULL.
+    MaybeInt(Option<i64>),
+    /// A fraction.
+    Real(f64),
+}
+
+impl Value {
+    pub(crate) fn bind<'q>(&'q self, query: Query<'q, Any, AnyArguments>) -> Query<'q, Any, AnyArguments> {
+        match self {
+            Self::Text(value) => query.bind(value.as_str()),
+            Self::MaybeText(value) => query.bind(value.as_deref()),
+            Self::Int(value) => query.bind(*value),
+            Self::MaybeInt(value) => query.bind(*value),
+            Self::Real(value) => query.bind(*value),
+        }
+    }
+
+    pub(crate) fn bind_as<'q, T>(
+        &'q self,
+        query: QueryAs<'q, Any, T, AnyArguments>,
+    ) -> QueryAs<'q, Any, T, AnyArguments>
+    where
+        T: for<'r> sqlx::FromRow<'r, AnyRow>,
+    {
+        match self {
+            Self::Text(value) => query.bind(value.as_str()),
+            Self::MaybeText(value) => query.bind(value.as_deref()),
+            Self::Int(value) => query.bind(*value),
+            Self::MaybeInt(value) => query.bind(*value),
+            Self::Real(value) => query.bind(*value),
+        }
+    }
+
+    /// What a server calls its type.
+    pub(crate) fn server_type(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::MaybeText(_) => "text",
+            Self::Int(_) | Self::MaybeInt(_) => "bigint",
+            Self::Real(_) => "float8",
+        }
+    }
+
+    /// The value as a server reads it from text; nothing for NULL.
+    pub(crate) fn as_text(&self) -> Option<String> {
+        match self {
+            Self::Text(value) => Some(value.clone()),
+            Self::MaybeText(value) => value.clone(),
+            Self::Int(value) => Some(value.to_string()),
+            Self::MaybeInt(value) => value.map(|value| value.to_string()),
+            Self::Real(value) => Some(value.to_string()),
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::MaybeInt(value) => *value,
+            _ => None,
+        }
+    }
+}
+
+/// A server's text can't contain a zero byte, and a message with one must not be lost.
+fn storable(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(storable(value.to_owned()))
+    }
+}
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(storable(value))
+    }
+}
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Self::Text(storable(value.clone()))
+    }
+}
+impl From<Option<String>> for Value {
+    fn from(value: Option<String>) -> Self {
+        Self::MaybeText(value.map(storable))
+    }
+}
+impl From<Option<&str>> for Value {
+    fn from(value: Option<&str>) -> Self {
+        value.map(str::to_owned).into()
+    }
+}
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+impl From<Option<i64>> for Value {
+    fn from(value: Option<i64>) -> Self {
+        Self::MaybeInt(value)
+    }
+}
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Int(i64::from(value))
+    }
+}
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+/// One statement of a batch.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    pub(crate) sql: &'static str,
+    pub(crate) arguments: Vec<Value>,
+    /// When set, the statement must touch a row; otherwise the whole batch is undone for this reason.
+    pub(crate) must: Option<Stale>,
+    /// Whether rows come back.
+    pub(crate) returning: bool,
+}
+
+/// Statements that become durable together or not at all.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    pub(crate) statements: Vec<Statement>,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A statement that may or may not find rows.
+    pub fn run<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
+        self.push(sql, arguments.into(), None, false)
+    }
+
+    /// A statement that must find a row; `why` says what is stale if it doesn't.
+    pub fn must<const N: usize>(
+        &mut self,
+        why: Stale,
+        sql: &'static str,
+        arguments: [Value; N],
+    ) -> &mut Self {
+        self.push(sql, arguments.into(), Some(why), false)
+    }
+
+    /// A statement that returns rows; the caller gets their first column, a number.
+    pub fn returning<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
+        self.push(sql, arguments.into(), None, true)
+    }
+
+    /// A statement that must return a row.
+    pub fn must_return<const N: usize>(
+        &mut self,
+        why: Stale,
+        sql: &'static str,
+        arguments: [Value; N],
+    ) -> &mut Self {
+        self.push(sql, arguments.into(), Some(why), true)
+    }
+
+    /// Adds another batch's statements after these.
+    pub fn append(&mut self, other: Self) -> &mut Self {
+        self.statements.extend(other.statements);
+        self
+    }
+
+    /// Whether it has no statements.
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+
+    fn push(
+        &mut self,
+        sql: &'static str,
+        arguments: Vec<Value>,
+        must: Option<Stale>,
+        returning: bool,
+    ) -> &mut Self {
+        self.statements.push(Statement { sql, arguments, must, returning });
+        self
+    }
+}

@@ -1,0 +1,74 @@
+//! Connections, each lent for one operation.
+//!
+//! The library's pool pings a connection each time it is returned, which costs as much as a statement. So connections
+//! are kept here. One of a server that nobody has used for a moment is tested before it is lent: what lies between us
+//! and the server may have dropped it. After an error, a connection goes back to the pool, which tests it; after one of
+//! the database all others do too, because the server may have restarted.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Any, AnyConnection, AnyPool, Connection};
+use tokio::sync::Semaphore;
+
+use crate::StoreError;
+
+/// How long a connection to a server is trusted without a test.
+const TRUSTED: Duration = Duration::from_secs(1);
+
+/// A connection, and when it was last used.
+type Kept = (PoolConnection<Any>, Instant);
+
+pub(crate) struct Connections {
+    pool: AnyPool,
+    kept: Mutex<Vec<Kept>>,
+    free: Semaphore,
+    can_break: bool,
+}
+
+impl Connections {
+    /// Lends the pool's connections; `can_break` is for those that lead to another machine.
+    pub(crate) fn of(pool: AnyPool, can_break: bool) -> Self {
+        let most = pool.options().get_max_connections() as usize;
+        Self { pool, kept: Mutex::default(), free: Semaphore::new(most), can_break }
+    }
+
+    /// Runs an operation on a connection.
+    pub(crate) async fn with<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let _one = self.free.acquire().await.map_err(|_| StoreError::Closed)?;
+        let mut connection = match self.kept().await {
+            Some(connection) => connection,
+            None => self.pool.acquire().await?,
+        };
+        let done = work(&mut connection).await;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        match &done {
+            // Checked under the lock, so that no connection is kept after `close`.
+            Ok(_) if !self.free.is_closed() => kept.push((connection, Instant::now())),
+            Err(StoreError::Database(_)) if self.can_break => kept.clear(),
+            _ => {}
+        }
+        done
+    }
+
+    /// A connection that was kept and works.
+    async fn kept(&self) -> Option<PoolConnection<Any>> {
+        loop {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let (mut connection, used) = kept?;
+            if !self.can_break || used.elapsed() < TRUSTED || connection.ping().await.is_ok() {
+                return Some(connection);
+            }
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        self.free.close();
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pool.close().await;
+    }
+}

@@ -1,0 +1,172 @@
+//! The model calls of an execution. Each request is stored as what it adds to the ones before it.
+
+use sqlx::FromRow;
+
+use super::first_messages;
+use crate::{Batch, Store, StoreError};
+use adjutant_types::{ExecutionId, TurnId};
+
+/// A model call's row.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct CallRow {
+    /// Its execution.
+    pub execution_id: ExecutionId,
+    /// Its number within the execution, from 0.
+    pub n: i64,
+    /// The hash of its request's stable prefix.
+    pub prefix: String,
+    /// JSON: the messages between the prefix and the first answer; on call 0 only.
+    pub first_messages: Option<String>,
+    /// The answer's text.
+    pub text: String,
+    /// The model that answered.
+    pub model: String,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// Tokens of the request.
+    pub prompt_tokens: i64,
+    /// Request tokens from the provider's cache.
+    pub cached_tokens: i64,
+    /// Tokens of the answer.
+    pub completion_tokens: i64,
+    /// US dollars.
+    pub cost_usd: f64,
+    /// When it was made.
+    pub started_at: i64,
+    /// How long it took.
+    pub duration_ms: i64,
+}
+
+/// A tool call of a model's answer, and its result.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ToolCallRow {
+    /// The execution.
+    pub execution_id: ExecutionId,
+    /// The model call.
+    pub n: i64,
+    /// The position in the answer.
+    pub idx: i64,
+    /// The model's id for it.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the model wrote them.
+    pub arguments: String,
+    /// The result, when there is one.
+    pub result: Option<String>,
+}
+
+/// Adds a model call.
+pub fn insert(batch: &mut Batch, row: &CallRow) {
+    batch.run(
+        "INSERT INTO calls (execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
+         completion_tokens, cost_usd, started_at, duration_ms) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        [
+            (&row.execution_id).into(),
+            row.n.into(),
+            (&row.prefix).into(),
+            row.first_messages.clone().into(),
+            (&row.text).into(),
+            (&row.model).into(),
+            row.error.clone().into(),
+            row.prompt_tokens.into(),
+            row.cached_tokens.into(),
+            row.completion_tokens.into(),
+            row.cost_usd.into(),
+            row.started_at.into(),
+            row.duration_ms.into(),
+        ],
+    );
+}
+
+/// Adds a tool call of a model call.
+pub fn insert_tool_call(batch: &mut Batch, row: &ToolCallRow) {
+    batch.run(
+        "INSERT INTO tool_calls (execution_id, n, idx, call_id, name, arguments, result) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        [
+            (&row.execution_id).into(),
+            row.n.into(),
+            row.idx.into(),
+            (&row.call_id).into(),
+            (&row.name).into(),
+            (&row.arguments).into(),
+            row.result.clone().into(),
+        ],
+    );
+}
+
+/// Adds the result of a tool call.
+pub fn set_tool_result(batch: &mut Batch, row: &ToolCallRow) {
+    batch.run(
+        "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4 AND result IS NULL",
+        [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()],
+    );
+}
+
+/// Adds a stable prefix, unless it is stored already.
+pub fn insert_prefix(batch: &mut Batch, hash: &str, system: &str, tools: &str) {
+    batch.run(
+        "INSERT INTO prefixes (hash, system, tools) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        [hash.into(), system.into(), tools.into()],
+    );
+}
+
+/// The stable prefix with a hash: the system text, and the tools as JSON.
+pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)>, StoreError> {
+    store.first("SELECT system, tools FROM prefixes WHERE hash = $1", &[hash.into()]).await
+}
+
+/// The model calls of an execution, in order.
+pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>, StoreError> {
+    let mut rows = store
+        .all(
+            "SELECT execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
+             completion_tokens, cost_usd, started_at, duration_ms FROM calls WHERE execution_id = $1 ORDER BY n",
+            &[execution.into()],
+        )
+        .await?;
+    first_messages::complete(store, &mut rows).await?;
+    Ok(rows)
+}
+
+/// The tool calls of an execution, in order.
+pub async fn tools_of_execution(
+    store: &Store,
+    execution: &ExecutionId,
+) -> Result<Vec<ToolCallRow>, StoreError> {
+    store
+        .all(
+            "SELECT execution_id, n, idx, call_id, name, arguments, result FROM tool_calls \
+             WHERE execution_id = $1 ORDER BY n, idx",
+            &[execution.into()],
+        )
+        .await
+}
+
+/// What the model calls of a turn took, without what was asked and answered.
+pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
+    store
+        .all(
+            "SELECT c.execution_id, c.n, c.prefix, '' AS first_messages, '' AS text, c.model, c.error, c.prompt_tokens, \
+             c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
+             JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
+            &[turn.into()],
+        )
+        .await
+}
+
+/// All model calls of a turn.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
+    let mut rows = store
+        .all(
+            "SELECT c.execution_id, c.n, c.prefix, c.first_messages, c.text, c.model, c.error, c.prompt_tokens, \
+             c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
+             JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
+            &[turn.into()],
+        )
+        .await?;
+    first_messages::complete(store, &mut rows).await?;
+    Ok(rows)
+}

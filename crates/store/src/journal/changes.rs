@@ -1,0 +1,58 @@
+//! What changed in the journal, in order: for pages that are open. Triggers write it, while anybody is signed in.
+
+use sqlx::FromRow;
+
+use crate::{Batch, Store, StoreError};
+use adjutant_types::{PersonId, TurnId};
+
+/// How many rows are kept.
+const KEPT: i64 = 50_000;
+
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ChangeRow {
+    /// Its place: first by transaction, which is 0 in the embedded store, then by number.
+    pub tx: i64,
+    /// Its number.
+    pub seq: i64,
+    /// Whose work it is; empty for nobody's.
+    pub person_id: PersonId,
+    /// The turn.
+    pub turn_id: Option<TurnId>,
+    /// `turn`, `execution`, `question`, `message` or `arrival`.
+    pub kind: String,
+    /// What changed.
+    pub id: String,
+    /// Its status now.
+    pub status: String,
+}
+
+/// The place of the latest change.
+pub async fn last(store: &Store) -> Result<(i64, i64), StoreError> {
+    let last: Option<(i64, i64)> = store.first(store.backend().last_change_sql(), &[]).await?;
+    Ok(last.unwrap_or_default())
+}
+
+/// The changes after a place, at most `limit`; none if some of them were deleted already.
+pub async fn after(
+    store: &Store,
+    (tx, seq): (i64, i64),
+    limit: i64,
+) -> Result<Option<Vec<ChangeRow>>, StoreError> {
+    let rows = store.all(store.backend().changes_sql(), &[tx.into(), seq.into(), limit.into()]).await?;
+    let known = "SELECT count(*) FROM changes WHERE tx = $1 AND seq = $2";
+    let is_known = rows.is_empty() || store.count(known, &[tx.into(), seq.into()]).await? > 0;
+    let is_whole = is_known || store.count("SELECT coalesce(min(seq), 1) FROM changes", &[]).await? == 1;
+    Ok(is_whole.then_some(rows))
+}
+
+/// Deletes the oldest changes.
+pub async fn prune(store: &Store) -> Result<(), StoreError> {
+    let count = store.count("SELECT coalesce(max(seq) - min(seq), 0) FROM changes", &[]).await?;
+    if count <= KEPT {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    batch.run("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - $1", [KEPT.into()]);
+    store.write(batch).await.map(drop)
+}

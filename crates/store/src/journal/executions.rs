@@ -1,0 +1,414 @@
+//! The execution journal: each piece of work, and how it ended.
+
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{
+    Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId,
+};
+
+/// A skill call, with what is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct UndoRow {
+    /// Our id.
+    pub id: ExecutionId,
+    /// What it is.
+    pub kind: ExecutionKind,
+    /// Its status.
+    pub status: ExecutionStatus,
+    /// Its skill.
+    pub skill: String,
+    /// One line for people.
+    pub result: String,
+    /// The outside sources of what it was given and read.
+    pub taint: Taint,
+    /// JSON: how to take its effect back; none if that is impossible.
+    pub undo: Option<String>,
+    /// The call that took it back.
+    pub undone_by: Option<ExecutionId>,
+}
+
+/// The skill calls of a turn, in the order of their creation.
+pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by FROM executions \
+             WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq",
+            &[turn.into()],
+        )
+        .await
+}
+
+/// Saves how to take a call's effect back.
+pub fn set_undo(batch: &mut Batch, id: &ExecutionId, undo: &str) {
+    batch.run("UPDATE executions SET undo = $1 WHERE id = $2", [undo.into(), id.into()]);
+}
+
+/// Records that a call was taken back; the whole batch fails if it was before.
+pub fn mark_undone(batch: &mut Batch, id: &ExecutionId, by: &ExecutionId) {
+    batch.must(
+        Stale::ExecutionUndone,
+        "UPDATE executions SET undone_by = $1 WHERE id = $2 AND undone_by IS NULL",
+        [by.into(), id.into()],
+    );
+}
+
+/// An execution's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ExecutionRow {
+    /// Our id.
+    pub id: ExecutionId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The execution that requested it.
+    pub parent_id: Option<ExecutionId>,
+    /// What it does.
+    pub kind: ExecutionKind,
+    /// Its status.
+    pub status: ExecutionStatus,
+    /// The number of the model call that requested it.
+    pub call_n: Option<i64>,
+    /// The position among that call's tool calls.
+    pub call_idx: Option<i64>,
+    /// An agent's name within the turn.
+    pub agent_id: Option<String>,
+    /// JSON: an agent's task.
+    pub task: Option<String>,
+    /// A skill call's skill.
+    pub skill: Option<String>,
+    /// JSON: a skill call's arguments.
+    pub parameters: Option<String>,
+    /// An agent's role, if it has one from a file.
+    pub role: Option<String>,
+    /// JSON: the structured part of an agent's answer.
+    pub answer: Option<String>,
+    /// 1 for an agent that runs its one skill without a model.
+    pub direct: i64,
+    /// One line for people.
+    pub result: Option<String>,
+    /// JSON for executions that depend on it.
+    pub data: Option<String>,
+    /// JSON: the contract's error.
+    pub error: Option<String>,
+    /// The limit that ended a partial execution.
+    pub bailout: Option<Bailout>,
+    /// 1 when result or data come from outside.
+    pub untrusted: i64,
+    /// The outside sources of what it was given; once it has ended, of what it read too.
+    pub taint: Taint,
+    /// What allowed a skill call; none while nobody has decided, and of one made by an earlier version.
+    pub basis: Option<Basis>,
+    /// When it first started.
+    pub started_at: Option<i64>,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+impl ExecutionRow {
+    /// An execution that hasn't started.
+    pub fn new(id: ExecutionId, turn: &TurnId, kind: ExecutionKind) -> Self {
+        Self {
+            id,
+            turn_id: turn.clone(),
+            parent_id: None,
+            kind,
+            status: ExecutionStatus::Pending,
+            call_n: None,
+            call_idx: None,
+            agent_id: None,
+            task: None,
+            skill: None,
+            parameters: None,
+            role: None,
+            answer: None,
+            direct: 0,
+            result: None,
+            data: None,
+            error: None,
+            bailout: None,
+            untrusted: 0,
+            taint: Taint::default(),
+            basis: None,
+            started_at: None,
+            ended_at: None,
+        }
+    }
+
+    /// The row as it is after [`close`].
+    pub fn closed(&self, status: ExecutionStatus, closing: &Closing, now: i64) -> Self {
+        Self {
+            status,
+            result: closing.result.clone(),
+            answer: closing.answer.clone(),
+            data: closing.data.clone(),
+            error: closing.error.clone(),
+            bailout: closing.bailout,
+            untrusted: i64::from(closing.untrusted),
+            taint: closing.taint.clone(),
+            started_at: self.started_at.or(closing.started_at).or(Some(now)),
+            ended_at: Some(now),
+            ..self.clone()
+        }
+    }
+}
+
+/// The outcome of an execution.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Closing {
+    /// One line for people.
+    pub result: Option<String>,
+    /// JSON: the structured part of an agent's answer.
+    pub answer: Option<String>,
+    /// JSON for executions that depend on it.
+    pub data: Option<String>,
+    /// JSON: the contract's error.
+    pub error: Option<String>,
+    /// The limit that ended it.
+    pub bailout: Option<Bailout>,
+    /// Whether result or data come from outside.
+    pub untrusted: bool,
+    /// The outside sources of what it was given and read.
+    pub taint: Taint,
+    /// JSON: how to take its effect back.
+    pub undo: Option<String>,
+    /// When it started, if its row doesn't say so yet.
+    pub started_at: Option<i64>,
+}
+
+/// The conversation and arguments of a skill call that sent an email.
+pub async fn sent_by(
+    store: &Store,
+    id: &ExecutionId,
+) -> Result<Option<(ConversationId, String)>, StoreError> {
+    store
+        .first(
+            "SELECT conversation_id, parameters FROM executions \
+             WHERE id = $1 AND kind = 'skill' AND phase IS NOT NULL AND parameters IS NOT NULL",
+            &[id.into()],
+        )
+        .await
+}
+
+/// The progress of a call that must not be made twice.
+pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT phase FROM executions WHERE id = $1", &[id.into()]).await?;
+    Ok(row.and_then(|(phase,)| phase))
+}
+
+/// Saves the progress of a call.
+pub fn set_phase(batch: &mut Batch, id: &ExecutionId, phase: Option<&str>) {
+    batch.must(
+        Stale::ExecutionEnded,
+        "UPDATE executions SET phase = $1 WHERE id = $2 AND ended_at IS NULL",
+        [phase.into(), id.into()],
+    );
+}
+
+/// Adds a new row. A row that has ended already includes its outcome.
+pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &ConversationId) {
+    batch.must(
+        Stale::ExecutionExists,
+        "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
+         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at, \
+         role, answer, basis) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) \
+         ON CONFLICT DO NOTHING",
+        [
+            (&row.id).into(),
+            (&row.turn_id).into(),
+            conversation.into(),
+            row.parent_id.clone().into(),
+            row.kind.into(),
+            row.status.into(),
+            row.call_n.into(),
+            row.call_idx.into(),
+            row.agent_id.clone().into(),
+            row.task.clone().into(),
+            row.skill.clone().into(),
+            row.parameters.clone().into(),
+            row.direct.into(),
+            row.result.clone().into(),
+            row.data.clone().into(),
+            row.error.clone().into(),
+            row.bailout.into(),
+            row.untrusted.into(),
+            (&row.taint).into(),
+            row.started_at.into(),
+            row.ended_at.into(),
+            row.role.clone().into(),
+            row.answer.clone().into(),
+            row.basis.as_ref().into(),
+        ],
+    );
+}
+
+/// Saves what allowed a call that is in the journal already.
+pub fn set_basis(batch: &mut Batch, id: &ExecutionId, basis: &Basis) {
+    batch.run("UPDATE executions SET basis = $1 WHERE id = $2", [Some(basis).into(), id.into()]);
+}
+
+/// The outside sources of what an execution was given and read; clean if it isn't there.
+pub async fn taint(store: &Store, id: &ExecutionId) -> Result<Taint, StoreError> {
+    let row: Option<(Taint,)> =
+        store.first("SELECT taint FROM executions WHERE id = $1", &[id.into()]).await?;
+    Ok(row.map(|(taint,)| taint).unwrap_or_default())
+}
+
+/// Saves the outside sources of what an execution was given.
+pub fn set_taint(batch: &mut Batch, id: &ExecutionId, taint: &Taint) {
+    batch.run("UPDATE executions SET taint = $1 WHERE id = $2", [taint.into(), id.into()]);
+}
+
+/// Marks an execution as running.
+pub fn start(batch: &mut Batch, id: &ExecutionId, now: i64) {
+    batch.must(
+        Stale::ExecutionEnded,
+        "UPDATE executions SET status = 'running', started_at = coalesce(started_at, $1) \
+         WHERE id = $2 AND ended_at IS NULL",
+        [now.into(), id.into()],
+    );
+}
+
+/// Marks an execution as waiting for a person.
+pub fn wait(batch: &mut Batch, id: &ExecutionId) {
+    batch.run("UPDATE executions SET status = 'waiting' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
+}
+
+/// Marks an approved call as pending again, because of a limit.
+pub fn postpone(batch: &mut Batch, id: &ExecutionId) {
+    batch.run("UPDATE executions SET status = 'pending' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
+}
+
+/// Ends an execution.
+pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closing: &Closing, now: i64) {
+    batch.must(
+        Stale::ExecutionEnded,
+        "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
+         untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10, answer = $11, \
+         asked = NULL \
+         WHERE id = $12 AND ended_at IS NULL",
+        [
+            status.into(),
+            closing.result.clone().into(),
+            closing.data.clone().into(),
+            closing.error.clone().into(),
+            closing.bailout.into(),
+            closing.untrusted.into(),
+            (&closing.taint).into(),
+            closing.undo.clone().into(),
+            closing.started_at.unwrap_or(now).into(),
+            now.into(),
+            closing.answer.clone().into(),
+            id.into(),
+        ],
+    );
+}
+
+/// Ends all open executions of a turn, when the turn itself ends.
+pub fn close_all(batch: &mut Batch, turn: &TurnId, orchestrator: ExecutionStatus, now: i64) {
+    batch.run(
+        "UPDATE executions SET ended_at = $1, \
+         status = CASE kind WHEN 'orchestrator' THEN $2 ELSE 'cancelled' END \
+         WHERE turn_id = $3 AND ended_at IS NULL",
+        [now.into(), orchestrator.into(), turn.into()],
+    );
+}
+
+/// All executions of a turn, in the order of their creation.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
+             role, answer, direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions \
+             WHERE turn_id = $1 ORDER BY seq",
+            &[turn.into()],
+        )
+        .await
+}
+
+/// How many agents of a turn have a name that begins like this.
+pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Result<i64, StoreError> {
+    let letters = i64::try_from(beginning.chars().count()).unwrap_or(i64::MAX);
+    store
+        .count(
+            "SELECT count(*) FROM executions WHERE turn_id = $1 AND kind = 'agent' \
+             AND substr(agent_id, 1, CAST($2 AS INTEGER)) = $3",
+            &[turn.into(), letters.into(), beginning.into()],
+        )
+        .await
+}
+
+/// The skill calls of one agent and the agents below it, in the order of their creation.
+pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<ExecutionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
+             role, answer, direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions \
+             WHERE parent_id = $1 ORDER BY seq",
+            &[agent.into()],
+        )
+        .await
+}
+
+/// A completed skill call with data, in a turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PastCall {
+    /// The order of its turn.
+    pub turn_seq: i64,
+    /// Its skill.
+    pub skill: String,
+    /// JSON: what it returned.
+    pub data: String,
+}
+
+/// The completed skill calls of a conversation's turns from this one on, in order. Files that came with a turn's messages
+/// count as found by `files.sent`.
+pub async fn calls_since(
+    store: &Store,
+    conversation: &ConversationId,
+    from: i64,
+) -> Result<Vec<PastCall>, StoreError> {
+    store
+        .all(
+            // A file's name has neither quotes nor backslashes.
+            "SELECT turn_seq, skill, data FROM (SELECT t.seq AS turn_seq, e.seq AS place, e.skill, e.data \
+             FROM turns t JOIN executions e ON e.turn_id = t.id \
+             WHERE t.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL AND e.kind = 'skill' \
+             AND e.status = 'completed' AND e.data IS NOT NULL \
+             UNION ALL SELECT t.seq, a.number, 'files.sent', '{\"id\":\"' || a.id || '\",\"name\":\"' || a.name || '\"}' \
+             FROM attachments a JOIN inbox i ON i.event = a.event JOIN turns t ON t.id = i.turn_id \
+             WHERE a.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL) past ORDER BY turn_seq, place",
+            &[conversation.into(), from.into()],
+        )
+        .await
+}
+
+/// A completed skill call of a person, with its result.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PersonsResult {
+    /// Its skill.
+    pub skill: String,
+    /// JSON: what it returned.
+    pub data: String,
+}
+
+/// What was shown to a person in a conversation lately, the newest first: the results of this turn's calls and of those
+/// of their turns before it.
+pub async fn shown_to(
+    store: &Store,
+    (conversation, person): (&ConversationId, &PersonId),
+    turn: &TurnId,
+    limit: i64,
+) -> Result<Vec<PersonsResult>, StoreError> {
+    store
+        .all(
+            "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
+             JOIN conversations c ON c.id = t.conversation_id \
+             WHERE t.conversation_id = $1 AND t.person_id = $2 AND (t.id = $3 OR t.ended_at IS NOT NULL) \
+             AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
+             AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0",
+            &[conversation.into(), person.into(), turn.into(), limit.into()],
+        )
+        .await
+}

@@ -1,0 +1,254 @@
+//! Runs of workflows.
+
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{ExecutionId, PersonId, RunStatus, TurnId};
+
+/// A run's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct RunRow {
+    /// Its execution.
+    pub id: ExecutionId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The file it was read from.
+    pub file: String,
+    /// The file's text when the run began.
+    pub text: String,
+    /// JSON: its inputs, as an object.
+    pub inputs: String,
+    /// The run whose outputs it reuses.
+    pub rerun_of: Option<ExecutionId>,
+    /// JSON: the reused outputs.
+    pub seed: Option<String>,
+    /// `running`, `complete`, `partial`, `failed` or `cancelled`.
+    pub status: RunStatus,
+    /// JSON: the report, once it has ended.
+    pub report: Option<String>,
+    /// JSON: each step's output, once the run has ended or waits.
+    pub outputs: Option<String>,
+    /// When it began.
+    pub started_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+    /// The version of its plan that it runs, if it was planned.
+    pub plan_version: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, report, outputs, started_at, \
+             ended_at, plan_version FROM runs ",
+            $rest
+        )
+    };
+}
+
+/// Adds a run.
+pub fn insert(batch: &mut Batch, row: &RunRow) {
+    batch.run(
+        "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at, \
+         plan_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10)",
+        [
+            (&row.id).into(),
+            (&row.turn_id).into(),
+            (&row.workflow).into(),
+            (&row.file).into(),
+            (&row.text).into(),
+            (&row.inputs).into(),
+            row.rerun_of.clone().into(),
+            row.seed.clone().into(),
+            row.started_at.into(),
+            row.plan_version.into(),
+        ],
+    );
+}
+
+/// Lets a run go on with another version of its plan.
+pub fn change(batch: &mut Batch, id: &ExecutionId, text: &str, plan_version: i64) {
+    batch.run(
+        "UPDATE runs SET text = $1, plan_version = $2 WHERE id = $3 AND ended_at IS NULL",
+        [text.into(), plan_version.into(), id.into()],
+    );
+}
+
+/// Ends a run.
+pub fn end(batch: &mut Batch, id: &ExecutionId, status: RunStatus, report: &str, outputs: &str, now: i64) {
+    batch.run(
+        "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
+        [status.into(), report.into(), outputs.into(), now.into(), id.into()],
+    );
+}
+
+/// Saves the outputs of a run that starts to wait: if it is ended there, a rerun can start at a later step.
+pub fn save_outputs(batch: &mut Batch, id: &ExecutionId, outputs: &str) {
+    batch.run("UPDATE runs SET outputs = $1 WHERE id = $2 AND ended_at IS NULL", [outputs.into(), id.into()]);
+}
+
+/// Cancels the open runs of a turn that ends.
+pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
+    batch.run(
+        "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
+        [now.into(), turn.into()],
+    );
+}
+
+/// A run by id.
+pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>, StoreError> {
+    store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// Runs whose id begins with a text, newest first.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// The newest runs.
+pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+    store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
+}
+
+/// The newest runs of a person, or of everybody, each with whose it is.
+pub async fn newest_of(
+    store: &Store,
+    whose: Option<&PersonId>,
+    limit: i64,
+) -> Result<Vec<(RunRow, PersonId)>, StoreError> {
+    const SQL: &str = "SELECT r.id, t.person_id FROM runs r JOIN turns t ON t.id = r.turn_id \
+                       WHERE $1 = '' OR t.person_id = $1 ORDER BY r.seq DESC LIMIT $2 + 0";
+    let found: Vec<(ExecutionId, PersonId)> =
+        store.all(SQL, &[whose.map_or("", |whose| whose.as_str()).into(), limit.into()]).await?;
+    let mut rows = Vec::with_capacity(found.len());
+    for (id, person) in found {
+        rows.extend(by_id(store, &id).await?.map(|row| (row, person)));
+    }
+    Ok(rows)
+}
+
+/// The runs of a turn, oldest first.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>, StoreError> {
+    store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
+}
+
+/// One version of a plan that a person is asked about. Once it runs, the run has the same id.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PlanRow {
+    /// The execution that made it.
+    pub id: ExecutionId,
+    /// From 1; each change makes another.
+    pub version: i64,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// What it is for, in the person's words.
+    pub goal: String,
+    /// JSON: the plan.
+    pub body: String,
+    /// When it was made.
+    pub created_at: i64,
+}
+
+macro_rules! select_plan {
+    ($rest:literal) => {
+        concat!("SELECT p.id, p.version, p.turn_id, p.goal, p.body, p.created_at FROM plans p ", $rest)
+    };
+}
+
+/// Adds a version of a plan.
+pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
+    batch.run(
+        "INSERT INTO plans (id, version, turn_id, goal, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        [
+            (&row.id).into(),
+            row.version.into(),
+            (&row.turn_id).into(),
+            (&row.goal).into(),
+            (&row.body).into(),
+            row.created_at.into(),
+        ],
+    );
+}
+
+/// Deletes a plan whose turn has ended, in all its versions. Its run stays.
+pub fn delete_plan(batch: &mut Batch, id: &ExecutionId) {
+    batch.must(
+        Stale::TurnMoved,
+        "DELETE FROM plans WHERE id = $1 \
+         AND EXISTS (SELECT 1 FROM turns t WHERE t.id = plans.turn_id AND t.ended_at IS NOT NULL)",
+        [id.into()],
+    );
+}
+
+/// The newest version of a plan.
+pub async fn plan(store: &Store, id: &ExecutionId) -> Result<Option<PlanRow>, StoreError> {
+    store.first(select_plan!("WHERE p.id = $1 ORDER BY p.version DESC LIMIT 1"), &[id.into()]).await
+}
+
+/// A version of a plan.
+pub async fn plan_version(
+    store: &Store,
+    id: &ExecutionId,
+    version: i64,
+) -> Result<Option<PlanRow>, StoreError> {
+    store.first(select_plan!("WHERE p.id = $1 AND p.version = $2"), &[id.into(), version.into()]).await
+}
+
+/// The version of its plan that a run is of; none if it wasn't planned.
+pub async fn plan_of(store: &Store, run: &RunRow) -> Result<Option<PlanRow>, StoreError> {
+    match run.plan_version {
+        Some(version) => plan_version(store, &run.id, version).await,
+        None => plan(store, &run.id).await,
+    }
+}
+
+/// The newest plans whose ids begin with a text, each in its newest version.
+pub async fn plans_beginning_with(
+    store: &Store,
+    beginning: &str,
+    limit: i64,
+) -> Result<Vec<PlanRow>, StoreError> {
+    store
+        .all(
+            select_plan!(
+                "WHERE substr(p.id, 1, length($1)) = $1 AND NOT EXISTS \
+                 (SELECT 1 FROM plans later WHERE later.id = p.id AND later.version > p.version) \
+                 ORDER BY p.seq DESC LIMIT $2 + 0"
+            ),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// What the model calls of one agent took.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct AgentCost {
+    /// The agent's name in its turn.
+    pub agent_id: String,
+    /// How many calls.
+    pub calls: i64,
+    /// Their tokens.
+    pub tokens: i64,
+    /// US dollars.
+    pub cost_usd: f64,
+}
+
+/// What the agents of a turn took, by their names.
+pub async fn costs(store: &Store, turn: &TurnId) -> Result<Vec<AgentCost>, StoreError> {
+    store
+        .all(
+            "SELECT e.agent_id, count(*) AS calls, \
+             CAST(sum(c.prompt_tokens + c.completion_tokens) AS BIGINT) AS tokens, sum(c.cost_usd) AS cost_usd \
+             FROM calls c JOIN executions e ON e.id = c.execution_id \
+             WHERE e.turn_id = $1 AND e.agent_id IS NOT NULL GROUP BY e.agent_id",
+            &[turn.into()],
+        )
+        .await
+}

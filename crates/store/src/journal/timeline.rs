@@ -1,0 +1,286 @@
+//! What a person said and was replies, over all channels, for the web page.
+
+use sqlx::FromRow;
+
+use crate::{Store, StoreError};
+use adjutant_types::{
+    ConversationId, ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, QuestionId, TurnId,
+};
+
+/// What somebody wrote.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct SaidRow {
+    /// Order of arrival.
+    pub id: i64,
+    /// What it is.
+    pub kind: InboxKind,
+    /// The text.
+    pub text: String,
+    /// Who wrote it.
+    pub name: String,
+    /// The channel.
+    pub channel: String,
+    /// When it arrived.
+    pub received_at: i64,
+}
+
+/// What the assistant wrote.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ReplyRow {
+    /// The message.
+    pub id: OutboxId,
+    /// Markdown.
+    pub text: String,
+    /// JSON: the buttons.
+    pub choices: String,
+    /// JSON: the attached file.
+    pub file: Option<String>,
+    /// Whether it was delivered.
+    pub state: OutboxState,
+    /// The channel.
+    pub channel: String,
+    /// When it was written.
+    pub created_at: i64,
+    /// 1 while its question is open, or it has none.
+    pub is_open: i64,
+    /// Its open question that takes words, if it asks one.
+    pub asks: Option<QuestionId>,
+    /// The plan that this question is about; none if it asks for something else.
+    pub plan: Option<ExecutionId>,
+}
+
+/// Whose turns these are: a person's own, and those in their own conversations, also from before two accounts of theirs
+/// were linked.
+macro_rules! of_person {
+    () => {
+        "(t.person_id = $1 OR t.conversation_id IN \
+         (SELECT c.id FROM conversations c WHERE c.person_id = $1 AND c.shared = 0))"
+    };
+}
+
+/// A person's turns before a number, the newest first; each with its number and when it began.
+pub async fn turns(
+    store: &Store,
+    person: &PersonId,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<(i64, TurnId, i64)>, StoreError> {
+    const SQL: &str = concat!(
+        "SELECT t.seq, t.id, t.started_at FROM turns t WHERE t.seq < $2 AND ",
+        of_person!(),
+        " ORDER BY t.seq DESC LIMIT $3 + 0"
+    );
+    store.all(SQL, &[person.into(), before.into(), limit.into()]).await
+}
+
+/// A person's turns that haven't ended, the newest first.
+pub async fn open_turns(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<(TurnId,)>, StoreError> {
+    const SQL: &str = concat!(
+        "SELECT t.id FROM turns t WHERE t.ended_at IS NULL AND ",
+        of_person!(),
+        " ORDER BY t.seq DESC LIMIT $2 + 0"
+    );
+    store.all(SQL, &[person.into(), limit.into()]).await
+}
+
+/// All turns that haven't ended, the newest first.
+pub async fn all_open_turns(store: &Store, limit: i64) -> Result<Vec<(TurnId,)>, StoreError> {
+    let sql = "SELECT id FROM turns WHERE ended_at IS NULL ORDER BY seq DESC LIMIT $1 + 0";
+    store.all(sql, &[limit.into()]).await
+}
+
+/// Whether what began a turn can be said once more: in a conversation that nobody else reads, and never before under this name,
+/// in the conversation's own channel or in the other one.
+pub async fn can_repeat(
+    store: &Store,
+    conversation: &ConversationId,
+    name: &str,
+    elsewhere: &str,
+) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*) FROM conversations c WHERE c.id = $1 AND c.shared = 0 AND NOT EXISTS \
+               (SELECT 1 FROM inbox i WHERE i.event = c.channel || ' ' || $2 OR i.event = $3 || ' ' || $2)";
+    Ok(store.count(sql, &[conversation.into(), name.into(), elsewhere.into()]).await? > 0)
+}
+
+/// The turn that a message began, by the message's name in the inbox: none without such a message, none inside before the
+/// turn begins.
+pub async fn turn_of_event(store: &Store, name: &str) -> Result<Option<Option<TurnId>>, StoreError> {
+    let row: Option<(Option<TurnId>,)> =
+        store.first("SELECT turn_id FROM inbox WHERE event = $1", &[name.into()]).await?;
+    Ok(row.map(|(turn,)| turn))
+}
+
+/// The turn of a message of ours, if it has one, and whose conversation it is in.
+pub async fn place_of(
+    store: &Store,
+    message: &OutboxId,
+) -> Result<Option<(Option<TurnId>, PersonId)>, StoreError> {
+    let sql = "SELECT o.turn_id, c.person_id FROM outbox o JOIN conversations c ON c.id = o.conversation_id WHERE o.id = $1";
+    store.first(sql, &[message.into()]).await
+}
+
+/// When the turn with this number began.
+pub async fn began(store: &Store, number: i64) -> Result<Option<i64>, StoreError> {
+    let row: Option<(i64,)> =
+        store.first("SELECT started_at FROM turns WHERE seq = $1", &[number.into()]).await?;
+    Ok(row.map(|(began,)| began))
+}
+
+/// Whether a turn is among a person's.
+pub async fn is_of(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
+    const SQL: &str = concat!("SELECT count(*) FROM turns t WHERE t.id = $2 AND ", of_person!());
+    Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
+}
+
+/// The turn of an execution.
+pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<TurnId>, StoreError> {
+    let row: Option<(TurnId,)> =
+        store.first("SELECT turn_id FROM executions WHERE id = $1", &[execution.into()]).await?;
+    Ok(row.map(|(turn,)| turn))
+}
+
+macro_rules! said {
+    ($rest:literal) => {
+        concat!(
+            "SELECT i.id, i.kind, i.text, p.name, c.channel, i.received_at FROM inbox i \
+             JOIN people p ON p.id = i.person_id JOIN conversations c ON c.id = i.conversation_id ",
+            $rest
+        )
+    };
+}
+
+macro_rules! reply {
+    ($rest:literal) => {
+        concat!(
+            "SELECT o.id, o.text, o.choices, o.file, o.state, c.channel, o.created_at, CAST(CASE WHEN EXISTS \
+             (SELECT 1 FROM questions q WHERE q.turn_id = o.turn_id AND q.outbox_id = o.id) \
+             AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = o.turn_id AND q.outbox_id = o.id \
+             AND q.state = 'pending') THEN 0 ELSE 1 END AS BIGINT) AS is_open, \
+             f.id AS asks, CASE WHEN f.kind = 'choose' THEN f.execution_id END AS plan \
+             FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+             LEFT JOIN questions f ON f.seq = (SELECT min(q.seq) FROM questions q WHERE q.turn_id = o.turn_id \
+             AND q.outbox_id = o.id AND q.state = 'pending' AND (q.kind = 'input' OR q.detail = 'plan')) ",
+            $rest
+        )
+    };
+}
+
+/// What was said in a turn, in order.
+pub async fn said_in(store: &Store, turn: &TurnId) -> Result<Vec<SaidRow>, StoreError> {
+    store.all(said!("WHERE i.turn_id = $1 AND i.kind <> 'press' ORDER BY i.id"), &[turn.into()]).await
+}
+
+/// What was told in a turn, in order.
+pub async fn replies_in(store: &Store, turn: &TurnId) -> Result<Vec<ReplyRow>, StoreError> {
+    store.all(reply!("WHERE o.turn_id = $1 ORDER BY o.seq"), &[turn.into()]).await
+}
+
+/// What a person said outside of turns from `from` until before `to`, in order.
+pub async fn said_alone(
+    store: &Store,
+    person: &PersonId,
+    from: i64,
+    to: i64,
+    limit: i64,
+) -> Result<Vec<SaidRow>, StoreError> {
+    store
+        .all(
+            said!(
+                "WHERE i.turn_id IS NULL AND i.held = 0 AND i.kind <> 'press' AND i.person_id = $1 \
+                 AND i.received_at >= $2 AND i.received_at < $3 ORDER BY i.id DESC LIMIT $4 + 0"
+            ),
+            &[person.into(), from.into(), to.into(), limit.into()],
+        )
+        .await
+}
+
+/// What a person was told outside of turns, in conversations of their own, from `from` until before `to`, in order.
+pub async fn replies_alone(
+    store: &Store,
+    person: &PersonId,
+    from: i64,
+    to: i64,
+    limit: i64,
+) -> Result<Vec<ReplyRow>, StoreError> {
+    store
+        .all(
+            reply!(
+                "WHERE o.turn_id IS NULL AND c.person_id = $1 AND c.shared = 0 \
+                 AND o.created_at >= $2 AND o.created_at < $3 ORDER BY o.seq DESC LIMIT $4 + 0"
+            ),
+            &[person.into(), from.into(), to.into(), limit.into()],
+        )
+        .await
+}
+
+/// The people with turns, the last one to write first: id, name, and when.
+pub async fn people(store: &Store, limit: i64) -> Result<Vec<(PersonId, String, i64)>, StoreError> {
+    store
+        .all(
+            "SELECT p.id, p.name, max(t.started_at) AS last FROM people p JOIN turns t ON t.person_id = p.id \
+             GROUP BY p.id, p.name ORDER BY last DESC LIMIT $1 + 0",
+            &[limit.into()],
+        )
+        .await
+}
+
+/// The newest plans of a person, or of everybody, each with whose it is.
+pub async fn plans(
+    store: &Store,
+    whose: Option<&PersonId>,
+    limit: i64,
+) -> Result<Vec<(ExecutionId, PersonId)>, StoreError> {
+    let sql = "SELECT p.id, t.person_id FROM plans p JOIN turns t ON t.id = p.turn_id \
+               WHERE p.version = 1 AND ($1 = '' OR t.person_id = $1) ORDER BY p.seq DESC LIMIT $2 + 0";
+    store.all(sql, &[whose.map_or("", |whose| whose.as_str()).into(), limit.into()]).await
+}
+
+/// The first plan that was made in a turn.
+pub async fn plan_of_turn(store: &Store, turn: &TurnId) -> Result<Option<ExecutionId>, StoreError> {
+    let sql = "SELECT id FROM plans WHERE turn_id = $1 ORDER BY seq LIMIT 1";
+    let row: Option<(ExecutionId,)> = store.first(sql, &[turn.into()]).await?;
+    Ok(row.map(|(id,)| id))
+}
+
+/// Whether a message is in the outbox.
+pub async fn is_replied(store: &Store, message: &OutboxId) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM outbox WHERE id = $1", &[message.into()]).await? > 0)
+}
+
+/// A person's open questions that were asked, each as its message, oldest first.
+pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(OutboxId, TurnId)>, StoreError> {
+    store
+        .all(
+            "SELECT DISTINCT o.id, o.turn_id, o.seq FROM questions q JOIN outbox o ON o.id = q.outbox_id \
+             WHERE q.state = 'pending' AND q.person_id = $1 AND o.turn_id IS NOT NULL ORDER BY o.seq LIMIT 50",
+            &[person.into()],
+        )
+        .await
+        .map(|rows: Vec<(OutboxId, TurnId, i64)>| rows.into_iter().map(|(id, turn, _)| (id, turn)).collect())
+}
+
+/// A message of ours.
+pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>, StoreError> {
+    store.first(reply!("WHERE o.id = $1"), &[message.into()]).await
+}
+
+/// The turns in which a person had something remembered, the newest first, each with what was remembered as JSON.
+pub async fn remembered_in(
+    store: &Store,
+    person: &PersonId,
+    limit: i64,
+) -> Result<Vec<(TurnId, String)>, StoreError> {
+    let sql = "SELECT t.id, e.data FROM turns t JOIN executions e ON e.turn_id = t.id WHERE t.person_id = $1 \
+               AND e.skill = 'memory.save' AND e.data IS NOT NULL ORDER BY t.seq DESC LIMIT $2 + 0";
+    store.all(sql, &[person.into(), limit.into()]).await
+}
+
+/// A person's memories, the newest first: id, kind, where it may be recalled, text and when it was made.
+pub async fn memories(
+    store: &Store,
+    person: &PersonId,
+    limit: i64,
+) -> Result<Vec<(MemoryId, String, String, String, i64)>, StoreError> {
+    let sql = "SELECT id, kind, scope, text, created_at FROM memories WHERE person_id = $1 ORDER BY seq DESC LIMIT $2 + 0";
+    store.all(sql, &[person.into(), limit.into()]).await
+}

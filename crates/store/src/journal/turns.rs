@@ -1,0 +1,433 @@
+//! Turns: from a message to its answer.
+
+use sqlx::FromRow;
+
+use crate::leases::Lease;
+use crate::{Batch, Stale, Store, StoreError, inbox};
+use adjutant_types::{ConversationId, Ending, InstanceId, PersonId, Taint, TurnId, TurnStatus};
+
+/// A turn's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct TurnRow {
+    /// Order over all turns.
+    pub seq: i64,
+    /// Our id.
+    pub id: TurnId,
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The person it works for.
+    pub person_id: PersonId,
+    /// `queued`, `running`, `waiting`, `completed`, `failed`, `cancelled` or `dead`.
+    pub status: TurnStatus,
+    /// The message.
+    pub text: String,
+    /// The outside sources of the message itself; none where the person wrote it.
+    pub text_taint: Taint,
+    /// The answer, once it has ended.
+    pub answer: Option<String>,
+    /// JSON: the platform's ids of the messages that the next answer is for.
+    pub answers: String,
+    /// The instance that runs it, or ran it last.
+    pub instance: InstanceId,
+    /// `summarise`, `stop` or `withdrawn` if a person chose how it ends; `pause` until it has paused.
+    pub ending: Option<Ending>,
+    /// Limits count from this time.
+    pub budget_from: i64,
+    /// When an owner last let it exceed a day's budget; 0 if never.
+    pub granted_at: i64,
+    /// How often an error of our own stopped it.
+    pub failures: i64,
+    /// It doesn't run before this time.
+    pub retry_at: i64,
+    /// The background lane that it runs in; 0 for the conversation's own.
+    pub background: i64,
+    /// When it began.
+    pub started_at: i64,
+    /// When it last resumed.
+    pub resumed_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT seq, id, conversation_id, person_id, status, text, text_taint, answer, answers, instance, ending, \
+             budget_from, granted_at, failures, retry_at, background, started_at, resumed_at, ended_at FROM turns ",
+            $rest
+        )
+    };
+}
+
+impl TurnRow {
+    /// The platform's ids of the messages that the next answer is for.
+    pub fn answer_ids(&self) -> Vec<String> {
+        serde_json::from_str(&self.answers).unwrap_or_default()
+    }
+}
+
+/// Starts a turn: adds its row and takes the inbox rows.
+pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
+    batch.run(
+        "INSERT INTO turns (id, conversation_id, person_id, status, text, answers, instance, budget_from, \
+         started_at, resumed_at, text_taint, background) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7, $8, $9)",
+        [
+            (&turn.id).into(),
+            (&turn.conversation_id).into(),
+            (&turn.person_id).into(),
+            (&turn.text).into(),
+            (&turn.answers).into(),
+            (&turn.instance).into(),
+            turn.started_at.into(),
+            (&turn.text_taint).into(),
+            turn.background.into(),
+        ],
+    );
+    for row in rows {
+        inbox::take(batch, row.id, &turn.id);
+    }
+}
+
+/// Requires that nothing in the lane, whose lease this batch has taken, goes before a message that arrives now.
+pub fn must_be_first(batch: &mut Batch, lane: &str, conversation: &ConversationId) {
+    batch.must_return(
+        Stale::LaneBusy,
+        "SELECT epoch FROM leases WHERE name = $1 \
+         AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation_id = $2 AND state = 'new' AND held = 0) \
+         AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $2 AND ended_at IS NULL \
+          AND status IN ('queued', 'running') AND background = 0)",
+        [lane.into(), conversation.into()],
+    );
+}
+
+/// Resumes a turn in this instance.
+pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = 'running', instance = $1, resumed_at = $2, failures = $3 \
+         WHERE id = $4 AND status IN ('queued', 'running')",
+        [(&turn.instance).into(), now.into(), turn.failures.into(), (&turn.id).into()],
+    );
+}
+
+/// The batch is written only if the turn doesn't run: it waits for a person or for its time.
+pub fn must_rest(batch: &mut Batch, turn: &TurnId) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = status WHERE id = $1 AND status IN ('queued', 'waiting')",
+        [turn.into()],
+    );
+}
+
+/// Ends a turn. The outbox rows of its answer belong in the same batch. A turn that was stopped or given up has read what
+/// its executions have read.
+pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
+    batch.must(
+        Stale::TurnEnded,
+        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3, progress = NULL, \
+         taint = CASE WHEN taint <> '' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
+          WHERE e.turn_id = turns.id AND e.taint <> '' ORDER BY e.seq DESC LIMIT 1), '') END \
+         WHERE id = $4 AND ended_at IS NULL",
+        [status.into(), answer.into(), now.into(), turn.into()],
+    );
+    inbox::finish(batch, turn, status == TurnStatus::Dead);
+}
+
+/// Saves the outside sources of everything that the turn read.
+pub fn set_taint(batch: &mut Batch, turn: &TurnId, taint: &Taint) {
+    batch.run("UPDATE turns SET taint = $1 WHERE id = $2", [taint.into(), turn.into()]);
+}
+
+/// Puts a turn back in its lane for later, after an internal error or to wait for its time.
+pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<(), StoreError> {
+    let mut batch = lease.release();
+    batch.run(
+        // Not for later if someone stops or pauses it at this moment.
+        "UPDATE turns SET status = 'queued', failures = $1, retry_at = CASE WHEN ending IS NULL THEN $2 ELSE 0 END \
+         WHERE id = $3 AND ended_at IS NULL",
+        [turn.failures.into(), retry_at.into(), (&turn.id).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// The next turn to run in this lane of a conversation: answered, failed before, or left by a dead instance. Failed turns wait
+/// for their `retry_at`; if there are only those, the earliest is returned. Only the lane may call this, while none
+/// of its turns runs.
+pub async fn next(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+    background: i64,
+) -> Result<Option<TurnRow>, StoreError> {
+    store
+        .first(
+            select!(
+                "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
+                 AND background = $4 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
+                 ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
+            ),
+            &[conversation.into(), instance.into(), store.now().into(), background.into()],
+        )
+        .await
+}
+
+/// Requires that a turn still has the status with which it was read.
+pub fn expect_status(batch: &mut Batch, turn: &TurnRow) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
+        [(&turn.id).into(), turn.status.into()],
+    );
+}
+
+/// Saves the messages, by the platform's ids, that the turn's next reply is for.
+pub fn set_answers(batch: &mut Batch, turn: &TurnId, answers: &[String]) {
+    let answers = serde_json::to_string(answers).unwrap_or_default();
+    batch.run("UPDATE turns SET answers = $1 WHERE id = $2", [answers.into(), turn.into()]);
+}
+
+/// Marks a turn as waiting for a person.
+pub fn sleep(batch: &mut Batch, turn: &TurnId) {
+    batch.run("UPDATE turns SET status = 'waiting', progress = NULL WHERE id = $1", [turn.into()]);
+}
+
+/// Queues a turn that has just started to wait, if an answer or a pause came while it still ran.
+pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
+    batch.run(
+        "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
+         OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
+          WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+          AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
+           AND q.execution_id = p.execution_id AND q.state = 'pending')))",
+        [(&turn.id).into(), turn.budget_from.into()],
+    );
+}
+
+/// A turn by id.
+pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// Turns whose id begins with a text, newest first.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+    // LIKE ignores case, and ids differ by case.
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// The turn that took a message.
+pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[key.into()]).await
+}
+
+/// The last turn of all.
+pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("ORDER BY seq DESC LIMIT 1"), &[]).await
+}
+
+/// The last turn of a conversation.
+pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
+}
+
+/// All turns of a conversation, oldest first.
+pub async fn of_conversation(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<Vec<TurnRow>, StoreError> {
+    store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
+}
+
+/// A person's ended turns that began in a period, newest first; of one conversation if there is one.
+pub async fn of_person(
+    store: &Store,
+    person: &PersonId,
+    conversation: Option<&ConversationId>,
+    (from, to): (i64, i64),
+    limit: i64,
+) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
+                 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL AND forgotten_at IS NULL \
+                 ORDER BY seq DESC LIMIT $5 + 0"
+            ),
+            &[
+                person.into(),
+                conversation.map(ToString::to_string).unwrap_or_default().into(),
+                from.into(),
+                to.into(),
+                limit.into(),
+            ],
+        )
+        .await
+}
+
+/// The open turns of a conversation, newest first.
+pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
+            &[conversation.into()],
+        )
+        .await
+}
+
+/// The part of an ended turn that later turns see.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PastTurn {
+    /// Order over all turns.
+    pub seq: i64,
+    /// Whose it is.
+    pub person_id: PersonId,
+    /// The message.
+    pub text: String,
+    /// The outside sources of the message itself.
+    pub text_taint: Taint,
+    /// The answer.
+    pub answer: Option<String>,
+    /// The outside sources of the answer.
+    pub taint: Taint,
+    /// When.
+    pub started_at: i64,
+    /// 1 if the person asked to forget it: the texts are empty then.
+    pub forgotten: i64,
+    /// Whether it called skills or was sent files, where that was asked.
+    #[sqlx(default)]
+    pub has_calls: i64,
+}
+
+macro_rules! past {
+    ($order:literal) => {
+        concat!(
+            "SELECT seq, person_id, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
+             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, started_at, \
+             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
+             FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ",
+            $order,
+            " LIMIT $3 + 0"
+        )
+    };
+}
+
+/// The newest ended turns after `after`, newest first.
+pub async fn ended_after(
+    store: &Store,
+    conversation: &ConversationId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<PastTurn>, StoreError> {
+    store.all(past!("seq DESC"), &[conversation.into(), after.into(), limit.into()]).await
+}
+
+/// What a person typed here before a turn, newest first.
+pub async fn texts_before(
+    store: &Store,
+    (conversation, person): (&ConversationId, &PersonId),
+    turn: &TurnId,
+    limit: i64,
+) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<(String,)> = store
+        .all(
+            "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
+             WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.id <> $3 AND t.text_taint = '' \
+             AND t.seq > c.history_from AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
+             AND t.seq < (SELECT seq FROM turns WHERE id = $3) ORDER BY t.seq DESC LIMIT $4 + 0",
+            &[conversation.into(), person.into(), turn.into(), limit.into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(text,)| text).collect())
+}
+
+/// What the person asked for in a turn's message, as JSON; none before it was read.
+pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT wishes FROM turns WHERE id = $1", &[turn.into()]).await?;
+    Ok(row.and_then(|(wishes,)| wishes))
+}
+
+/// Saves what the person asked for. It is read once and never changes.
+pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str) {
+    batch.run("UPDATE turns SET wishes = $1 WHERE id = $2 AND wishes IS NULL", [wishes.into(), turn.into()]);
+}
+
+/// Whether a turn's first messages hold nothing private: no history, tasks, schedules, memories or files.
+pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    let held = store
+        .count(
+            "SELECT (SELECT count(*) FROM turns p WHERE p.conversation_id = t.conversation_id AND p.id <> t.id \
+              AND p.seq > c.history_from) \
+             + (SELECT count(*) FROM tasks k WHERE k.person_id = t.person_id AND k.state = 'open') \
+             + (SELECT count(*) FROM schedules s WHERE s.person_id = t.person_id AND s.state = 'active') \
+             + (SELECT count(*) FROM memories m WHERE m.person_id = t.person_id) \
+             + (SELECT count(*) FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) \
+             + CASE WHEN c.summary <> '' THEN 1 ELSE 0 END \
+             FROM turns t JOIN conversations c ON c.id = t.conversation_id WHERE t.id = $1",
+            &[turn.into()],
+        )
+        .await?;
+    Ok(held == 0)
+}
+
+/// The latest turns of a person here before another, the one that ended last first.
+pub async fn before(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    turn: &TurnId,
+    limit: i64,
+) -> Result<Vec<TurnId>, StoreError> {
+    let rows: Vec<(TurnId,)> = store
+        .all(
+            "SELECT id FROM (SELECT id, ended_at, seq FROM turns WHERE conversation_id = $1 AND person_id = $2 AND id <> $3 \
+             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC",
+            &[conversation.into(), person.into(), turn.into(), limit.into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// The oldest ended turns after `after`, oldest first.
+pub async fn oldest_after(
+    store: &Store,
+    conversation: &ConversationId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<PastTurn>, StoreError> {
+    store.all(past!("seq"), &[conversation.into(), after.into(), limit.into()]).await
+}
+
+/// Whether the turn made progress after a time: if so, it didn't cause the crash that followed.
+pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Result<bool, StoreError> {
+    let closed = store
+        .count(
+            "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2",
+            &[turn.into(), since.into()],
+        )
+        .await?;
+    let called = store
+        .count(
+            "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id \
+             WHERE e.turn_id = $1 AND c.started_at >= $2",
+            &[turn.into(), since.into()],
+        )
+        .await?;
+    Ok(closed + called > 0)
+}
+
+/// Whether the instance was running other turns too, by its last writes.
+pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND id <> $2",
+            &[(&turn.instance).into(), (&turn.id).into()],
+        )
+        .await?;
+    Ok(count > 0)
+}

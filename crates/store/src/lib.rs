@@ -1,0 +1,211 @@
+//! Everything durable. Every write is a [`Batch`]: statements as data, committed together.
+
+mod budgets;
+mod database;
+mod journal;
+mod messages;
+mod processes;
+mod records;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sqlx::any::AnyRow;
+use sqlx::{Any, AnyConnection, FromRow};
+
+pub use budgets::{rate_limits, spending, usage};
+pub use database::backend::{Backend, Listener};
+pub use database::batch::{Batch, Value};
+pub use database::stale::Stale;
+pub use database::{backups, check, retention, space};
+pub use journal::{asked, calls, changes, context, executions, first_messages, runs, timeline, turns};
+pub use messages::{dead, inbox, outbox, questions, queues};
+pub use processes::{control, instances, leases, sharing};
+pub use records::{
+    access, attempts, files, known, links, memories, objects, origins, people, pins, rooms, rules, schedules,
+    search, taints, tasks, vectors, web,
+};
+
+use adjutant_types::clock::SharedClock;
+use database::{connections, writer};
+
+/// The store: writers that group waiting batches into one commit, and separate connections for reading.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    backend: Backend,
+    reader: connections::Connections,
+    writer: writer::Writer,
+    clock: SharedClock,
+}
+
+/// Why the store could not do something.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The state that this write is based on has changed: the lease is lost, or another process was first.
+    #[error("the store changed meanwhile: {0}")]
+    Stale(Stale),
+    /// The database is newer than this program.
+    #[error(
+        "the store at {url} was last used by a newer adjutant (migration {version}); install that version or restore a backup made before it"
+    )]
+    Newer {
+        /// The store's location, without its password.
+        url: String,
+        /// The unknown migration.
+        version: i64,
+    },
+    /// A pooler stands in between that doesn't keep sessions.
+    #[error(
+        "the store at {url} is behind a pooler in transaction mode, where locks of a session don't last. Set pool_mode = \
+         session there, or connect to the server directly"
+    )]
+    Pooled {
+        /// The store's location, without its password.
+        url: String,
+    },
+    /// The database can't be opened.
+    #[error(
+        "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"
+    )]
+    Open {
+        /// The store's location, without its password.
+        url: String,
+        /// The error of the database or the system.
+        reason: String,
+    },
+    /// The store can't be copied.
+    #[error("the store can't be copied to {to}: {reason}")]
+    Backup {
+        /// The location of the copy.
+        to: String,
+        /// The error of the database or the system.
+        reason: String,
+    },
+    /// The database refused or failed.
+    #[error("the store failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A row's content is invalid.
+    #[error("the store holds something unreadable: {0}")]
+    Corrupt(String),
+    /// The store was closed while a write waited.
+    #[error("the store is closing")]
+    Closed,
+}
+
+impl Store {
+    /// Opens and migrates the store; an embedded one is created if necessary.
+    pub async fn open(url: &str, clock: SharedClock) -> Result<Self, StoreError> {
+        sqlx::any::install_default_drivers();
+        let backend = Backend::from_url(url)?;
+        backend.prepare().await?;
+        let (writing, reader) = backend.connect().await?;
+        let writer = writer::Writer::start(writing, &backend);
+        Ok(Self { inner: Arc::new(Inner { backend, reader, writer, clock }) })
+    }
+
+    /// The database and its location.
+    pub fn backend(&self) -> &Backend {
+        &self.inner.backend
+    }
+
+    /// Whether several machines may have this store, so that what files contain is kept in it, too.
+    pub fn shares_files(&self) -> bool {
+        self.inner.backend.file().is_none()
+    }
+
+    /// The current time, by the store's clock.
+    pub fn now(&self) -> i64 {
+        self.inner.clock.now_ms()
+    }
+
+    /// The store's clock.
+    pub fn clock(&self) -> &SharedClock {
+        &self.inner.clock
+    }
+
+    /// A new id.
+    pub fn new_id<T: From<String>>(&self) -> T {
+        adjutant_types::clock::new_id(&*self.inner.clock).into()
+    }
+
+    /// Commits a batch, whole or not at all, and returns the first column of each returned row. It is
+    /// [`StoreError::Stale`] when a statement that must find a row finds none.
+    pub async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
+        self.inner.writer.write(batch).await
+    }
+
+    /// Rows of a query with text and number arguments.
+    ///
+    /// Write a limit as `LIMIT $n + 0`: with a bare parameter, the embedded database plans the statement again for
+    /// each value, which costs more than most of our queries.
+    pub async fn all<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
+    {
+        let mut query = sqlx::query_as::<Any, T>(sql);
+        for argument in arguments {
+            query = argument.bind_as(query);
+        }
+        let read = async |connection: &mut AnyConnection| Ok(query.fetch_all(connection).await?);
+        self.inner.reader.with(read).await
+    }
+
+    /// The first row of a query.
+    pub async fn first<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
+    {
+        let mut query = sqlx::query_as::<Any, T>(sql);
+        for argument in arguments {
+            query = argument.bind_as(query);
+        }
+        let read = async |connection: &mut AnyConnection| Ok(query.fetch_optional(connection).await?);
+        self.inner.reader.with(read).await
+    }
+
+    /// The number that a query returns; 0 without a row.
+    pub async fn count(&self, sql: &'static str, arguments: &[Value]) -> Result<i64, StoreError> {
+        Ok(self.first::<(i64,)>(sql, arguments).await?.map_or(0, |row| row.0))
+    }
+
+    /// Copies the store into a new file while it is in use.
+    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.inner.backend.backup(to).await
+    }
+
+    /// Rewrites the database's files, so that nothing of deleted rows is left in them. No process may be using the
+    /// store. The files don't change if this fails.
+    pub async fn scrub(&self) -> Result<(), StoreError> {
+        let scrub = async |connection: &mut AnyConnection| {
+            for sql in self.inner.backend.scrub_sql() {
+                sqlx::query(*sql).execute(&mut *connection).await?;
+            }
+            Ok(())
+        };
+        self.inner.reader.with(scrub).await
+    }
+
+    /// Runs a statement that changes no rows.
+    async fn run(&self, sql: &'static str) -> Result<(), StoreError> {
+        let run = async |connection: &mut AnyConnection| {
+            sqlx::query(sql).execute(connection).await?;
+            Ok(())
+        };
+        self.inner.reader.with(run).await
+    }
+
+    /// The embedded store's file; none for a server.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.inner.backend.file()
+    }
+
+    /// Waits for pending writes and closes the connections.
+    pub async fn close(&self) {
+        self.inner.writer.close().await;
+        self.inner.reader.close().await;
+    }
+}

@@ -1,0 +1,125 @@
+//! Messages that are claimed for sending in the commit that adds them, and the progress messages that others replace.
+
+use sqlx::FromRow;
+
+use super::outbox::{Message, OutboxRow, json};
+use crate::people::Conversation;
+use crate::turns::TurnRow;
+use crate::{Batch, Store, StoreError, Value};
+use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxState, TurnId};
+
+/// The row of a new message of a turn, as [`super::outbox::open`] would read it.
+pub fn row(store: &Store, here: &Conversation, turn: &TurnRow, message: &Message) -> OutboxRow {
+    OutboxRow {
+        id: store.new_id(),
+        channel: here.channel.clone(),
+        place: here.place.clone(),
+        turn_id: message.turn.clone(),
+        answers: json(&message.answers),
+        text: message.text.clone(),
+        choices: json(&message.choices),
+        state: OutboxState::Pending,
+        attempts: 0,
+        next_at: 0,
+        created_at: store.now(),
+        part: 0,
+        checkpoint: None,
+        edit_of: None,
+        progress_receipt: None,
+        resumed_at: Some(turn.resumed_at),
+        file: message.file.as_ref().map(json),
+        speech: message.aloud.then(String::new),
+        form: MessageForm::Rich,
+        form_part: 0,
+        only_file: 0,
+        instance: InstanceId::default(),
+        answered_since: (turn.resumed_at == turn.started_at).then_some(turn.started_at),
+    }
+}
+
+/// Adds a message that `row.instance` has claimed, unless another one of the conversation goes before it, or its turn has
+/// a progress message to replace: then it belongs to `owner` and waits. As the last statement of a batch: see
+/// [`is_claimed`].
+pub fn say_claimed(batch: &mut Batch, conversation: &ConversationId, row: &OutboxRow, owner: &InstanceId) {
+    batch.returning(
+        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, created_at, file, state, instance, \
+         attempts, checkpoint) SELECT $1, $2, $3, $4, $5, $6, $7, $8, \
+         CASE WHEN f.claimed = 1 THEN 'sending' ELSE 'pending' END, CASE WHEN f.claimed = 1 THEN $9 ELSE $10 END, f.claimed, \
+         CASE WHEN f.claimed = 1 THEN $11 END FROM (SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM outbox WHERE \
+         conversation_id = $2 AND state IN ('pending', 'sending', 'unknown')) OR EXISTS (SELECT 1 FROM turns \
+         WHERE id = $3 AND progress_receipt IS NOT NULL) THEN 0 ELSE 1 END AS BIGINT) AS claimed) AS f RETURNING attempts",
+        [
+            (&row.id).into(),
+            conversation.into(),
+            row.turn_id.clone().into(),
+            (&row.answers).into(),
+            (&row.text).into(),
+            (&row.choices).into(),
+            row.created_at.into(),
+            row.file.clone().into(),
+            (&row.instance).into(),
+            owner.into(),
+            row.checkpoint.clone().into(),
+        ],
+    );
+}
+
+/// Whether a batch that ended with [`say_claimed`] has claimed the message, from the values that it returned.
+pub fn is_claimed(returned: &[Value]) -> bool {
+    returned.last().and_then(Value::as_int) == Some(1)
+}
+
+/// Adds to the batch of a receipt that the turn's progress message has become that part. In the same commit: the clean-up
+/// after a crash would else take the part for a progress message that was left.
+pub(super) fn progress_became_part(batch: &mut Batch, row: &OutboxRow) {
+    if let (Some(shown), Some(turn)) = (&row.edit_of, &row.turn_id) {
+        batch.run(
+            "UPDATE turns SET progress_receipt = NULL WHERE id = $1 AND progress_receipt = $2",
+            [turn.into(), shown.into()],
+        );
+    }
+}
+
+/// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
+pub async fn set_progress_receipt(
+    store: &Store,
+    turn: &TurnId,
+    receipt: Option<&str>,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
+    store.write(batch).await.map(|_| ())
+}
+
+/// The receipt of the message that shows a turn's progress, and the first event that the turn answers.
+pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<String>; 2], StoreError> {
+    const SQL: &str = "SELECT progress_receipt, answers FROM turns WHERE id = $1";
+    let (receipt, answers): (_, String) = store.first(SQL, &[turn.into()]).await?.unwrap_or_default();
+    Ok([receipt, serde_json::from_str::<Vec<String>>(&answers).unwrap_or_default().into_iter().next()])
+}
+
+/// A progress message that stands beside the answer it announced.
+#[derive(Debug, FromRow)]
+pub struct LeftProgress {
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// Where it is.
+    pub place: String,
+    /// Its receipt.
+    pub progress_receipt: String,
+}
+
+/// The progress messages of a channel whose turns have said everything: an earlier process died before it removed them.
+/// One that has become the answer isn't among them.
+pub async fn left_progress(store: &Store, channel: &str) -> Result<Vec<LeftProgress>, StoreError> {
+    store
+        .all(
+            "SELECT t.id AS turn_id, c.place, t.progress_receipt FROM turns t \
+             JOIN conversations c ON c.id = t.conversation_id WHERE t.progress_receipt IS NOT NULL \
+             AND c.channel = $1 AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND NOT EXISTS \
+             (SELECT 1 FROM outbox o WHERE o.turn_id = t.id \
+              AND (o.state IN ('pending', 'sending', 'unknown') OR o.receipt = t.progress_receipt))",
+            &[channel.into()],
+        )
+        .await
+}

@@ -1,0 +1,60 @@
+//! Messages of ours that couldn't be delivered, and another try; arrivals that our own code fails on.
+
+use crate::outbox::anybody;
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::OutboxId;
+
+/// How the topic of an arrival that was set aside begins.
+const DEAD_LETTER: &str = "dead letter ";
+
+/// A message that was given up: its id, channel, text, error and when it was written.
+pub type DeadReply = (OutboxId, String, String, Option<String>, i64);
+
+/// The newest ones.
+pub async fn replies(store: &Store, limit: i64) -> Result<Vec<DeadReply>, StoreError> {
+    store
+        .all(
+            "SELECT o.id, c.channel, o.text, o.error, o.created_at FROM outbox o \
+             JOIN conversations c ON c.id = o.conversation_id WHERE o.state = 'dead' ORDER BY o.seq DESC LIMIT $1 + 0",
+            &[limit.into()],
+        )
+        .await
+}
+
+/// Has one of them delivered again, by the instance that serves its channel. False when it isn't given up.
+pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::DeliveredElsewhere,
+        // Its day begins anew.
+        "UPDATE outbox SET state = 'pending', attempts = 0, next_at = 0, error = NULL, created_at = $1, instance = $2 \
+         WHERE id = $3 AND state = 'dead'",
+        [store.now().into(), anybody().into(), message.into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Records that our own code fails on an arrival, so that it was left out.
+pub async fn add_arrival(store: &Store, key: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
+        [format!("{DEAD_LETTER}{key}").into(), store.now().into()],
+    );
+    store.write(batch).await.map(drop)
+}
+
+/// The arrivals that were set aside, oldest first, each with the time.
+pub async fn arrivals(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
+    store
+        .all(
+            "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \
+             ORDER BY announced_at, topic",
+            &[],
+        )
+        .await
+}

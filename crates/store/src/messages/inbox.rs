@@ -1,0 +1,414 @@
+//! Incoming messages, each stored once.
+
+use adjutant_chat::{Mention, VoiceNote};
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+
+use crate::files::SentFile;
+use crate::{Batch, Stale, Store, StoreError, Value};
+use adjutant_types::invisible_chars::display_name;
+use adjutant_types::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
+
+/// The most people and places of one message whose names are kept.
+const MOST_MENTIONS: usize = 20;
+
+/// A journalled message or button press.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct InboxRow {
+    /// Order of arrival.
+    pub id: i64,
+    /// The channel and the platform's id of the message, with a space between.
+    pub event: String,
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The author.
+    pub person_id: PersonId,
+    /// `said`, `command`, `press` or `answer`.
+    pub kind: InboxKind,
+    /// The text, or the button's id.
+    pub text: String,
+    /// The outside sources of the text; none where its author wrote it.
+    pub taint: Taint,
+    /// The question that a press or typed answer is for.
+    pub question_id: Option<QuestionId>,
+    /// When it arrived, in milliseconds.
+    pub received_at: i64,
+    /// JSON: the voice note that it was spoken in, until that is heard.
+    pub voice: Option<String>,
+    /// JSON: its files, until they are fetched.
+    pub files: Option<String>,
+    /// Whom and what it mentions: see [`mentions`].
+    pub mentions: String,
+}
+
+/// A voice note that is still to be heard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnheardNote {
+    /// The file's name.
+    pub name: String,
+    /// Where the file is.
+    pub note: VoiceNote,
+    /// The receipt of our message that it replies to.
+    pub reply_to: Option<String>,
+}
+
+impl InboxRow {
+    /// The row as one to journal.
+    pub fn as_new<'a>(&'a self, instance: &'a InstanceId) -> NewRow<'a> {
+        NewRow {
+            event: self.event.clone(),
+            conversation_id: &self.conversation_id,
+            person_id: &self.person_id,
+            kind: self.kind,
+            text: &self.text,
+            taint: self.taint.clone(),
+            question_id: self.question_id.clone(),
+            instance,
+            voice: self.unheard(),
+            files: self.unfetched(),
+            mentions: self.mentions.clone(),
+        }
+    }
+
+    /// The files that are still to be fetched.
+    pub fn unfetched(&self) -> Vec<SentFile> {
+        self.files.as_deref().and_then(|files| serde_json::from_str(files).ok()).unwrap_or_default()
+    }
+
+    /// Whether nothing of it is still to be heard or fetched.
+    pub fn is_whole(&self) -> bool {
+        self.voice.is_none() && self.files.is_none()
+    }
+
+    /// The voice note, until it is heard.
+    pub fn unheard(&self) -> Option<UnheardNote> {
+        serde_json::from_str(self.voice.as_deref()?).ok()
+    }
+
+    /// The channel it came by.
+    pub fn channel(&self) -> &str {
+        self.event.split_once(' ').map_or("", |(channel, _)| channel)
+    }
+
+    /// The platform's own id of the message.
+    pub fn event_id(&self) -> &str {
+        self.event.split_once(' ').map_or(self.event.as_str(), |(_, event)| event)
+    }
+}
+
+/// A message to journal.
+#[derive(Debug, Clone)]
+pub struct NewRow<'a> {
+    /// The channel and the platform's id of the message.
+    pub event: String,
+    /// The conversation.
+    pub conversation_id: &'a ConversationId,
+    /// The author.
+    pub person_id: &'a PersonId,
+    /// `said`, `command`, `press` or `answer`.
+    pub kind: InboxKind,
+    /// The text, or the button's id.
+    pub text: &'a str,
+    /// The outside sources of the text.
+    pub taint: Taint,
+    /// The question that it answers.
+    pub question_id: Option<QuestionId>,
+    /// The instance that journals it.
+    pub instance: &'a InstanceId,
+    /// The voice note that it was spoken in.
+    pub voice: Option<UnheardNote>,
+    /// Its files.
+    pub files: Vec<SentFile>,
+    /// Whom and what it mentions: see [`mentions`].
+    pub mentions: String,
+}
+
+impl NewRow<'_> {
+    /// Whether nothing of it is still to be heard or fetched.
+    pub fn is_whole(&self) -> bool {
+        self.voice.is_none() && self.files.is_empty()
+    }
+
+    /// The row as it is stored.
+    pub fn as_stored(&self, id: i64, now: i64) -> InboxRow {
+        InboxRow {
+            id,
+            event: self.event.clone(),
+            conversation_id: self.conversation_id.clone(),
+            person_id: self.person_id.clone(),
+            kind: self.kind,
+            text: self.text.to_owned(),
+            taint: self.taint.clone(),
+            question_id: self.question_id.clone(),
+            received_at: now,
+            voice: voice(self),
+            files: files(self),
+            mentions: self.mentions.clone(),
+        }
+    }
+}
+
+/// Journals a row. None when the message was journalled before. After an error, the message must not be acknowledged
+/// to the platform.
+pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
+    let now = store.now();
+    let mut batch = Batch::new();
+    batch.returning(INSERT, arguments(row, false, now));
+    let ids = store.write(batch).await?;
+    Ok(ids.first().and_then(Value::as_int).map(|id| row.as_stored(id, now)))
+}
+
+/// Adds a message that nobody sent, such as a scheduled one. The whole batch fails if it arrived before.
+pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+    batch.must_return(Stale::MessageExists, INSERT, arguments(row, false, now));
+}
+
+/// Adds a stranger's message, which waits until its author is on the list. The whole batch fails if the message was
+/// journalled before.
+pub fn hold_back(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+    batch.must_return(Stale::MessageExists, INSERT, arguments(row, true, now));
+}
+
+const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
+                      received_at, taint, voice, spoken, files, mentions) \
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+                      ON CONFLICT (event) DO NOTHING RETURNING id";
+
+/// Whom and what a message mentions, as it is stored and as models read it: a line for each. The names are text from
+/// outside.
+pub fn mentions(all: &[Mention]) -> String {
+    let line = |one: &Mention| format!("{} is {}", one.id, display_name(&one.name));
+    all.iter().take(MOST_MENTIONS).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn voice(row: &NewRow<'_>) -> Option<String> {
+    row.voice.as_ref().and_then(|voice| serde_json::to_string(voice).ok())
+}
+
+fn files(row: &NewRow<'_>) -> Option<String> {
+    (!row.files.is_empty()).then(|| serde_json::to_string(&row.files).ok()).flatten()
+}
+
+fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 14] {
+    [
+        (&row.event).into(),
+        row.conversation_id.into(),
+        row.person_id.into(),
+        row.kind.into(),
+        row.text.into(),
+        row.question_id.clone().into(),
+        row.instance.into(),
+        is_held_back.into(),
+        now.into(),
+        (&row.taint).into(),
+        voice(row).into(),
+        row.voice.is_some().into(),
+        files(row).into(),
+        (&row.mentions).into(),
+    ]
+}
+
+/// How many messages of a stranger are held back.
+pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+    store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
+}
+
+/// A typed message's conversation and text.
+pub async fn text_of(store: &Store, key: &str) -> Result<Option<(ConversationId, String)>, StoreError> {
+    store
+        .first(
+            "SELECT conversation_id, text FROM inbox WHERE event = $1 AND kind = 'said' AND spoken = 0",
+            &[key.into()],
+        )
+        .await
+}
+
+/// Whether something was journalled.
+pub async fn is_known(store: &Store, key: &str) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE event = $1", &[key.into()]).await? > 0)
+}
+
+/// Replaces a message's text and what it mentions, unless a turn has taken it. Returns whether it did.
+pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET text = $1, mentions = $3 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0",
+        [text.into(), key.into(), mentions.into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The places of a channel with messages, each with the event of the last one.
+pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>, StoreError> {
+    store
+        .all(
+            "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
+             (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press' AND event NOT LIKE ' %') \
+             WHERE c.channel = $1",
+            &[channel.into()],
+        )
+        .await
+}
+
+/// The rows of a conversation that still need processing, oldest first: our own, and those of nobody or of dead
+/// instances. None behind a voice note that another instance listens to.
+pub async fn waiting(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+) -> Result<Vec<InboxRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions \
+              FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
+              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
+              (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
+               AND (v.voice IS NOT NULL OR v.files IS NOT NULL) AND v.instance <> $2 \
+               AND v.instance IN (SELECT id FROM instances)) \
+              ORDER BY id LIMIT 50",
+            &[conversation.into(), instance.into()],
+        )
+        .await
+}
+
+/// Gives a voice note its text. What it is turns out only now: a message, or the answer to a question.
+pub fn heard(batch: &mut Batch, id: i64, instance: &InstanceId, text: &str, answers: Option<&QuestionId>) {
+    let kind = if answers.is_some() { InboxKind::Answer } else { InboxKind::Message };
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET text = $1, kind = $2, question_id = $3, voice = NULL, instance = $5 \
+         WHERE id = $4 AND state = 'new' AND voice IS NOT NULL",
+        [text.into(), kind.into(), answers.into(), id.into(), instance.into()],
+    );
+}
+
+/// Ends a voice note without a turn: as a message, or as an answer that doesn't count. The text is what may have been
+/// said.
+pub fn dismiss(batch: &mut Batch, id: i64, kind: InboxKind, text: &str) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'done', text = $1, kind = $2, voice = NULL \
+         WHERE id = $3 AND state = 'new' AND voice IS NOT NULL",
+        [text.into(), kind.into(), id.into()],
+    );
+}
+
+/// What a person may have said in their last message here after this time, if that was a voice note that was asked about
+/// instead of acted on.
+pub async fn doubted(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    since: i64,
+) -> Result<Option<String>, StoreError> {
+    let last: Option<(String,)> = store
+        .first(
+            "SELECT text FROM (SELECT text, spoken, state, turn_id, received_at FROM inbox WHERE conversation_id = $1 \
+             AND person_id = $2 AND kind = 'said' AND voice IS NULL ORDER BY id DESC LIMIT 1) last \
+             WHERE spoken = 1 AND state = 'done' AND turn_id IS NULL AND text <> '' AND received_at >= $3",
+            &[conversation.into(), person.into(), since.into()],
+        )
+        .await?;
+    Ok(last.map(|(text,)| text))
+}
+
+/// What a person typed most recently, newest first.
+pub async fn typed_by(store: &Store, person: &PersonId, most: i64) -> Result<Vec<String>, StoreError> {
+    let typed: Vec<(String,)> = store
+        .all(
+            "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
+             ORDER BY id DESC LIMIT $2 + 0",
+            &[person.into(), most.into()],
+        )
+        .await?;
+    Ok(typed.into_iter().map(|(text,)| text).collect())
+}
+
+/// Whether a message of a turn was spoken.
+pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE turn_id = $1 AND spoken = 1", &[turn.into()]).await? > 0)
+}
+
+/// Records that a turn took a row that arrives in the same batch.
+pub fn take_arriving(batch: &mut Batch, key: &str, turn: &TurnId) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE event = $2 AND state = 'new'",
+        [turn.into(), key.into()],
+    );
+}
+
+/// Records that a turn took a row.
+pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new'",
+        [turn.into(), id.into()],
+    );
+}
+
+/// Marks a row that needs no turn as done.
+pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'",
+        [turn.into(), id.into()],
+    );
+}
+
+/// Whether a row needs no more work.
+pub async fn is_done(store: &Store, id: i64) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE id = $1 AND state <> 'new'", &[id.into()]).await? > 0)
+}
+
+/// Closes the rows of a turn that ended.
+pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
+    let state = if dead { "dead" } else { "done" };
+    batch.run(
+        "UPDATE inbox SET state = $1 WHERE turn_id = $2 AND state = 'taken'",
+        [state.into(), turn.into()],
+    );
+}
+
+/// The newest text of a person in a conversation, of whatever kind.
+pub async fn last_text(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+) -> Result<Option<String>, StoreError> {
+    const SQL: &str = "SELECT text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+                       AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1";
+    let row: Option<(String,)> = store.first(SQL, &[conversation.into(), person.into()]).await?;
+    Ok(row.map(|(text,)| text))
+}
+
+/// Whether a schedule began this turn, so that nobody waits for it.
+pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM inbox WHERE turn_id = $1 AND event LIKE ' schedule:%'";
+    Ok(store.count(SQL, &[turn.into()]).await? > 0)
+}
+
+/// Whether this person wrote a message here after a time, other than those the asking turn took. A bare "yes" then no
+/// longer answers an earlier question.
+pub async fn spoke_since(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    since: i64,
+    turn: &TurnId,
+) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
+             AND person_id = $2 AND (kind = 'said' OR text LIKE '/new%') AND voice IS NULL AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
+            &[conversation.into(), person.into(), since.into(), turn.into()],
+        )
+        .await?;
+    Ok(count > 0)
+}

@@ -1,0 +1,392 @@
+//! Outgoing messages, until their receipt is stored.
+
+use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile, OutgoingVoice};
+use base64::prelude::{BASE64_STANDARD, Engine};
+use sqlx::FromRow;
+
+use super::claims::progress_became_part;
+pub use super::claims::{
+    LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
+};
+pub use super::forms::{become_file, change_form, give_up, say_instead};
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
+
+/// A row of the outbox.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct OutboxRow {
+    /// 22 characters, the same for each attempt.
+    pub id: OutboxId,
+    /// The configured channel it goes to.
+    pub channel: String,
+    /// The platform's id of the place there.
+    pub place: String,
+    /// The turn it belongs to.
+    pub turn_id: Option<TurnId>,
+    /// JSON: the platform's ids of the messages it answers.
+    pub answers: String,
+    /// Markdown.
+    pub text: String,
+    /// JSON: the buttons.
+    pub choices: String,
+    /// `pending`, `sending`, `unknown`, `sent` or `dead`.
+    pub state: OutboxState,
+    /// How many attempts there were.
+    pub attempts: i64,
+    /// The earliest time of the next attempt.
+    pub next_at: i64,
+    /// When it was created.
+    pub created_at: i64,
+    /// The next part to send.
+    pub part: i64,
+    /// The adapter's checkpoint of the place, from before this part was last sent.
+    pub checkpoint: Option<String>,
+    /// The receipt of an earlier message that becomes the first part.
+    pub edit_of: Option<String>,
+    /// The receipt of the message that shows its turn's progress, while there is one.
+    pub progress_receipt: Option<String>,
+    /// When its turn last resumed.
+    pub resumed_at: Option<i64>,
+    /// JSON: the attached file.
+    pub file: Option<String>,
+    /// If it is also spoken: the sound (base64), empty until it is made.
+    pub speech: Option<String>,
+    /// How it is sent.
+    pub form: MessageForm,
+    /// The part that was refused when that form began.
+    pub form_part: i64,
+    /// 1 once only a file is left, which must not hold up later messages.
+    pub only_file: i64,
+    /// The instance that it belongs to; nobody if the channel's receiver is to claim it.
+    pub instance: InstanceId,
+    /// When its turn began, if that ran to its end without a pause.
+    pub answered_since: Option<i64>,
+}
+
+/// A new outgoing message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Message {
+    /// The turn it belongs to.
+    pub turn: Option<TurnId>,
+    /// The platform's ids of the messages it answers.
+    pub answers: Vec<String>,
+    /// Markdown.
+    pub text: String,
+    /// Buttons.
+    pub choices: Vec<Choice>,
+    /// Content too long for a chat message.
+    pub file: Option<OutgoingFile>,
+    /// Whether it is also spoken, where that is set up.
+    pub aloud: bool,
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl Message {
+    /// The whole text, with the file's.
+    pub fn whole(&self) -> String {
+        self.file.as_ref().map_or_else(|| self.text.clone(), |file| file.behind(&self.text))
+    }
+}
+
+/// The instance of a message that the channel's own instance delivers.
+pub fn anybody() -> InstanceId {
+    InstanceId::default()
+}
+
+/// Adds a message to the outbox and returns its id.
+pub fn say(
+    store: &Store,
+    batch: &mut Batch,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+    message: &Message,
+) -> OutboxId {
+    let id: OutboxId = store.new_id();
+    batch.run(
+        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at, file, speech) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        [
+            (&id).into(),
+            conversation.into(),
+            message.turn.clone().into(),
+            json(&message.answers).into(),
+            (&message.text).into(),
+            json(&message.choices).into(),
+            instance.into(),
+            store.now().into(),
+            message.file.as_ref().map(json).into(),
+            message.aloud.then_some("").into(),
+        ],
+    );
+    id
+}
+
+/// Records an announcement; the whole batch fails if it was made before.
+pub fn announce_once(batch: &mut Batch, topic: &str, now: i64) {
+    batch.must(
+        Stale::AlreadyAnnounced,
+        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
+        [topic.into(), now.into()],
+    );
+}
+
+pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "[]".into())
+}
+
+impl OutboxRow {
+    /// Where it goes.
+    pub fn address(&self) -> Address {
+        Address { channel: self.channel.clone(), place: self.place.clone() }
+    }
+
+    /// The message for the platform's adapter.
+    pub fn outbound(&self) -> Outbound {
+        Outbound {
+            id: self.id.to_string(),
+            address: self.address(),
+            turn: self.turn_id.clone().map(Into::into),
+            answers: serde_json::from_str(&self.answers).unwrap_or_default(),
+            text: self.text.clone(),
+            choices: serde_json::from_str(&self.choices).unwrap_or_default(),
+            form: self.text_form(),
+            part: usize::try_from(self.part).unwrap_or(0),
+            checkpoint: self.checkpoint.clone(),
+            edit_of: self.edit_of.clone(),
+            file: self.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
+            voice: self.speech.as_deref().map(voice),
+        }
+    }
+}
+
+impl OutboxRow {
+    fn text_form(&self) -> Form {
+        let part = usize::try_from(self.form_part).unwrap_or(0);
+        match self.form {
+            MessageForm::Rich => Form::Rich,
+            MessageForm::Plain | MessageForm::Notice => Form::Plain,
+            MessageForm::Small => Form::Small(part),
+            MessageForm::File => Form::File(part),
+        }
+    }
+}
+
+/// What a row says aloud; without any sound until it is made.
+fn voice(speech: &str) -> OutgoingVoice {
+    let sound = BASE64_STANDARD.decode(speech).unwrap_or_default();
+    OutgoingVoice::of(sound).unwrap_or_default()
+}
+
+/// Stores the sound of a row's last part.
+pub fn spoken(batch: &mut Batch, row: &OutboxRow, sound: &[u8]) {
+    batch.must(
+        Stale::DeliveredElsewhere,
+        "UPDATE outbox SET speech = $1 WHERE id = $2 AND part = $3 AND speech = '' AND state <> 'sent'",
+        [BASE64_STANDARD.encode(sound).into(), (&row.id).into(), row.part.into()],
+    );
+}
+
+/// Leaves out the sound of a row, whose text has been sent.
+pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "UPDATE outbox SET state = 'sent', speech = NULL, sent_at = $1 \
+         WHERE id = $2 AND part = $3 AND speech IS NOT NULL AND state <> 'sent'",
+        [store.now().into(), (&row.id).into(), row.part.into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// The first open rows of a conversation that this instance may deliver: its own, or those of dead instances. The oldest
+/// is first, but a file that wasn't taken at once is behind all texts, and the next file behind that one.
+pub async fn open(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+    limit: i64,
+) -> Result<Vec<OutboxRow>, StoreError> {
+    store
+        .all(
+            "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
+             CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
+             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, o.instance, o.form, o.form_part, \
+             o.only_file, t.progress_receipt, t.resumed_at, \
+             CASE WHEN t.ended_at IS NOT NULL AND t.resumed_at = t.started_at THEN t.started_at END AS answered_since \
+             FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
+             WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
+             AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) \
+             AND (o.only_file = 0 OR NOT EXISTS (SELECT 1 FROM outbox e WHERE e.conversation_id = $1 AND e.only_file = 1 \
+             AND e.seq < o.seq AND e.state IN ('pending', 'sending', 'unknown') \
+             AND (e.instance = $2 OR e.instance NOT IN (SELECT id FROM instances)))) \
+             ORDER BY CASE WHEN o.only_file = 1 AND o.attempts > 0 THEN 1 ELSE 0 END, o.seq LIMIT $3 + 0",
+            &[conversation.into(), instance.into(), limit.into()],
+        )
+        .await
+}
+
+/// How many rows created before a time this instance still has to deliver on a channel.
+pub async fn count_undelivered(
+    store: &Store,
+    channel: &str,
+    instance: &InstanceId,
+    before: i64,
+) -> Result<i64, StoreError> {
+    store
+        .count(
+            "SELECT count(*) FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
+             WHERE o.state IN ('pending', 'sending', 'unknown') AND o.created_at < $2 AND o.next_at < $2 \
+             AND (o.instance = $3 OR o.instance NOT IN (SELECT id FROM instances))",
+            &[channel.into(), before.into(), instance.into()],
+        )
+        .await
+}
+
+/// Claims a row for one attempt at its next part, and saves what a later look-up needs. Stale when another process
+/// has it, when that part was sent meanwhile, or when somebody has tried since the row was read and then died: then it has
+/// to be looked for again.
+pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::DeliveredElsewhere,
+        "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, checkpoint = $2, edit_of = $3 \
+         WHERE id = $4 AND part = $5 AND attempts = $6 AND state IN ('pending', 'sending', 'unknown') \
+         AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
+        [
+            instance.into(),
+            row.checkpoint.clone().into(),
+            row.edit_of.clone().into(),
+            (&row.id).into(),
+            row.part.into(),
+            row.attempts.into(),
+        ],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Stores the receipt of a part that isn't the last; `only_file` if it was the last of the text. If that fails, the part is
+/// looked up on the platform before it is sent again. Returns the receipt of another sending of this part that was stored
+/// before.
+pub async fn part_sent(
+    store: &Store,
+    row: &OutboxRow,
+    receipt: &str,
+    only_file: bool,
+) -> Result<Option<String>, StoreError> {
+    let mut batch = Batch::new();
+    batch.returning(
+        "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
+         edit_of = NULL, only_file = $4 WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part",
+        [receipt.into(), (&row.id).into(), row.part.into(), only_file.into()],
+    );
+    stored(store, batch, row, receipt).await
+}
+
+/// Stores the receipt of the last part, unless there is one. If that fails, the row is looked up on the platform
+/// before it is sent again. Returns the receipt of another sending of this part that was stored before.
+pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>, StoreError> {
+    let mut batch = Batch::new();
+    batch.returning(
+        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2, speech = NULL \
+         WHERE id = $3 AND part = $4 AND state <> 'sent' RETURNING part",
+        [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
+    );
+    stored(store, batch, row, receipt).await
+}
+
+/// Writes a receipt, or returns the one of this part that stands there already if it is another message's.
+async fn stored(
+    store: &Store,
+    mut batch: Batch,
+    row: &OutboxRow,
+    receipt: &str,
+) -> Result<Option<String>, StoreError> {
+    // Later parts have overwritten the receipts of those before.
+    const STORED: &str = "SELECT receipt FROM outbox WHERE id = $1 AND receipt IS NOT NULL \
+                          AND ((state = 'sent' AND part = $2) OR (state <> 'sent' AND part = $2 + 1))";
+    progress_became_part(&mut batch, row);
+    if !store.write(batch).await?.is_empty() {
+        return Ok(None);
+    }
+    let stored: Option<(String,)> = store.first(STORED, &[(&row.id).into(), row.part.into()]).await?;
+    Ok(stored.map(|(stored,)| stored).filter(|stored| stored != receipt))
+}
+
+/// Reschedules a row for another attempt (`pending`) or look-up (`unknown`). Nothing happens
+/// when the row is done or another process has claimed it since `row` was read: a process that was suspended and
+/// wakes up must not cause a second delivery.
+pub async fn reschedule(
+    store: &Store,
+    row: &OutboxRow,
+    state: OutboxState,
+    next_at: i64,
+    error: &str,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        // Our own claim, if there was one, has counted one attempt.
+        "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4 \
+         AND part = $5 AND state IN ('pending', 'sending', 'unknown') AND attempts <= $6",
+        [
+            state.into(),
+            next_at.into(),
+            error.into(),
+            (&row.id).into(),
+            row.part.into(),
+            (row.attempts + 1).into(),
+        ],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Whether a turn said something here after another message that holds a question, in words alone.
+pub async fn asks_since(
+    store: &Store,
+    conversation: &ConversationId,
+    message: &OutboxId,
+) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
+                       AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
+                       AND (text LIKE '%?%' OR text LIKE '%？%')";
+    Ok(store.count(SQL, &[conversation.into(), message.into()]).await? > 0)
+}
+
+/// The receipt of the last message sent to a conversation.
+pub async fn last_receipt(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<Option<String>, StoreError> {
+    const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
+                        ORDER BY seq DESC LIMIT 1";
+    let last: Option<(String,)> = store.first(LAST, &[conversation.into()]).await?;
+    Ok(last.map(|(receipt,)| receipt))
+}
+
+/// The platform's ids of recent messages on a channel: events, and `PLACE:RECEIPT` of our own. It reads a limited
+/// number, however long the journal is.
+pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>, StoreError> {
+    const ARRIVED: &str = "SELECT i.event FROM (SELECT conversation_id, event FROM inbox ORDER BY id DESC LIMIT 500) i \
+                           JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1";
+    const SAID: &str = "SELECT c.place, o.receipt FROM (SELECT conversation_id, receipt FROM outbox \
+                        WHERE receipt IS NOT NULL ORDER BY seq DESC LIMIT 500) o \
+                        JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1";
+    let arrived: Vec<(String,)> = store.all(ARRIVED, &[channel.into()]).await?;
+    let said: Vec<(String, String)> = store.all(SAID, &[channel.into()]).await?;
+    let arrived = arrived.into_iter().filter_map(|(event,)| Some(event.split_once(' ')?.1.to_owned()));
+    Ok(arrived.chain(said.into_iter().map(|(place, receipt)| format!("{place}:{receipt}"))).collect())
+}
+
+/// The channel, place and receipt of a message of ours; none when it wasn't sent.
+pub async fn place_of(store: &Store, id: &OutboxId) -> Result<Option<(String, String, String)>, StoreError> {
+    store
+        .first(
+            "SELECT c.channel, c.place, o.receipt FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+             WHERE o.id = $1 AND o.receipt IS NOT NULL",
+            &[id.into()],
+        )
+        .await
+}

@@ -1,0 +1,388 @@
+//! Questions to people.
+
+use std::borrow::Cow;
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{
+    Allowance, Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind,
+    QuestionState, TurnId,
+};
+
+/// A question's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRow {
+    /// Order over all questions; 0 before it's stored.
+    pub seq: i64,
+    /// Our id.
+    pub id: QuestionId,
+    /// The conversation it was asked in.
+    pub conversation_id: ConversationId,
+    /// The turn that waits for the answer.
+    pub turn_id: TurnId,
+    /// The skill call or step that waits; none for "continue?".
+    pub execution_id: Option<ExecutionId>,
+    /// The person who was asked.
+    pub person_id: PersonId,
+    /// The question itself.
+    pub kind: QuestionKind,
+    /// Whether it is still open.
+    pub state: QuestionState,
+    /// The answer; none while it is open, or if nobody chose or wrote in time.
+    pub answer: Option<Answer>,
+    /// An approval as the person is shown it.
+    pub body: String,
+    /// The message with the question; empty until it is asked.
+    pub outbox_id: OutboxId,
+    /// When it expires.
+    pub expires_at: i64,
+}
+
+impl QuestionRow {
+    /// The number that people name it by. It stays the same while others are answered, and is larger than those of the
+    /// questions inside of one message. Of 89 open ones two have the same.
+    pub fn number(&self) -> i64 {
+        12 + self.seq.rem_euclid(88)
+    }
+
+    /// Whether nobody has answered it yet.
+    pub fn is_open(&self) -> bool {
+        self.state == QuestionState::Pending
+    }
+
+    /// After how many milliseconds in the chat silence is a yes.
+    pub fn delay(&self) -> Option<i64> {
+        if let QuestionKind::Approval { delay, .. } = self.kind { delay } else { None }
+    }
+
+    /// Whether it asks to go beyond a limit.
+    pub fn asks_to_continue(&self) -> bool {
+        matches!(self.kind, QuestionKind::Continue { .. })
+    }
+}
+
+/// The `detail` of a "continue?" that only an owner may answer.
+const OWNER: &str = "budget";
+/// The `detail` of a choice about a plan.
+const PLAN: &str = "plan";
+
+impl FromRow<'_, AnyRow> for QuestionRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let (kind, subject, detail): (String, String, String) =
+            (row.try_get("kind")?, row.try_get("subject")?, row.try_get("detail")?);
+        let kind = match kind.as_str() {
+            "approve" => {
+                let rule: String = row.try_get("rule")?;
+                QuestionKind::Approval {
+                    preview: subject,
+                    arguments: detail,
+                    rule: Allowance::from_json(&rule),
+                    delay: row.try_get("delay")?,
+                }
+            }
+            "choose" if detail == PLAN => QuestionKind::Plan { goal: subject },
+            "choose" => {
+                QuestionKind::Choice { subject, options: serde_json::from_str(&detail).unwrap_or_default() }
+            }
+            "input" => QuestionKind::Input { name: subject },
+            _ => QuestionKind::Continue { text: subject, needs_owner: detail == OWNER },
+        };
+        let answer: Option<String> = row.try_get("answer")?;
+        Ok(Self {
+            seq: row.try_get("seq")?,
+            id: row.try_get("id")?,
+            conversation_id: row.try_get("conversation_id")?,
+            turn_id: row.try_get("turn_id")?,
+            execution_id: row.try_get("execution_id")?,
+            person_id: row.try_get("person_id")?,
+            answer: answer.and_then(|answer| Answer::to(&kind, &answer)),
+            kind,
+            state: row.try_get("state")?,
+            body: row.try_get("body")?,
+            outbox_id: row.try_get("outbox_id")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+}
+
+/// The columns of a kind: `subject` and `detail`.
+fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
+    match kind {
+        QuestionKind::Continue { text, needs_owner: true } => (text, OWNER.into()),
+        QuestionKind::Continue { text, needs_owner: false } => (text, "".into()),
+        QuestionKind::Approval { preview, arguments, .. } => (preview, arguments.into()),
+        QuestionKind::Choice { subject, options } => {
+            (subject, serde_json::to_string(options).unwrap_or_default().into())
+        }
+        QuestionKind::Plan { goal } => (goal, PLAN.into()),
+        QuestionKind::Input { name } => (name, "".into()),
+    }
+}
+
+/// The stored form of the rule that a yes may become; empty without one.
+fn rule(kind: &QuestionKind) -> String {
+    match kind {
+        QuestionKind::Approval { rule: Some(rule), .. } => rule.to_json().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT p.seq, p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
+             p.detail, p.rule, p.delay, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
+            $rest
+        )
+    };
+}
+
+/// Adds a question.
+pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
+    let (subject, detail) = columns(&row.kind);
+    batch.run(
+        "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
+         outbox_id, created_at, expires_at, body, rule, delay) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        [
+            (&row.id).into(),
+            (&row.conversation_id).into(),
+            (&row.turn_id).into(),
+            row.execution_id.clone().into(),
+            (&row.person_id).into(),
+            row.kind.as_str().into(),
+            subject.into(),
+            (*detail).into(),
+            (&row.outbox_id).into(),
+            now.into(),
+            row.expires_at.into(),
+            (&row.body).into(),
+            rule(&row.kind).into(),
+            row.delay().into(),
+        ],
+    );
+}
+
+/// Records that a question is asked by this message, as which of those in it. Its time to expire begins now.
+pub fn asked(batch: &mut Batch, id: &QuestionId, message: &OutboxId, place: i64, now: i64) {
+    batch.run(
+        "UPDATE questions SET outbox_id = $1, place = $2, created_at = $3, \
+         expires_at = expires_at + ($3 - created_at) \
+         WHERE id = $4 AND outbox_id = '' AND state = 'pending'",
+        [message.into(), place.into(), now.into(), id.into()],
+    );
+}
+
+/// From now on only a yes to the turn's new questions is one, because several are asked together or nobody waits.
+pub fn drop_delay(batch: &mut Batch, turn: &TurnId) {
+    batch.run(
+        "UPDATE questions SET delay = NULL WHERE turn_id = $1 AND outbox_id = '' AND state = 'pending'",
+        [turn.into()],
+    );
+}
+
+/// Holds back the turn's new questions until this time.
+pub fn hold(batch: &mut Batch, turn: &TurnId, until: i64) {
+    batch.run(
+        "UPDATE questions SET held_until = $1 WHERE turn_id = $2 AND outbox_id = '' AND state = 'pending'",
+        [until.into(), turn.into()],
+    );
+}
+
+/// The turns of a channel with questions that were held back until now.
+pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>, StoreError> {
+    let rows: Vec<(TurnId,)> = store
+        .all(
+            "SELECT DISTINCT q.turn_id FROM questions q \
+             JOIN conversations c ON c.id = q.conversation_id AND c.channel = $1 \
+             WHERE q.state = 'pending' AND q.outbox_id = '' AND q.held_until <= $2",
+            &[channel.into(), store.now().into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(turn,)| turn).collect())
+}
+
+/// Adds an answer; only the first one counts.
+pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId, now: i64) {
+    batch.must(
+        Stale::QuestionClosed,
+        "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
+         WHERE id = $4 AND state = 'pending'",
+        [answer.as_str().into(), by.into(), now.into(), id.into()],
+    );
+}
+
+/// Expires a question; `answer` is the default, if there is one.
+pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&Answer>, now: i64) {
+    batch.must(
+        Stale::QuestionClosed,
+        "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
+        [answer.map(Answer::as_str).into(), now.into(), id.into()],
+    );
+}
+
+/// Withdraws the open questions of a turn that ends.
+pub fn withdraw(batch: &mut Batch, turn: &TurnId, now: i64) {
+    batch.run(
+        "UPDATE questions SET state = 'expired', answered_at = $1, \
+         answer = CASE kind WHEN 'continue' THEN 'stop' WHEN 'approve' THEN 'reject' END \
+         WHERE turn_id = $2 AND state = 'pending'",
+        [now.into(), turn.into()],
+    );
+}
+
+/// Withdraws the open questions of an execution that won't go on, and of its calls.
+pub fn withdraw_of_execution(batch: &mut Batch, execution: &ExecutionId, now: i64) {
+    batch.run(
+        "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
+         AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
+         AND (execution_id = $2 OR execution_id IN (SELECT id FROM executions WHERE parent_id = $2))",
+        [now.into(), execution.into()],
+    );
+}
+
+/// A question by id.
+pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>, StoreError> {
+    store.first(select!("WHERE p.id = $1"), &[id.into()]).await
+}
+
+/// The questions of a turn, oldest first.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<QuestionRow>, StoreError> {
+    store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// The newest question of an execution.
+pub async fn of_execution(
+    store: &Store,
+    turn: &TurnId,
+    execution: &ExecutionId,
+) -> Result<Option<QuestionRow>, StoreError> {
+    store
+        .first(
+            select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1"),
+            &[turn.into(), execution.into()],
+        )
+        .await
+}
+
+/// Whether an owner has an open question about another turn of this person.
+pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
+                       WHERE p.state = 'pending' AND p.kind = 'continue' AND p.detail = 'budget' \
+                       AND t.person_id = $1 AND t.id <> $2";
+    Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
+}
+
+/// The open questions of a conversation whose messages were delivered, the oldest message first and each in its order,
+/// and when the newest of all was; none if that one isn't delivered yet.
+pub async fn open_and_read(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<(Vec<QuestionRow>, Option<i64>), StoreError> {
+    let open: Vec<QuestionRow> = store
+        .all(
+            select!(
+                "WHERE p.conversation_id = $1 AND p.state = 'pending' AND p.outbox_id <> '' \
+                 ORDER BY p.created_at, p.outbox_id, p.place, p.seq"
+            ),
+            &[conversation.into()],
+        )
+        .await?;
+    let (mut read, mut newest) = (Vec::new(), None);
+    for question in open {
+        let sent = store
+            .count(
+                "SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1",
+                &[(&question.outbox_id).into()],
+            )
+            .await?;
+        newest = (sent > 0).then_some(sent);
+        if newest.is_some() {
+            read.push(question);
+        }
+    }
+    Ok((read, newest))
+}
+
+/// Whether the last thing that a person said since a time answered a question of another turn here.
+pub async fn answered_another(
+    store: &Store,
+    question: &QuestionRow,
+    person: &PersonId,
+    since: i64,
+) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $1 \
+             AND conversation_id = $2 AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             JOIN questions answered ON answered.id = last.question_id \
+             WHERE last.kind = 'answer' AND last.received_at >= $3 AND answered.turn_id <> $4",
+            &[person.into(), (&question.conversation_id).into(), since.into(), (&question.turn_id).into()],
+        )
+        .await?;
+    Ok(count > 0)
+}
+
+/// The questions of one message, in the order in which it shows them.
+pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE p.outbox_id = $1 AND p.turn_id = (SELECT turn_id FROM outbox WHERE id = $1) \
+                 ORDER BY p.place, p.seq"
+            ),
+            &[message.into()],
+        )
+        .await
+}
+
+/// The question whose message has this receipt, open or closed.
+pub async fn by_receipt(
+    store: &Store,
+    conversation: &ConversationId,
+    receipt: &str,
+) -> Result<Option<QuestionRow>, StoreError> {
+    store
+        .first(
+            // The turn is part of the join so that each table is read by an index: every reply is looked up here.
+            select!(
+                "JOIN outbox o ON o.id = p.outbox_id AND o.turn_id = p.turn_id \
+                 WHERE o.conversation_id = $1 AND o.receipt = $2 \
+                 ORDER BY p.seq DESC LIMIT 1"
+            ),
+            &[conversation.into(), receipt.into()],
+        )
+        .await
+}
+
+/// A channel's open questions whose delay is over: the message was delivered so long ago, and who was asked has written
+/// and pressed nothing since.
+pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+                 JOIN outbox o ON o.id = p.outbox_id \
+                 WHERE p.state = 'pending' AND p.expires_at > $2 AND o.sent_at + p.delay <= $2 \
+                 AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation_id = p.conversation_id \
+                 AND i.person_id = p.person_id AND i.received_at > o.sent_at) ORDER BY p.seq LIMIT 100"
+            ),
+            &[channel.into(), store.now().into()],
+        )
+        .await
+}
+
+/// A channel's open questions that should have expired.
+pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+                 WHERE p.state = 'pending' AND p.expires_at <= $2 ORDER BY p.seq LIMIT 100"
+            ),
+            &[channel.into(), store.now().into()],
+        )
+        .await
+}

@@ -1,0 +1,174 @@
+//! Control signals for a turn under way: stop, pause, continue. The process that runs the turn sees them within a
+//! second.
+
+use crate::outbox::anybody;
+use crate::questions::{self, QuestionRow};
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{Answer, ConversationId, Ending, InstanceId, PersonId, QuestionState, TurnId};
+
+/// The person who answers from this machine's command line.
+fn terminal() -> PersonId {
+    "console:local".into()
+}
+
+/// A signal from another process to a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlSignal {
+    /// Stop.
+    Stop,
+    /// Let current work finish, and start nothing new.
+    Pause,
+    /// One of its questions was answered.
+    Answered,
+}
+
+/// Asks a running turn to stop. Returns false if it isn't running.
+pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
+        [turn.into()],
+    );
+    is_written(store, batch).await
+}
+
+/// Pauses a running or queued turn: current work finishes, nothing new starts, and the person is asked whether to
+/// continue. Returns false if the turn is neither.
+pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::TurnMoved,
+        // A turn that waits for its retry time pauses right away.
+        "UPDATE turns SET ending = 'pause', retry_at = 0, \
+         instance = CASE WHEN status = 'queued' THEN $1 ELSE instance END \
+         WHERE id = $2 AND status IN ('queued', 'running') AND coalesce(ending, 'pause') = 'pause'",
+        [anybody().into(), turn.into()],
+    );
+    is_written(store, batch).await
+}
+
+/// Continues a turn that asks whether to continue; the user of this machine's terminal may decide that. Returns false
+/// if it doesn't ask.
+pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    let asked = questions::of_turn(store, turn).await?;
+    let open =
+        |question: &QuestionRow| question.asks_to_continue() && question.state == QuestionState::Pending;
+    let Some(question) = asked.into_iter().rfind(open) else { return Ok(false) };
+    let now = store.now();
+    let mut batch = Batch::new();
+    go_on(&mut batch, &question, Some(&Answer::Continue), &anybody(), now);
+    questions::answer(&mut batch, &question.id, &Answer::Continue, &terminal(), now);
+    is_written(store, batch).await
+}
+
+/// Ends a turn, whether it runs, is queued or waits for a person. Returns false if it had ended.
+pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::TurnEnded,
+        "UPDATE turns SET ending = 'stop', status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
+         retry_at = 0, instance = CASE WHEN status = 'running' THEN instance ELSE $1 END \
+         WHERE id = $2 AND ended_at IS NULL",
+        [anybody().into(), turn.into()],
+    );
+    is_written(store, batch).await
+}
+
+async fn is_written(store: &Store, batch: Batch) -> Result<bool, StoreError> {
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Adds the effect of an answer on its turn: a waiting turn is queued again, in this instance if it belongs to this
+/// conversation, otherwise in the instance that serves the other one. No answer means that the question expired.
+pub fn go_on(
+    batch: &mut Batch,
+    question: &QuestionRow,
+    answer: Option<&Answer>,
+    instance: &InstanceId,
+    now: i64,
+) {
+    batch.run(
+        "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
+         instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
+         WHERE id = $3",
+        [(&question.conversation_id).into(), instance.into(), (&question.turn_id).into()],
+    );
+    match answer {
+        Some(Answer::Continue) => {
+            batch.run(
+                "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
+                 WHERE id = $3",
+                [now.into(), question.kind.needs_owner().into(), (&question.turn_id).into()],
+            );
+            batch.run(
+                "UPDATE conversations SET window_from = $1 \
+                 WHERE id = (SELECT conversation_id FROM turns WHERE id = $2)",
+                [now.into(), (&question.turn_id).into()],
+            );
+        }
+        Some(Answer::Summarise | Answer::Stop) => {
+            batch.run(
+                "UPDATE turns SET ending = $1 WHERE id = $2",
+                [answer.map(Answer::as_str).into(), (&question.turn_id).into()],
+            );
+        }
+        Some(Answer::Approve | Answer::Reject | Answer::Text(_)) | None => {}
+    }
+}
+
+/// Takes an open question back. Its turn ends as `ending` says; without one it goes on as after a no.
+pub fn withdraw(batch: &mut Batch, question: &QuestionRow, ending: Option<Ending>, by: &PersonId, now: i64) {
+    match ending {
+        Some(ending) => {
+            questions::expire(batch, &question.id, question.kind.answer_when_expired().as_ref(), now);
+            batch.run(
+                "UPDATE turns SET ending = $1 WHERE id = $2",
+                [ending.as_str().into(), (&question.turn_id).into()],
+            );
+        }
+        None => questions::answer(batch, &question.id, &Answer::Reject, by, now),
+    }
+    go_on(batch, question, None, &anybody(), now);
+}
+
+/// Ends a pause: from now on the answer to the question decides how the turn goes on.
+pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
+    batch.run("UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'", [turn.into()]);
+}
+
+/// The signals from other processes for the running turns of an instance.
+pub async fn signals(
+    store: &Store,
+    instance: &InstanceId,
+) -> Result<Vec<(TurnId, ControlSignal)>, StoreError> {
+    let rows: Vec<(TurnId, String)> = store
+        .all(
+            "SELECT id, coalesce(ending, '') FROM turns \
+             WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
+             (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
+               AND q.execution_id = p.execution_id AND q.state = 'pending')))",
+            &[instance.into()],
+        )
+        .await?;
+    let signal = |ending: &str| match ending {
+        "stop" => ControlSignal::Stop,
+        "pause" => ControlSignal::Pause,
+        _ => ControlSignal::Answered,
+    };
+    Ok(rows.into_iter().map(|(turn, ending)| (turn, signal(&ending))).collect())
+}
+
+/// The background lanes of a conversation in which a turn may go on.
+pub async fn ready_lanes(store: &Store, conversation: &ConversationId) -> Result<Vec<i64>, StoreError> {
+    const SQL: &str = "SELECT DISTINCT background FROM turns WHERE conversation_id = $1 AND ended_at IS NULL \
+                       AND background > 0 AND status IN ('queued', 'running')";
+    let rows: Vec<(i64,)> = store.all(SQL, &[conversation.into()]).await?;
+    Ok(rows.into_iter().map(|(lane,)| lane).collect())
+}

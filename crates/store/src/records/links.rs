@@ -1,0 +1,67 @@
+//! Links one person's accounts on several platforms by a code sent from one to the other.
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::PersonId;
+
+/// How long a code is valid, in milliseconds.
+pub const LINK_MS: i64 = 10 * 60 * 1000;
+
+/// Creates a person's code, which replaces an older one.
+pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    let now = store.now();
+    batch.run("DELETE FROM links WHERE person_id = $1 OR expires_at <= $2", [person.into(), now.into()]);
+    batch.run(
+        "INSERT INTO links (code, person_id, expires_at) VALUES ($1, $2, $3)",
+        [code.into(), person.into(), (now + LINK_MS).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Links the accounts of the person who enters a code to the person who created it, with tasks, memories and open
+/// questions. Earlier messages keep their author. False when nobody else has such a code.
+pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, StoreError> {
+    let owner: Option<(String,)> = store
+        .first(
+            "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3",
+            &[code.into(), store.now().into(), joining.into()],
+        )
+        .await?;
+    let Some((person,)) = owner else { return Ok(false) };
+    let mut batch = Batch::new();
+    batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);
+    // Their words are kept again, as this person's, and their vectors are made again.
+    for sql in [
+        "DELETE FROM search_vectors WHERE document IN (SELECT seq * 2 + 1 FROM memories WHERE person_id = $1)",
+        "DELETE FROM search_vectors WHERE document IN (SELECT t.seq * 2 FROM turns t JOIN conversations c \
+         ON c.id = t.conversation_id WHERE c.person_id = $1)",
+        "DELETE FROM search_words WHERE document IN (SELECT seq * 2 + 1 FROM memories WHERE person_id = $1)",
+        "DELETE FROM search_words WHERE document IN (SELECT t.seq * 2 FROM turns t JOIN conversations c \
+         ON c.id = t.conversation_id WHERE c.person_id = $1)",
+        "UPDATE memories SET indexed = 0 WHERE person_id = $1",
+        "UPDATE turns SET indexed = 0 WHERE conversation_id IN (SELECT id FROM conversations WHERE person_id = $1)",
+    ] {
+        batch.run(sql, [joining.into()]);
+    }
+    for sql in [
+        "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
+        "UPDATE tasks SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memories SET person_id = $1 WHERE person_id = $2",
+        "UPDATE web_sessions SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memory_origins SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memory_turns SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memory_formers SET person_id = $1 WHERE person_id = $2",
+        "UPDATE rules SET person_id = $1 WHERE person_id = $2",
+        "UPDATE taints SET person_id = $1 WHERE person_id = $2",
+        "UPDATE attachments SET person_id = $1 WHERE person_id = $2",
+        "UPDATE questions SET person_id = $1 WHERE person_id = $2",
+        "UPDATE conversations SET person_id = $1 WHERE person_id = $2",
+    ] {
+        batch.run(sql, [(&person).into(), joining.into()]);
+    }
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,202 @@
+//! Where memories come from that were taken from what somebody wrote, and how far that has got.
+
+use sqlx::FromRow;
+
+use crate::memories::{self, MemoryRow};
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
+
+/// A conversation in which somebody wrote enough for facts to be taken.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct DueConversation {
+    /// The conversation.
+    pub id: ConversationId,
+    /// Whose it is.
+    pub person_id: PersonId,
+    /// Facts were taken up to this turn's number.
+    pub extracted_to: i64,
+}
+
+/// A conversation of one person with `enough` new turns since `since`, or with any if the last ended before `rested`.
+pub async fn due(
+    store: &Store,
+    since: i64,
+    rested: i64,
+    enough: i64,
+) -> Result<Option<DueConversation>, StoreError> {
+    store
+        .first(
+            "SELECT c.id, c.person_id, c.extracted_to FROM conversations c JOIN turns t ON t.conversation_id = c.id \
+             WHERE c.shared = 0 AND t.seq > c.extracted_to AND t.started_at >= $1 AND t.ended_at IS NOT NULL \
+             GROUP BY c.id, c.person_id, c.extracted_to HAVING count(*) >= $3 OR max(t.ended_at) < $2 \
+             ORDER BY max(t.seq) LIMIT 1",
+            &[since.into(), rested.into(), enough.into()],
+        )
+        .await
+}
+
+/// A message that somebody wrote themselves.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct WrittenRow {
+    /// Its turn's number.
+    pub seq: i64,
+    /// Its turn.
+    pub id: TurnId,
+    /// The text.
+    pub text: String,
+    /// When.
+    pub started_at: i64,
+}
+
+/// The next ended turns of a conversation: with the texts of those alone that the person wrote themselves.
+pub async fn written(
+    store: &Store,
+    due: &DueConversation,
+    since: i64,
+    limit: i64,
+) -> Result<Vec<WrittenRow>, StoreError> {
+    store
+        .all(
+            "SELECT t.seq, t.id, CASE WHEN t.text_taint = '' AND t.status = 'completed' AND t.bodies_emptied_at IS NULL \
+             AND t.forgotten_at IS NULL \
+             AND t.person_id = $2 AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
+              AND e.skill IN ('memory.save', 'memory.forget')) THEN t.text ELSE '' END AS text, t.started_at \
+             FROM turns t WHERE t.conversation_id = $1 AND t.seq > $3 AND t.started_at >= $4 \
+             AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $5 + 0",
+            &[(&due.id).into(), (&due.person_id).into(), due.extracted_to.into(), since.into(), limit.into()],
+        )
+        .await
+}
+
+/// Records that facts were taken up to a turn. Stale if another process was faster.
+pub fn advance(batch: &mut Batch, due: &DueConversation, to: i64) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE conversations SET extracted_to = $1 WHERE id = $2 AND extracted_to = $3 AND shared = 0",
+        [to.into(), (&due.id).into(), due.extracted_to.into()],
+    );
+}
+
+/// From where a memory was taken.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct OriginRow {
+    /// The memory.
+    pub memory_id: MemoryId,
+    /// The turn whose message says it.
+    pub turn_id: TurnId,
+    /// Its words there.
+    pub quote: String,
+    /// What it is about.
+    pub topic: String,
+    /// How often it was said.
+    pub strength: i64,
+}
+
+/// The origins of a person's memories.
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<OriginRow>, StoreError> {
+    const SQL: &str =
+        "SELECT memory_id, turn_id, quote, topic, strength FROM memory_origins WHERE person_id = $1";
+    store.all(SQL, &[person.into()]).await
+}
+
+/// Adds a memory with its origin.
+pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, origin: &OriginRow) {
+    memories::insert(batch, &due.person_id, &due.id, memory);
+    batch.run(
+        "INSERT INTO memory_origins (memory_id, person_id, turn_id, quote, topic, strength) \
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        [
+            (&origin.memory_id).into(),
+            (&due.person_id).into(),
+            (&origin.turn_id).into(),
+            (&origin.quote).into(),
+            (&origin.topic).into(),
+            origin.strength.into(),
+        ],
+    );
+    say(batch, &due.person_id, &origin.memory_id, &origin.turn_id);
+}
+
+/// Counts that a memory was said again, so many times.
+pub fn strengthen(batch: &mut Batch, memory: &MemoryId, times: i64) {
+    batch.run(
+        "UPDATE memory_origins SET strength = strength + $1 WHERE memory_id = $2",
+        [times.into(), memory.into()],
+    );
+}
+
+/// Notes that a turn says a memory, so that it is forgotten with it.
+pub fn say(batch: &mut Batch, person: &PersonId, memory: &MemoryId, turn: &TurnId) {
+    batch.run(
+        "INSERT INTO memory_turns (memory_id, person_id, turn_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        [memory.into(), person.into(), turn.into()],
+    );
+}
+
+/// Notes that the turns that say a memory also say the one that takes its place, and what it was.
+pub fn pass_on(batch: &mut Batch, (from, was): (&MemoryId, &str), to: &MemoryId) {
+    batch.run(
+        "INSERT INTO memory_turns (memory_id, person_id, turn_id) SELECT $1, person_id, turn_id FROM memory_turns \
+         WHERE memory_id = $2 ON CONFLICT DO NOTHING",
+        [to.into(), from.into()],
+    );
+    batch.run(
+        "INSERT INTO memory_formers (memory_id, former_id, person_id, text) SELECT $1, former_id, person_id, text \
+         FROM memory_formers WHERE memory_id = $2 AND former_id <> $1 ON CONFLICT DO NOTHING",
+        [to.into(), from.into()],
+    );
+    batch.run(
+        "INSERT INTO memory_formers (memory_id, former_id, person_id, text) SELECT $1, id, person_id, $3 \
+         FROM memories WHERE id = $2 ON CONFLICT DO NOTHING",
+        [to.into(), from.into(), was.into()],
+    );
+}
+
+/// What a memory was, or one that it was joined with.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct FormerRow {
+    /// The memory that it is now.
+    pub memory_id: MemoryId,
+    /// Its id then.
+    pub former_id: MemoryId,
+    /// Its text then, without the history that it had.
+    pub text: String,
+}
+
+/// What a person's memories were before.
+pub async fn formers(store: &Store, person: &PersonId) -> Result<Vec<FormerRow>, StoreError> {
+    const SQL: &str = "SELECT memory_id, former_id, text FROM memory_formers WHERE person_id = $1 \
+                       ORDER BY memory_id, former_id";
+    store.all(SQL, &[person.into()]).await
+}
+
+/// Takes the words from an origin; its turn stays.
+pub fn unquote(batch: &mut Batch, memory: &MemoryId) {
+    batch.run("UPDATE memory_origins SET quote = '' WHERE memory_id = $1", [memory.into()]);
+}
+
+/// Forgets what a memory was.
+pub fn forget_former(batch: &mut Batch, memory: &MemoryId, former: &MemoryId) {
+    batch.run(
+        "DELETE FROM memory_formers WHERE memory_id = $1 AND former_id = $2",
+        [memory.into(), former.into()],
+    );
+}
+
+/// Those of whom something was taken from what they wrote.
+pub async fn people(store: &Store) -> Result<Vec<PersonId>, StoreError> {
+    const SQL: &str = "SELECT DISTINCT person_id FROM memory_origins ORDER BY person_id";
+    let rows: Vec<(PersonId,)> = store.all(SQL, &[]).await?;
+    Ok(rows.into_iter().map(|(person,)| person).collect())
+}
+
+/// All of a person's private memories, which their new facts are compared with.
+pub async fn private(store: &Store, person: &PersonId) -> Result<Vec<MemoryRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE person_id = $1 AND scope = 'private' \
+             ORDER BY seq DESC LIMIT 5000",
+            &[person.into()],
+        )
+        .await
+}

@@ -1,0 +1,292 @@
+//! People, their accounts, and their conversations.
+
+use std::collections::HashMap;
+
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{ConversationId, PersonId, Taint};
+
+/// A person, with any number of accounts.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Person {
+    /// Our id.
+    pub id: PersonId,
+    /// The name to use for them.
+    pub name: String,
+    /// Their IANA zone, if it isn't the configured one.
+    pub timezone: Option<String>,
+}
+
+/// A place where people and the assistant talk.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Conversation {
+    /// Our id.
+    pub id: ConversationId,
+    /// The configured channel.
+    pub channel: String,
+    /// The platform's id of the place.
+    pub place: String,
+    /// The person who spoke here first.
+    pub person_id: PersonId,
+    /// 1 when others read here too.
+    pub shared: i64,
+    /// The summary of older turns.
+    pub summary: String,
+    /// The outside sources of the summary. In a [`party`], what other people said in a room is one of them.
+    pub summary_taint: Taint,
+    /// The ids of the people whose words are in the summary, with spaces between.
+    pub summary_by: String,
+    /// `turns.seq` up to which turns are in the summary.
+    pub compacted_to: i64,
+    /// `turns.seq` up to which `/new` cleared the history.
+    pub history_from: i64,
+    /// From when on skill calls count against the limit.
+    pub window_from: i64,
+}
+
+/// Who takes part in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// Where it is.
+    pub conversation: Conversation,
+    /// Whose it is.
+    pub person: Person,
+    /// How many skill calls count against the conversation's limit.
+    pub skill_calls: i64,
+}
+
+/// The conversation and person of a turn, with the skill calls there since `window` or since the count began anew,
+/// counted up to `most`.
+pub async fn party(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    window: i64,
+    most: u32,
+) -> Result<Party, StoreError> {
+    #[derive(FromRow)]
+    struct Row {
+        #[sqlx(flatten)]
+        conversation: Conversation,
+        their_id: PersonId,
+        their_name: String,
+        their_timezone: Option<String>,
+        skill_calls: i64,
+    }
+    let row: Option<Row> = store
+        .first(
+            "SELECT c.id, c.channel, c.place, c.person_id, c.shared, c.summary, c.summary_taint, c.summary_by, c.compacted_to, \
+             c.history_from, c.window_from, p.id AS their_id, p.name AS their_name, p.timezone AS their_timezone, \
+             (SELECT count(*) FROM (SELECT 1 FROM executions e WHERE e.kind = 'skill' AND e.conversation_id = c.id \
+              AND e.started_at >= CASE WHEN c.window_from > $3 THEN c.window_from ELSE $3 + 0 END LIMIT $4 + 0) counted) \
+             AS skill_calls \
+             FROM conversations c JOIN people p ON p.id = $2 WHERE c.id = $1",
+            &[conversation.into(), person.into(), window.into(), i64::from(most).into()],
+        )
+        .await?;
+    let row = row.ok_or_else(|| {
+        StoreError::Corrupt(format!("there is no conversation {conversation} with the person {person}"))
+    })?;
+    let person = Person { id: row.their_id, name: row.their_name, timezone: row.their_timezone };
+    let mut conversation = row.conversation;
+    if conversation.shared != 0 && !conversation.summary.is_empty() {
+        let by: Vec<PersonId> = conversation.summary_by.split(' ').map(PersonId::from).collect();
+        let others = by.iter().filter(|one| **one != person.id);
+        said_by(store, others).await?.values().for_each(|said| conversation.summary_taint.add(said));
+    }
+    Ok(Party { conversation, person, skill_calls: row.skill_calls })
+}
+
+/// For everybody else in a room, what these people say there is from outside: its source, by who says it.
+pub async fn said_by<'a>(
+    store: &Store,
+    people: impl Iterator<Item = &'a PersonId>,
+) -> Result<HashMap<PersonId, Taint>, StoreError> {
+    let mut sources = HashMap::new();
+    for person in people {
+        if !sources.contains_key(person) {
+            let known: Option<(String,)> =
+                store.first("SELECT name FROM people WHERE id = $1", &[person.into()]).await?;
+            let name = known.map_or_else(|| "somebody".to_owned(), |(name,)| name);
+            sources.insert(person.clone(), Taint::said_by(&name));
+        }
+    }
+    Ok(sources)
+}
+
+/// The person behind an account, if the account is known.
+pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Option<Person>, StoreError> {
+    const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \
+                        WHERE a.channel = $1 AND a.user_id = $2";
+    store.first(FIND, &[channel.into(), user.into()]).await
+}
+
+/// The person behind an account; a new account gets a new person.
+pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Result<Person, StoreError> {
+    if let Some(person) = person_of(store, channel, user).await? {
+        return Ok(person);
+    }
+    let id: PersonId = store.new_id();
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO people (id, name, timezone, created_at) VALUES ($1, $2, NULL, $3)",
+        [(&id).into(), name.into(), store.now().into()],
+    );
+    batch.must(
+        Stale::AccountExists,
+        "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        [channel.into(), user.into(), (&id).into()],
+    );
+    match store.write(batch).await {
+        Ok(_) | Err(StoreError::Stale(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let found = person_of(store, channel, user).await?;
+    found.ok_or_else(|| StoreError::Corrupt(format!("the account {channel}:{user} has no person")))
+}
+
+/// A person by id, who must exist.
+pub async fn person_by_id(store: &Store, id: &PersonId) -> Result<Person, StoreError> {
+    let found = store.first("SELECT id, name, timezone FROM people WHERE id = $1", &[id.into()]).await?;
+    found.ok_or_else(|| StoreError::Corrupt(format!("there is no person {id}")))
+}
+
+/// Whether there is such a person.
+pub async fn exists(store: &Store, id: &PersonId) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM people WHERE id = $1", &[id.into()]).await? > 0)
+}
+
+/// The accounts of a person, as `CHANNEL:USER`.
+pub async fn accounts(store: &Store, person: &PersonId) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<(String, String)> =
+        store.all("SELECT channel, user_id FROM accounts WHERE person_id = $1", &[person.into()]).await?;
+    Ok(rows.into_iter().map(|(channel, user)| format!("{channel}:{user}")).collect())
+}
+
+/// Whether one of a person's accounts is in `owners`, each as `CHANNEL:USER`.
+pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Result<bool, StoreError> {
+    Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
+}
+
+const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, \
+                            window_from FROM conversations WHERE channel = $1 AND place = $2";
+
+/// The conversation at a place, if there is one.
+pub async fn find_conversation(
+    store: &Store,
+    channel: &str,
+    place: &str,
+) -> Result<Option<Conversation>, StoreError> {
+    store.first(CONVERSATION, &[channel.into(), place.into()]).await
+}
+
+/// An account's direct conversation, the last one used, and its person.
+pub async fn direct_conversation(
+    store: &Store,
+    channel: &str,
+    user: &str,
+) -> Result<Option<(ConversationId, PersonId)>, StoreError> {
+    store
+        .first(
+            "SELECT c.id, c.person_id FROM accounts a \
+             JOIN conversations c ON c.channel = a.channel AND c.person_id = a.person_id AND c.shared = 0 \
+             WHERE a.channel = $1 AND a.user_id = $2 \
+             ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC LIMIT 1",
+            &[channel.into(), user.into()],
+        )
+        .await
+}
+
+/// A conversation by id, which must exist.
+pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
+    let found = store
+        .first(
+            "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
+             FROM conversations WHERE id = $1",
+            &[id.into()],
+        )
+        .await?;
+    found.ok_or_else(|| StoreError::Corrupt(format!("there is no conversation {id}")))
+}
+
+/// The conversations that a name may refer to: our id, the place, or `CHANNEL:PLACE`.
+pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
+    store
+        .all(
+            "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
+             FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id",
+            &[name.into()],
+        )
+        .await
+}
+
+/// The conversation at a place, created if necessary. It becomes shared for good once the platform says that others
+/// read there, or a second person speaks.
+pub async fn conversation(
+    store: &Store,
+    channel: &str,
+    place: &str,
+    person: &PersonId,
+    direct: bool,
+) -> Result<Conversation, StoreError> {
+    let mut found = find_conversation(store, channel, place).await?;
+    if found.is_none() {
+        let mut batch = Batch::new();
+        batch.run(
+            "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+            [
+                store.new_id::<String>().into(),
+                channel.into(),
+                place.into(),
+                person.into(),
+                (!direct).into(),
+                store.now().into(),
+            ],
+        );
+        store.write(batch).await?;
+        found = find_conversation(store, channel, place).await?;
+    }
+    let mut conversation =
+        found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{place} is gone")))?;
+    if conversation.shared == 0 && (!direct || conversation.person_id != *person) {
+        let mut batch = Batch::new();
+        batch.run("UPDATE conversations SET shared = 1 WHERE id = $1", [(&conversation.id).into()]);
+        store.write(batch).await?;
+        conversation.shared = 1;
+    }
+    Ok(conversation)
+}
+
+/// Clears the history: the model won't see earlier turns any more.
+pub fn clear_history(batch: &mut Batch, conversation: &ConversationId) {
+    batch.run(
+        "UPDATE conversations SET summary = '', summary_taint = '', \
+         history_from = (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1",
+        [conversation.into()],
+    );
+}
+
+/// Replaces the older turns by a new summary, unless the summary or the history has changed.
+pub fn compact(
+    batch: &mut Batch,
+    conversation: &Conversation,
+    (summary, taint, by): (&str, &Taint, &str),
+    to: i64,
+) {
+    batch.must(
+        Stale::SummaryChanged,
+        "UPDATE conversations SET summary = $1, compacted_to = $2, summary_taint = $6, summary_by = $7 \
+         WHERE id = $3 AND compacted_to = $4 AND history_from = $5",
+        [
+            summary.into(),
+            to.into(),
+            (&conversation.id).into(),
+            conversation.compacted_to.into(),
+            conversation.history_from.into(),
+            taint.into(),
+            by.into(),
+        ],
+    );
+}

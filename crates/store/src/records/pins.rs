@@ -1,0 +1,57 @@
+//! What an owner has accepted of what others wrote: the tools of MCP servers, `SKILL.md` folders.
+
+use crate::{Batch, Store, StoreError};
+use adjutant_types::PinKind;
+
+/// Something as it was when an owner accepted it.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct PinRow {
+    /// The MCP server, or the skill.
+    pub owner: String,
+    /// The server's own name of the tool; empty for a skill.
+    pub item: String,
+    /// The digest of the definition.
+    pub digest: String,
+    /// The definition.
+    pub definition: String,
+    /// When it was accepted.
+    pub approved_at: i64,
+}
+
+/// Keeps what was accepted, in place of what was accepted before.
+pub fn put(batch: &mut Batch, kind: PinKind, pin: &PinRow) {
+    batch.run(
+        "INSERT INTO pins (kind, owner, item, digest, definition, approved_at) VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (kind, owner, item) DO UPDATE SET digest = excluded.digest, definition = excluded.definition, \
+         approved_at = excluded.approved_at",
+        [
+            kind.into(),
+            (&pin.owner).into(),
+            (&pin.item).into(),
+            (&pin.digest).into(),
+            (&pin.definition).into(),
+            pin.approved_at.into(),
+        ],
+    );
+}
+
+/// Takes an acceptance back.
+pub fn remove(batch: &mut Batch, kind: PinKind, owner: &str, item: &str) {
+    batch.run(
+        "DELETE FROM pins WHERE kind = $1 AND owner = $2 AND item = $3",
+        [kind.into(), owner.into(), item.into()],
+    );
+}
+
+/// Everything accepted of a kind, sorted.
+pub async fn of_kind(store: &Store, kind: PinKind) -> Result<Vec<PinRow>, StoreError> {
+    let sql =
+        "SELECT owner, item, digest, definition, approved_at FROM pins WHERE kind = $1 ORDER BY owner, item";
+    store.all(sql, &[kind.into()]).await
+}
+
+/// The owner, item and digest of everything accepted of a kind: enough to see that something has changed.
+pub async fn digests(store: &Store, kind: PinKind) -> Result<Vec<(String, String, String)>, StoreError> {
+    let sql = "SELECT owner, item, digest FROM pins WHERE kind = $1 ORDER BY owner, item";
+    store.all(sql, &[kind.into()]).await
+}

@@ -1,0 +1,170 @@
+//! Scheduled messages and reminders.
+
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId};
+
+/// A recurring message.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
+pub struct ScheduleRow {
+    /// Six characters, for people to type.
+    pub id: ScheduleId,
+    /// Its person.
+    pub person_id: PersonId,
+    /// The conversation in which it arrives.
+    pub conversation_id: ConversationId,
+    /// Its text.
+    pub text: String,
+    /// A cron pattern of five fields.
+    pub rule: String,
+    /// The IANA zone of the pattern.
+    pub zone: String,
+    /// Whether it is active.
+    pub state: ScheduleState,
+    /// When it arrives next, in milliseconds.
+    pub next_at: i64,
+    /// The inbox row of the last run, until the run's outcome is known.
+    pub running: Option<String>,
+    /// How many runs in a row have failed.
+    pub failures: i64,
+    /// When it was created.
+    pub created_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.id, s.person_id, s.conversation_id, s.text, s.rule, s.zone, s.state, s.next_at, s.running, \
+             s.failures, s.created_at FROM schedules s ",
+            $rest
+        )
+    };
+}
+
+/// Adds a schedule.
+pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
+    batch.run(
+        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        [
+            (&row.id).into(),
+            (&row.person_id).into(),
+            (&row.conversation_id).into(),
+            (&row.text).into(),
+            (&row.rule).into(),
+            (&row.zone).into(),
+            row.state.into(),
+            row.next_at.into(),
+            row.created_at.into(),
+        ],
+    );
+}
+
+/// A person's schedules, the next one first.
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<ScheduleRow>, StoreError> {
+    store.all(select!("WHERE s.person_id = $1 ORDER BY s.state, s.next_at LIMIT 100"), &[person.into()]).await
+}
+
+/// The active schedules of a channel, or of one place there, that are due or have a run without a known outcome.
+pub async fn due(
+    store: &Store,
+    channel: &str,
+    place: &str,
+    now: i64,
+) -> Result<Vec<ScheduleRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "JOIN conversations c ON c.id = s.conversation_id WHERE s.state = 'active' AND c.channel = $1 \
+                 AND ($2 = '' OR c.place = $2) AND (s.next_at <= $3 OR s.running IS NOT NULL) \
+                 ORDER BY s.next_at LIMIT 100"
+            ),
+            &[channel.into(), place.into(), now.into()],
+        )
+        .await
+}
+
+/// Changes a schedule's state and times, unless another process has changed it.
+pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
+    batch.must(
+        Stale::ScheduleChanged,
+        "UPDATE schedules SET state = $1, next_at = $2, running = $3, failures = $4 \
+         WHERE id = $5 AND state = $6 AND next_at = $7 AND coalesce(running, '') = $8",
+        [
+            new.state.into(),
+            new.next_at.into(),
+            new.running.clone().into(),
+            new.failures.into(),
+            (&old.id).into(),
+            old.state.into(),
+            old.next_at.into(),
+            old.running.clone().unwrap_or_default().into(),
+        ],
+    );
+}
+
+/// Deletes a schedule.
+pub fn delete(batch: &mut Batch, id: &ScheduleId) {
+    batch.must(Stale::ScheduleChanged, "DELETE FROM schedules WHERE id = $1", [id.into()]);
+}
+
+/// The status of the turn that took an inbox row, if one did.
+pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = store
+        .first(
+            "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1",
+            &[key.into()],
+        )
+        .await?;
+    Ok(row.map(|(status,)| status))
+}
+
+/// A reminder that is due.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Reminder {
+    /// The task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its due date, as the person wrote it.
+    pub due: Option<String>,
+    /// When it was due to be sent, in milliseconds.
+    pub remind_at: i64,
+    /// The task's person.
+    pub person_id: PersonId,
+    /// Their IANA zone, if they set one.
+    pub timezone: Option<String>,
+    /// Where they wrote last; preferably a direct conversation, because tasks are private.
+    pub conversation_id: ConversationId,
+}
+
+/// The reminders that are due on a channel, or in one place there.
+pub async fn reminders(
+    store: &Store,
+    channel: &str,
+    place: &str,
+    now: i64,
+) -> Result<Vec<Reminder>, StoreError> {
+    store
+        .all(
+            "SELECT t.id, t.title, t.due, t.remind_at, t.person_id, p.timezone, c.id AS conversation_id FROM tasks t \
+             JOIN people p ON p.id = t.person_id \
+             JOIN conversations c ON c.id = (SELECT l.id FROM inbox i JOIN conversations l ON l.id = i.conversation_id \
+             WHERE i.person_id = t.person_id AND i.event NOT LIKE ' %' ORDER BY l.shared, i.id DESC LIMIT 1) \
+             WHERE t.remind_at IS NOT NULL AND t.remind_at <= $1 AND t.state = 'open' AND c.channel = $2 \
+             AND ($3 = '' OR c.place = $3) ORDER BY t.remind_at LIMIT 100",
+            &[now.into(), channel.into(), place.into()],
+        )
+        .await
+}
+
+/// Records that a reminder was sent.
+pub fn reminded(batch: &mut Batch, task: &TaskId, remind_at: i64) {
+    batch.must(
+        Stale::TaskChanged,
+        "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2",
+        [task.into(), remind_at.into()],
+    );
+}

@@ -1,0 +1,410 @@
+//! The words of memories and of what was said, and the texts that a search found by them. Each query limits what a
+//! person may see in a place; what the words lead to is a guess until it was read here.
+
+use std::sync::LazyLock;
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
+
+use super::vectors;
+use crate::memories::MemoryRow;
+use crate::people::Conversation;
+use crate::{Batch, Stale, Store, StoreError, Value};
+use adjutant_types::{ConversationId, PersonId, Taint, TurnId};
+
+/// How many words go into one statement.
+const AT_ONCE: usize = 32;
+/// How many texts are read by one statement.
+const READ: usize = 64;
+
+/// What a text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A memory.
+    Memory {
+        /// `private`, or `room`.
+        scope: String,
+        /// JSON: a list of words.
+        tags: String,
+    },
+    /// A turn.
+    Turn {
+        /// Its answer.
+        answer: String,
+        /// Whether others read there.
+        is_shared: bool,
+        /// Whether it saved, found or deleted memories.
+        is_about_memory: bool,
+    },
+}
+
+/// A text whose words are to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its number among its kind.
+    pub seq: i64,
+    /// Whose it is.
+    pub person: PersonId,
+    /// Where it was said.
+    pub conversation: ConversationId,
+    /// When.
+    pub at: i64,
+    /// The person's zone, if they have one of their own.
+    pub zone: Option<String>,
+    /// What was said.
+    pub text: String,
+    /// What it is.
+    pub source: Source,
+}
+
+impl Document {
+    /// Its number among all texts.
+    pub fn number(&self) -> i64 {
+        match self.source {
+            Source::Memory { .. } => self.seq * 2 + 1,
+            Source::Turn { .. } => self.seq * 2,
+        }
+    }
+}
+
+impl<'r> FromRow<'r, AnyRow> for Document {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        let source = match row.try_get::<Option<String>, _>("scope")? {
+            Some(scope) => Source::Memory { scope, tags: row.try_get("more")? },
+            None => Source::Turn {
+                answer: row.try_get("more")?,
+                is_shared: row.try_get::<i64, _>("shared")? != 0,
+                is_about_memory: row.try_get::<i64, _>("about_memory")? != 0,
+            },
+        };
+        Ok(Self {
+            seq: row.try_get("seq")?,
+            person: row.try_get("person_id")?,
+            conversation: row.try_get("conversation_id")?,
+            at: row.try_get("at")?,
+            zone: row.try_get("timezone")?,
+            text: row.try_get("text")?,
+            source,
+        })
+    }
+}
+
+/// Memories whose words aren't kept yet, oldest first.
+pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
+    store
+        .all(
+            "SELECT m.seq, m.person_id, m.conversation_id, m.created_at AS at, p.timezone, m.text, m.scope, \
+             m.tags AS more FROM memories m LEFT JOIN people p ON p.id = m.person_id \
+             WHERE m.indexed = 0 ORDER BY m.seq LIMIT $1 + 0",
+            &[limit.into()],
+        )
+        .await
+}
+
+/// Ended turns whose words aren't kept yet, oldest first. What was said among two belongs to whose conversation it is. The
+/// refusals of basic mode say nothing of the question, and their examples name people.
+pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
+    store
+        .all(
+            "SELECT t.seq, CASE WHEN c.shared = 0 THEN c.person_id ELSE t.person_id END AS person_id, \
+             t.conversation_id, t.started_at AS at, p.timezone, t.text, CAST(NULL AS TEXT) AS scope, \
+             CASE WHEN EXISTS (SELECT 1 FROM executions e JOIN calls k ON k.execution_id = e.id WHERE e.turn_id = t.id AND \
+              k.model = 'builtin') AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') \
+              THEN '' ELSE coalesce(t.answer, '') END AS more, c.shared, \
+             CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND \
+              e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
+             FROM turns t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id \
+             WHERE t.indexed = 0 AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $1 + 0",
+            &[limit.into()],
+        )
+        .await
+}
+
+/// Keeps a text's words in these spaces. Stale if the text is gone or its words are kept already.
+pub fn index(document: &Document, spaces: &[i64], impacts: &[(String, i64)]) -> Batch {
+    static INSERT: LazyLock<String> = LazyLock::new(|| {
+        let pairs: Vec<String> = (0..AT_ONCE).map(|n| format!("(${}, ${})", 3 + n * 2, 4 + n * 2)).collect();
+        format!(
+            "INSERT INTO search_words (space, word, document, impact) SELECT $2, w.column1, $1, w.column2 \
+             FROM (VALUES {}) AS w WHERE w.column1 <> '' ON CONFLICT DO NOTHING",
+            pairs.join(", ")
+        )
+    });
+    let mut batch = Batch::new();
+    let mark = match document.source {
+        Source::Memory { .. } => "UPDATE memories SET indexed = 1 WHERE seq = $1 AND indexed = 0",
+        Source::Turn { .. } => "UPDATE turns SET indexed = 1 WHERE seq = $1 AND indexed = 0",
+    };
+    batch.must(Stale::MemoryGone, mark, [document.seq.into()]);
+    if !spaces.is_empty() {
+        vectors::add(&mut batch, document.number());
+    }
+    for space in spaces {
+        for chunk in impacts.chunks(AT_ONCE) {
+            let mut arguments: [Value; 2 + AT_ONCE * 2] =
+                std::array::from_fn(|n| if n % 2 == 0 { Value::Text(String::new()) } else { Value::Int(0) });
+            (arguments[0], arguments[1]) = (document.number().into(), (*space).into());
+            for (n, (word, impact)) in chunk.iter().enumerate() {
+                (arguments[2 + n * 2], arguments[3 + n * 2]) = (word.into(), (*impact).into());
+            }
+            batch.run(INSERT.as_str(), arguments);
+        }
+    }
+    batch
+}
+
+/// Words to look for, from one to before another.
+pub type Span<'a> = (&'a str, &'a str);
+
+/// A text that contains a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    /// The text's number.
+    pub text: i64,
+    /// How much the word says about the text, in thousandths.
+    pub impact: i64,
+    /// Whether the word is the first of the span itself.
+    pub is_exact: bool,
+}
+
+/// What was found of some spans.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// How many texts the spaces have, as far as they are counted.
+    pub texts: i64,
+    /// For each span, the texts with such a word.
+    pub of: Vec<Vec<Posting>>,
+}
+
+/// How many spaces a search has, at most.
+pub const SPACES: usize = 3;
+/// How many spans go into one statement.
+const SPANS: usize = 32;
+
+/// For each span, the newest texts with such words in each of these spaces: at most `newest` of a space, in the order of
+/// the words. The spaces' texts are counted by a word that each of them has, as far as `counted`.
+pub async fn look_up(
+    store: &Store,
+    spaces: &[i64],
+    spans: &[Span<'_>],
+    newest: i64,
+    (any, counted): (&str, i64),
+) -> Result<Lookups, StoreError> {
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let spaces: Vec<String> = (0..SPACES).map(|n| format!("(${})", 4 + n)).collect();
+        let from = 4 + SPACES;
+        let spans: Vec<String> =
+            (0..SPANS).map(|n| format!("({n}, ${}, ${})", from + n * 2, from + 1 + n * 2)).collect();
+        format!(
+            "SELECT CAST(l.column1 AS BIGINT) AS span, (SELECT string_agg(f.document || ' ' || f.impact || f.exact, ',') FROM \
+             (SELECT document, impact, CASE WHEN word = l.column2 THEN '' ELSE '+' END AS exact FROM search_words \
+              WHERE space = s.column1 AND word >= l.column2 AND word < l.column3 \
+              ORDER BY word, document DESC LIMIT $1 + 0) AS f) AS texts \
+             FROM (VALUES {spaces}) AS s CROSS JOIN (VALUES {spans}) AS l WHERE l.column2 <> '' \
+             UNION ALL SELECT CAST(-1 AS BIGINT), (SELECT CAST(count(*) AS TEXT) FROM \
+             (SELECT 1 FROM search_words WHERE space = s.column1 AND word = $2 LIMIT $3 + 0) AS f) \
+             FROM (VALUES {spaces}) AS s",
+            spaces = spaces.join(", "),
+            spans = spans.join(", ")
+        )
+    });
+    let mut found = Lookups { texts: 0, of: vec![Vec::new(); spans.len()] };
+    for (chunk, some) in spans.chunks(SPANS).enumerate() {
+        let mut arguments: Vec<Value> = vec![newest.into(), any.into(), counted.into()];
+        // No space has the number 0.
+        arguments.extend((0..SPACES).map(|n| spaces.get(n).copied().unwrap_or_default().into()));
+        for n in 0..SPANS {
+            let (from, to) = some.get(n).copied().unwrap_or_default();
+            arguments.extend([from.into(), to.into()]);
+        }
+        let rows: Vec<(i64, Option<String>)> = store.all(SQL.as_str(), &arguments).await?;
+        found.texts = 0;
+        for (span, texts) in rows {
+            let texts = texts.unwrap_or_default();
+            match usize::try_from(span) {
+                Ok(span) => {
+                    found.of[chunk * SPANS + span].extend(texts.split(',').filter_map(posting));
+                }
+                Err(_) => found.texts += texts.parse::<i64>().unwrap_or_default(),
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn posting(written: &str) -> Option<Posting> {
+    let (text, impact) = written.split_once(' ')?;
+    let whole = impact.strip_suffix('+');
+    let impact = whole.unwrap_or(impact).parse().ok()?;
+    Some(Posting { text: text.parse().ok()?, impact, is_exact: whole.is_none() })
+}
+
+/// A text of SQL with `$from` and the following as a list of numbers.
+macro_rules! of_seqs {
+    ($begin:expr, $end:expr) => {{
+        static SQL: LazyLock<String> = LazyLock::new(|| {
+            let list: Vec<String> = (0..READ).map(|n| format!("${}", n + 1)).collect();
+            format!("{} IN ({}) {}", $begin, list.join(", "), $end)
+        });
+        SQL.as_str()
+    }};
+}
+
+/// The numbers as arguments, the last one repeated.
+fn arguments(seqs: &[i64]) -> Vec<Value> {
+    let last = seqs.last().copied().unwrap_or_default();
+    (0..READ).map(|n| seqs.get(n).copied().unwrap_or(last).into()).collect()
+}
+
+/// A turn with the turns before and after it in the same conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRow)]
+pub struct Neighbours {
+    /// The turn.
+    pub seq: i64,
+    /// The one before it.
+    pub before: Option<i64>,
+    /// The one after it.
+    pub after: Option<i64>,
+    /// 1 if its answer asked something, so that the one after it answers that.
+    pub asked: i64,
+}
+
+/// The turns before and after each of these.
+pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>, StoreError> {
+    let sql = of_seqs!(
+        "SELECT t.seq, (SELECT max(b.seq) FROM turns b WHERE b.conversation_id = t.conversation_id AND b.seq < t.seq) \
+         AS \"before\", (SELECT min(a.seq) FROM turns a WHERE a.conversation_id = t.conversation_id AND a.seq > t.seq) \
+         AS \"after\", CAST(CASE WHEN t.answer LIKE '%?' THEN 1 ELSE 0 END AS BIGINT) AS asked FROM turns t WHERE t.seq",
+        ""
+    );
+    let mut all = Vec::new();
+    for chunk in turns.chunks(READ) {
+        let rows: Vec<Neighbours> = store.all(sql, &arguments(chunk)).await?;
+        all.extend(rows);
+    }
+    Ok(all)
+}
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallRow {
+    /// Its number.
+    pub seq: i64,
+    /// The memory.
+    pub memory: MemoryRow,
+    /// How often it was said again.
+    pub repeated: i64,
+    /// 1 if it was taken from what somebody wrote once, and was never recalled.
+    pub may_fade: i64,
+}
+
+impl<'r> FromRow<'r, AnyRow> for RecallRow {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            seq: row.try_get("seq")?,
+            repeated: row.try_get("repeated")?,
+            may_fade: row.try_get("may_fade")?,
+            memory: MemoryRow::from_row(row)?,
+        })
+    }
+}
+
+/// Of these memories, those that may be recalled here.
+pub async fn memories(
+    store: &Store,
+    person: &PersonId,
+    here: &Conversation,
+    seqs: &[i64],
+) -> Result<Vec<RecallRow>, StoreError> {
+    let sql = of_seqs!(
+        "SELECT m.seq, m.id, m.kind, m.scope, m.text, m.tags, m.created_at, coalesce(o.strength - 1, 0) AS repeated, \
+         CAST(CASE WHEN o.strength = 1 AND m.recalled_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS may_fade \
+         FROM memories m LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.seq",
+        "AND m.person_id = $65 \
+         AND ((m.scope = 'private' AND $66 = 0) OR (m.scope = 'room' AND m.conversation_id = $67))"
+    );
+    let mut all = Vec::new();
+    for chunk in seqs.chunks(READ) {
+        let mut arguments = arguments(chunk);
+        arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
+        all.extend(store.all::<RecallRow>(sql, &arguments).await?);
+    }
+    Ok(all)
+}
+
+/// Notes that memories were recalled, by their numbers.
+pub fn recalled(seqs: &[i64], now: i64) -> Batch {
+    let mut batch = Batch::new();
+    for seq in seqs {
+        batch.run("UPDATE memories SET recalled_at = $1 WHERE seq = $2", [now.into(), (*seq).into()]);
+    }
+    batch
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct SaidRow {
+    /// The turn.
+    pub id: TurnId,
+    /// Where.
+    pub conversation_id: ConversationId,
+    /// The channel.
+    pub channel: String,
+    /// Whether others read there.
+    pub shared: i64,
+    /// Who said it.
+    pub name: String,
+    /// Whose turn it was.
+    pub person_id: PersonId,
+    /// The message.
+    pub text: String,
+    /// Its outside sources.
+    pub text_taint: Taint,
+    /// The answer.
+    pub answer: Option<String>,
+    /// The outside sources of the answer.
+    pub taint: Taint,
+    /// When.
+    pub started_at: i64,
+}
+
+/// Of these turns, those that a person may see here, with their numbers: where nobody else reads, all they said and what
+/// was said to them alone; in a room, what was said there.
+pub async fn said(
+    store: &Store,
+    person: &PersonId,
+    here: &Conversation,
+    seqs: &[i64],
+) -> Result<Vec<(i64, SaidRow)>, StoreError> {
+    let sql = of_seqs!(
+        "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.person_id, t.text, \
+         t.text_taint, t.answer, t.taint, t.started_at FROM turns t \
+         JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id WHERE t.seq",
+        "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
+         AND ((c.shared = 0 AND c.person_id = $65 AND $66 = 0) OR (t.person_id = $65 AND $66 = 0) OR ($66 = 1 AND c.id = $67))"
+    );
+    let mut all = Vec::new();
+    for chunk in seqs.chunks(READ) {
+        let mut arguments = arguments(chunk);
+        arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
+        all.extend(store.all::<Numbered<SaidRow>>(sql, &arguments).await?);
+    }
+    let numbered = |Numbered(seq, mut row): Numbered<SaidRow>| {
+        if row.shared != 0 && row.person_id != *person {
+            let said = Taint::said_by(&row.name);
+            row.text_taint.add(&said);
+            row.taint.add(&said);
+        }
+        (seq, row)
+    };
+    Ok(all.into_iter().map(numbered).collect())
+}
+
+/// A row with its number.
+struct Numbered<T>(i64, T);
+
+impl<'r, T: FromRow<'r, AnyRow>> FromRow<'r, AnyRow> for Numbered<T> {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self(row.try_get("seq")?, T::from_row(row)?))
+    }
+}

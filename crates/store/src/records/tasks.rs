@@ -1,0 +1,133 @@
+//! The person's to-do list.
+
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::{PersonId, Priority, TaskId, TaskState};
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
+pub struct TaskRow {
+    /// Six characters, for people to type.
+    pub id: TaskId,
+    /// Its person.
+    pub person_id: PersonId,
+    /// The title.
+    pub title: String,
+    /// More details.
+    pub notes: String,
+    /// The due date as the person wrote it: a local date, or date and time.
+    pub due: Option<String>,
+    /// The moment after which it is overdue.
+    pub due_at: Option<i64>,
+    /// When to remind the person, in milliseconds; none once they were reminded.
+    pub remind_at: Option<i64>,
+    /// JSON: a list of words.
+    pub tags: String,
+    /// How important it is.
+    pub priority: Priority,
+    /// RRULE of a recurring task.
+    pub recurrence: Option<String>,
+    /// Whether it is open or done.
+    pub state: TaskState,
+    /// When it was created.
+    pub created_at: i64,
+}
+
+impl TaskRow {
+    /// Its tags.
+    pub fn tag_list(&self) -> Vec<String> {
+        serde_json::from_str(&self.tags).unwrap_or_default()
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, person_id, title, notes, due, due_at, remind_at, tags, priority, recurrence, state, created_at \
+             FROM tasks ",
+            $rest
+        )
+    };
+}
+
+/// Adds a task.
+pub fn insert(batch: &mut Batch, task: &TaskRow) {
+    batch.run(
+        "INSERT INTO tasks (id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at, \
+         remind_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        [
+            (&task.id).into(),
+            (&task.person_id).into(),
+            (&task.title).into(),
+            (&task.notes).into(),
+            task.due.clone().into(),
+            task.due_at.into(),
+            (&task.tags).into(),
+            task.priority.into(),
+            task.recurrence.clone().into(),
+            task.state.into(),
+            task.created_at.into(),
+            task.remind_at.into(),
+        ],
+    );
+}
+
+/// Saves a changed task.
+pub fn update(batch: &mut Batch, task: &TaskRow) {
+    batch.must(
+        Stale::TaskGone,
+        "UPDATE tasks SET title = $1, notes = $2, due = $3, due_at = $4, tags = $5, priority = $6, recurrence = $7, \
+         remind_at = $8 WHERE id = $9 AND person_id = $10",
+        [
+            (&task.title).into(),
+            (&task.notes).into(),
+            task.due.clone().into(),
+            task.due_at.into(),
+            (&task.tags).into(),
+            task.priority.into(),
+            task.recurrence.clone().into(),
+            task.remind_at.into(),
+            (&task.id).into(),
+            (&task.person_id).into(),
+        ],
+    );
+}
+
+/// Marks an open task as done.
+pub fn complete(batch: &mut Batch, id: &TaskId, now: i64) {
+    batch.must(
+        Stale::TaskNotOpen,
+        "UPDATE tasks SET state = 'done', completed_at = $1 WHERE id = $2 AND state = 'open'",
+        [now.into(), id.into()],
+    );
+}
+
+/// Deletes a task.
+pub fn delete(batch: &mut Batch, id: &TaskId) {
+    batch.must(Stale::TaskGone, "DELETE FROM tasks WHERE id = $1", [id.into()]);
+}
+
+/// A person's task by id.
+pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
+    store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
+}
+
+/// A person's tasks in this state, or all of them, the most urgent first.
+pub async fn of_person(
+    store: &Store,
+    person: &PersonId,
+    state: Option<TaskState>,
+    limit: i64,
+) -> Result<Vec<TaskRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE person_id = $1 AND ($2 = 'all' OR state = $2) \
+                 ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3 + 0"
+            ),
+            &[person.into(), state.map_or("all", TaskState::as_str).into(), limit.into()],
+        )
+        .await
+}

@@ -1,0 +1,142 @@
+//! Who is signed in on the web page: codes that let one browser in, and sessions. Only digests of them are kept.
+
+use sha2::{Digest, Sha256};
+use sqlx::FromRow;
+
+use crate::people::{self, Person};
+use crate::{Batch, Stale, Store, StoreError};
+use adjutant_types::PersonId;
+
+/// How long a code is valid, in milliseconds.
+pub const CODE_MS: i64 = 5 * 60 * 1000;
+/// How long a session lasts, in milliseconds.
+pub const SESSION_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How exactly it is known when a session was last used, in milliseconds.
+const SEEN_MS: i64 = 60 * 1000;
+/// The longest name of a browser that is kept, in characters.
+const BROWSER: usize = 120;
+
+/// A session; its secret isn't kept.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct SessionRow {
+    /// Names the session; it lets nobody in.
+    pub id: String,
+    /// Whose it is.
+    pub person_id: PersonId,
+    /// What the browser calls itself.
+    pub browser: String,
+    /// When it began.
+    pub created_at: i64,
+    /// When it was last used, to within a minute.
+    pub seen_at: i64,
+}
+
+fn digest(secret: &str) -> String {
+    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A new code for this person.
+pub async fn offer(store: &Store, person: &PersonId) -> Result<String, StoreError> {
+    let (code, now): (String, i64) = (store.new_id(), store.now());
+    let mut batch = Batch::new();
+    batch.run("DELETE FROM web_codes WHERE expires_at <= $1", [now.into()]);
+    batch.run(
+        "INSERT INTO web_codes (digest, person_id, expires_at) VALUES ($1, $2, $3)",
+        [digest(&code).into(), person.into(), (now + CODE_MS).into()],
+    );
+    store.write(batch).await?;
+    Ok(code)
+}
+
+/// Begins a session for the person with this code, which then no longer works. Returns the session's secret.
+pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<String>, StoreError> {
+    let (digested, now) = (digest(code), store.now());
+    let found: Option<(PersonId,)> = store
+        .first(
+            "SELECT person_id FROM web_codes WHERE digest = $1 AND expires_at > $2",
+            &[(&digested).into(), now.into()],
+        )
+        .await?;
+    let Some((person,)) = found else { return Ok(None) };
+    // Twice 80 random bits.
+    let secret = format!("{}{}", store.new_id::<String>(), store.new_id::<String>());
+    let browser: String = browser.chars().filter(|one| !one.is_control()).take(BROWSER).collect();
+    let mut batch = Batch::new();
+    batch.must(Stale::CodeUsed, "DELETE FROM web_codes WHERE digest = $1", [digested.into()]);
+    batch.run("DELETE FROM web_sessions WHERE expires_at <= $1", [now.into()]);
+    batch.run(
+        "INSERT INTO web_sessions (id, digest, person_id, browser, created_at, seen_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $5, $6)",
+        [
+            store.new_id::<String>().into(),
+            digest(&secret).into(),
+            person.into(),
+            browser.into(),
+            now.into(),
+            (now + SESSION_MS).into(),
+        ],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(Some(secret)),
+        // Somebody else was faster with the same link.
+        Err(StoreError::Stale(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The session with this secret, if it is still valid.
+pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>, StoreError> {
+    let now = store.now();
+    let found: Option<SessionRow> = store
+        .first(
+            "SELECT id, person_id, browser, created_at, seen_at FROM web_sessions \
+             WHERE digest = $1 AND expires_at > $2",
+            &[digest(secret).into(), now.into()],
+        )
+        .await?;
+    if let Some(session) = found.as_ref().filter(|session| session.seen_at + SEEN_MS < now) {
+        let mut batch = Batch::new();
+        batch.run("UPDATE web_sessions SET seen_at = $1 WHERE id = $2", [now.into(), (&session.id).into()]);
+        store.write(batch).await?;
+    }
+    Ok(found)
+}
+
+/// The valid sessions, of one person or of all, the newest first.
+pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<SessionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, person_id, browser, created_at, seen_at FROM web_sessions \
+             WHERE expires_at > $1 AND ($2 = '' OR person_id = $2) ORDER BY created_at DESC, id",
+            &[store.now().into(), person.map_or("", |person| person.as_str()).into()],
+        )
+        .await
+}
+
+/// Ends a session, of one person or of anybody. False when there is none.
+pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::CodeUsed,
+        "DELETE FROM web_sessions WHERE id = $1 AND ($2 = '' OR person_id = $2)",
+        [name.into(), person.map_or("", |person| person.as_str()).into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives a person an account on the channel of the page, under our own id for them.
+pub async fn ensure_account(store: &Store, channel: &str, person: &PersonId) -> Result<Person, StoreError> {
+    if people::person_of(store, channel, person).await?.is_none() {
+        let mut batch = Batch::new();
+        batch.run(
+            "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING",
+            [channel.into(), person.into()],
+        );
+        store.write(batch).await?;
+    }
+    people::person_by_id(store, person).await
+}

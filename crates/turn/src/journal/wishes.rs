@@ -1,0 +1,51 @@
+//! A turn's wishes, and how much of them is used up.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::trust::Wishes;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_types::{Basis, ExecutionStatus};
+
+/// The wishes of a turn's message. What they allow is counted by the rows of the calls that they allowed, so a turn
+/// that goes on after a crash allows no more than it would have.
+#[derive(Debug)]
+pub struct WishBook {
+    /// What the person asked for.
+    pub wishes: Wishes,
+    used: Mutex<Vec<u32>>,
+}
+
+impl WishBook {
+    /// With the turn's calls so far.
+    pub fn new(wishes: Wishes, calls: &[ExecutionRow]) -> Self {
+        let mut used = vec![0; wishes.all.len()];
+        for call in calls {
+            let is_undone = matches!(call.status, ExecutionStatus::Failed | ExecutionStatus::Cancelled);
+            if let Some(Basis::Wish(number)) = call.basis
+                && let Some(count) = used.get_mut(number).filter(|_| !is_undone)
+            {
+                *count += 1;
+            }
+        }
+        Self { wishes, used: Mutex::new(used) }
+    }
+
+    /// Decides with the current counts; if `decide` names a wish, so many more of it are used. One call at a time, so
+    /// that two can't both take the last one.
+    pub fn take<T>(&self, things: u32, decide: impl FnOnce(&[u32]) -> (T, Option<usize>)) -> T {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let (decided, wish) = decide(&used);
+        if let Some(count) = wish.and_then(|number| used.get_mut(number)) {
+            *count += things;
+        }
+        decided
+    }
+
+    /// Gives back what a call took that has certainly done nothing.
+    pub fn give_back(&self, wish: usize, things: u32) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = used.get_mut(wish) {
+            *count = count.saturating_sub(things);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What a call does, and to what.
+
+use adjutant_types::words;
+
+words! {
+    /// A kind of effect, by the name that the clean room uses for it.
+    ActionKind {
+        /// Adds a task or a reminder.
+        TaskCreate = "task.create",
+        /// Changes or completes a task.
+        TaskChange = "task.change",
+        /// Deletes a task.
+        TaskDelete = "task.delete",
+        /// Adds an event, perhaps with guests.
+        EventCreate = "event.create",
+        /// Changes or moves an event.
+        EventChange = "event.change",
+        /// Deletes an event.
+        EventDelete = "event.delete",
+        /// Sends an email.
+        MailSend = "mail.send",
+        /// Answers an email.
+        MailReply = "mail.reply",
+        /// Forwards an email.
+        MailForward = "mail.forward",
+        /// Writes a draft.
+        MailDraft = "mail.draft",
+        /// Moves or marks an email.
+        MailSort = "mail.sort",
+        /// Adds a contact.
+        ContactCreate = "contact.create",
+        /// Changes a contact.
+        ContactChange = "contact.change",
+        /// Remembers something.
+        MemorySave = "memory.save",
+        /// Forgets something.
+        MemoryForget = "memory.forget",
+        /// Starts something that happens again and again.
+        ScheduleCreate = "schedule.create",
+        /// Pauses a schedule.
+        ScheduleChange = "schedule.change",
+        /// Ends a schedule.
+        ScheduleDelete = "schedule.delete",
+        /// Writes a note.
+        NoteWrite = "note.write",
+        /// Posts into a room or to a person.
+        PostSend = "post.send",
+        /// Opens a page, or asks a service about an address.
+        PageOpen = "page.open",
+        /// Searches the web.
+        WebSearch = "web.search",
+        /// Asks a connected service.
+        ToolRead = "tool.read",
+        /// Takes back what was done.
+        Undo = "undo",
+        /// Starts a workflow or a plan.
+        WorkflowRun = "workflow.run",
+        /// Anything that a connected service or a program does.
+        ToolUse = "tool.use",
+    }
+}
+
+/// How far an effect goes, and whether it can be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// It changes the person's own things, and `/undo` takes it back.
+    Own,
+    /// It changes the person's own things for long, or for good.
+    Lasting,
+    /// Somebody else gets something, inside or outside.
+    Leaves,
+    /// Looking something up tells others what is looked for.
+    Reads,
+}
+
+impl ActionKind {
+    /// Whether a wish for this kind is a wish for `effect`, too. "Remind me" may be a task, an event or a schedule, and
+    /// "move the second one" doesn't say whether that is a task or an event: where `/undo` takes it back, each will do.
+    fn asks_for(self, effect: Self) -> bool {
+        use ActionKind::*;
+        match effect {
+            TaskCreate => matches!(self, TaskCreate | EventCreate | ScheduleCreate | NoteWrite | MemorySave),
+            EventCreate => matches!(self, EventCreate | TaskCreate | ScheduleCreate),
+            NoteWrite => matches!(self, NoteWrite | TaskCreate | MemorySave),
+            MailDraft => matches!(self, MailDraft | MailSend | MailReply),
+            TaskChange | EventChange => matches!(self, TaskChange | EventChange),
+            TaskDelete | EventDelete | ScheduleChange | ScheduleDelete => {
+                matches!(self, TaskDelete | EventDelete | ScheduleChange | ScheduleDelete)
+            }
+            MailSend | MailReply => matches!(self, MailSend | MailReply),
+            other => self == other,
+        }
+    }
+
+    fn reach(self) -> Reach {
+        use ActionKind::*;
+        match self {
+            TaskCreate | TaskChange | EventCreate | EventChange | MailDraft | MailSort | ContactCreate
+            | ContactChange | NoteWrite => Reach::Own,
+            TaskDelete | EventDelete | MemorySave | MemoryForget | ScheduleCreate | ScheduleChange
+            | ScheduleDelete | Undo => Reach::Lasting,
+            MailSend | MailReply | MailForward | PostSend | WorkflowRun | ToolUse => Reach::Leaves,
+            PageOpen | WebSearch | ToolRead => Reach::Reads,
+        }
+    }
+}
+
+/// A thing that exists, as a call names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thing {
+    /// What it is called in labels: `mail`, `event`, `task`, `file`.
+    pub noun: &'static str,
+    /// Its id, as results name it.
+    pub id: String,
+    /// Its title. Whoever wrote it can't make the person's words mean something else with it: another thing that fits
+    /// them only adds a candidate, and two candidates ask.
+    pub title: String,
+    /// Whether others are told of its changes: the guests of an event.
+    pub is_shared: bool,
+}
+
+/// What an effect acts on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Somebody who gets something.
+    Recipient {
+        /// The address.
+        address: String,
+        /// The names that only the person's own contacts, or an address of the own domain, know it by.
+        names: Vec<String>,
+        /// The email whose answers go to exactly this address.
+        answers: Option<Thing>,
+    },
+    /// A thing that exists.
+    Thing(Thing),
+    /// A text that is kept for long: it must say what the person said.
+    Text(String),
+    /// An address, a number or a file that the person must have typed, or pointed at.
+    Typed(String),
+    /// When a schedule runs: as the call says it, and as a cron pattern.
+    Time(String, String),
+    /// A page.
+    Url(String),
+    /// What is looked for.
+    Query(String),
+    /// A workflow, a room, a service: the person must have named it.
+    Named(String),
+    /// Something that always needs a question, with the reason.
+    Always(&'static str),
+}
+
+impl Target {
+    /// A mail address that nothing but itself names.
+    pub fn address(address: &str) -> Self {
+        Self::Recipient { address: address.to_owned(), names: Vec::new(), answers: None }
+    }
+}
+
+/// What a call does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// The kind of effect.
+    pub kind: ActionKind,
+    /// What it acts on.
+    pub targets: Vec<Target>,
+}
+
+impl Action {
+    /// How far it goes: whoever has guests or new addresses in it goes further than its kind.
+    pub fn reach(&self) -> Reach {
+        let has = |is: fn(&Target) -> bool| self.targets.iter().any(is);
+        let tells = has(|one| match one {
+            Target::Recipient { .. } => true,
+            Target::Thing(thing) => thing.is_shared,
+            _ => false,
+        });
+        match self.kind.reach() {
+            // A draft stays in the person's own mailbox.
+            Reach::Own if tells && self.kind != ActionKind::MailDraft => Reach::Leaves,
+            Reach::Own if has(|one| matches!(one, Target::Typed(_) | Target::Always(_))) => Reach::Lasting,
+            reach => reach,
+        }
+    }
+
+    /// How many things it makes, changes or deletes.
+    pub fn things(&self) -> usize {
+        self.targets.iter().filter(|target| matches!(target, Target::Thing(_))).count().max(1)
+    }
+
+    /// Whether a wish for `wished` asks for this.
+    pub fn is_asked_for_by(&self, wished: ActionKind) -> bool {
+        wished.asks_for(self.kind)
+    }
+}

@@ -1,0 +1,517 @@
+//! Dates and times as people say them, read strictly: a phrase is understood as a whole or not at all.
+//!
+//! Every reader takes the words of a phrase in lower case, without punctuation around them, and the person's local time.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use chrono::{Datelike, Days, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
+use chrono_tz::Tz;
+
+use super::when::When;
+use super::{MONTHS, WEEKDAYS};
+use adjutant_chat::suggest::distance;
+
+/// Prepositions before a day or a clock time that don't change what it means.
+const LEADS: [&str; 5] = ["on", "at", "@", "for", "the"];
+/// The same of a due date.
+const DUE: [&str; 2] = ["by", "due"];
+
+/// When something is due: a day, a clock time, or both, as in "tomorrow at 9", "by Friday 5pm", "1 December", "in 2 hours",
+/// "2026-11-27T17:00".
+///
+/// A bare weekday is the coming one and never today, "next Friday" is the one of next week. A bare hour from 1 to 5 is in the
+/// afternoon. A clock time without a day is the next such time. What is over is nothing that somebody can mean.
+pub fn due(words: &[&str], now: NaiveDateTime) -> Option<When> {
+    let lead = words.iter().take_while(|word| DUE.contains(word)).count();
+    start(&words[lead..], now)
+}
+
+/// When something begins: the same without "by" and "due".
+pub fn start(words: &[&str], now: NaiveDateTime) -> Option<When> {
+    match day_and_clock(words, now)? {
+        (Some(day), Some(clock)) => Some(When::Time(day.and_time(clock))),
+        (Some(day), None) => Some(When::Day(day)),
+        (None, Some(clock)) => {
+            let today = now.date().and_time(clock);
+            Some(When::Time(if today > now { today } else { today.checked_add_days(Days::new(1))? }))
+        }
+        (None, None) => None,
+    }
+}
+
+/// A day with a clock time.
+pub fn moment(words: &[&str], now: NaiveDateTime) -> Option<When> {
+    let (day, clock) = day_and_clock(words, now)?;
+    Some(When::Time(day?.and_time(clock?)))
+}
+
+fn day_and_clock(words: &[&str], now: NaiveDateTime) -> Option<(Option<NaiveDate>, Option<NaiveTime>)> {
+    if let Some(moment) = in_hours(words, now) {
+        return Some((Some(moment.date()), Some(moment.time())));
+    }
+    let (mut day, mut clock, mut at) = (None, None, 0);
+    while at < words.len() {
+        let lead = words[at..].iter().take_while(|word| LEADS.contains(word)).count();
+        let rest = &words[at + lead..];
+        // Behind "at" and beside a day, a bare number is an hour.
+        let is_at = lead > 0 && matches!(words[at + lead - 1], "at" | "@");
+        let used = if let Some((time, used)) =
+            clock_time(rest, is_at || day.is_some()).filter(|_| clock.is_none())
+        {
+            clock = Some(time);
+            used
+        } else if let Some((read, used)) = self::day(rest, now.date(), lead > 0).filter(|_| day.is_none()) {
+            day = Some(read.local().date());
+            if let When::Time(time) = read {
+                clock = Some(time.time());
+            }
+            used
+        } else if let Some((hour, used)) = part_of_day(rest).filter(|_| day.is_some() && clock.is_none()) {
+            clock = NaiveTime::from_hms_opt(hour, 0, 0);
+            used
+        } else {
+            return None;
+        };
+        at += lead + used;
+    }
+    if words.contains(&"tonight") {
+        clock = match clock {
+            None => NaiveTime::from_hms_opt(20, 0, 0),
+            Some(time) if (5..12).contains(&time.hour()) => time.with_hour(time.hour() + 12),
+            Some(time) => Some(time).filter(|time| time.hour() >= 17),
+        };
+        clock?;
+    }
+    let is_over = day == Some(now.date())
+        && clock.is_some_and(|clock| clock < now.time())
+        && !words.iter().any(|word| is_iso(word));
+    (!is_over).then_some((day, clock))
+}
+
+/// The first and the last day of a period, a part of a day, or an hour from a time: "today", "this week", "next month", "tomorrow
+/// morning", "on Friday at 3pm".
+pub fn period(words: &[&str], now: NaiveDateTime) -> Option<(When, When)> {
+    let today = now.date();
+    let monday = today.week(Weekday::Mon).first_day();
+    let days = |first: NaiveDate, last: NaiveDate| Some((When::Day(first), When::Day(last)));
+    let week = |from: u64, to: u64| {
+        days(monday.checked_add_days(Days::new(from))?, monday.checked_add_days(Days::new(to))?)
+    };
+    let month = |first: NaiveDate| days(first, first.checked_add_months(Months::new(1))?.pred_opt()?);
+    match words {
+        ["yesterday"] => return days(today.pred_opt()?, today.pred_opt()?),
+        ["this", "week"] => return week(0, 6),
+        ["next", "week"] => return week(7, 13),
+        ["this" | "the" | "at", "weekend"] | ["on" | "at", "the", "weekend"] => return week(5, 6),
+        ["this", "month"] => return month(today.with_day(1)?),
+        ["next", "month"] => return month(today.with_day(1)?.checked_add_months(Months::new(1))?),
+        _ => {}
+    }
+    let part = (1..words.len())
+        .find_map(|at| Some((at, part_of_day(&words[at..]).filter(|(_, used)| at + used == words.len())?.0)));
+    let (day, part) = match (words, part) {
+        (["tonight"], _) => (today, Some(20)),
+        (["this", _], Some((_, part))) => (today, Some(part)),
+        (_, Some((at, part))) => (start(&words[..at], now)?.local().date(), Some(part)),
+        _ => (today, None),
+    };
+    let hour =
+        |hour: i64| Some(When::Time(day.and_time(NaiveTime::MIN).checked_add_signed(Duration::hours(hour))?));
+    match part {
+        Some(9) => Some((hour(0)?, hour(12)?)),
+        Some(14) => Some((hour(12)?, hour(18)?)),
+        Some(_) => Some((hour(18)?, hour(24)?)),
+        None => match start(words, now)? {
+            When::Day(day) => days(day, day),
+            When::Time(time) => {
+                Some((When::Time(time), When::Time(time.checked_add_signed(Duration::hours(1))?)))
+            }
+        },
+    }
+}
+
+/// A repetition as an RRULE, and when it happens first: "every Monday at 9", "every 2 weeks", "every weekday", "daily".
+pub fn repetition(words: &[&str], now: NaiveDateTime) -> Option<(String, When)> {
+    let (rule, weekdays, used) = rule(words)?;
+    let clock = match &words[used..] {
+        [] => None,
+        rest => {
+            let lead = usize::from(matches!(rest[0], "at" | "from"));
+            let part = || Some((NaiveTime::from_hms_opt(part_of_day(rest)?.0, 0, 0)?, part_of_day(rest)?.1));
+            let (clock, used) = clock_time(&rest[lead..], lead == 1)
+                .map(|(clock, used)| (clock, lead + used))
+                .or_else(part)?;
+            if used != rest.len() {
+                return None;
+            }
+            Some(clock)
+        }
+    };
+    let is_ahead = |day: NaiveDate| clock.is_none_or(|clock| day.and_time(clock) > now);
+    let fits = |day: &NaiveDate| (weekdays.is_empty() || weekdays.contains(&day.weekday())) && is_ahead(*day);
+    let first = now.date().iter_days().take(8).find(fits)?;
+    Some((rule, clock.map_or(When::Day(first), |clock| When::Time(first.and_time(clock)))))
+}
+
+/// The rule, the weekdays that it names, and how many words it takes.
+fn rule(words: &[&str]) -> Option<(String, Vec<Weekday>, usize)> {
+    use Weekday::{Fri, Mon, Sat, Sun, Thu, Tue, Wed};
+    match *words.first()? {
+        "daily" => return Some(("FREQ=DAILY".into(), Vec::new(), 1)),
+        "weekly" => return Some(("FREQ=WEEKLY".into(), Vec::new(), 1)),
+        "monthly" => return Some(("FREQ=MONTHLY".into(), Vec::new(), 1)),
+        "yearly" => return Some(("FREQ=YEARLY".into(), Vec::new(), 1)),
+        "every" | "each" => {}
+        _ => return None,
+    }
+    let (interval, at) = match *words.get(1)? {
+        "other" => (2, 2),
+        word => number(word).filter(|count| *count > 0).map_or((1, 1), |count| (count, 2)),
+    };
+    let unit = *words.get(at)?;
+    let freq = match unit.trim_end_matches('s') {
+        "day" => Some("FREQ=DAILY"),
+        "week" => Some("FREQ=WEEKLY"),
+        "month" => Some("FREQ=MONTHLY"),
+        "year" => Some("FREQ=YEARLY"),
+        "morning" | "evening" if interval == 1 => return Some(("FREQ=DAILY".into(), Vec::new(), at)),
+        _ => None,
+    };
+    if let Some(freq) = freq {
+        let every = if interval > 1 { format!(";INTERVAL={interval}") } else { String::new() };
+        return Some((format!("{freq}{every}"), Vec::new(), at + 1));
+    }
+    // "Every 3 Mondays" may be every third one.
+    if interval > 2 {
+        return None;
+    }
+    let (days, used) = match unit {
+        "weekday" | "workday" if interval == 1 => (vec![Mon, Tue, Wed, Thu, Fri], at + 1),
+        "weekend" if interval == 1 => (vec![Sat, Sun], at + 1),
+        _ => weekdays(words, at)?,
+    };
+    let names: Vec<String> = days.iter().map(|day| day.to_string()[..2].to_uppercase()).collect();
+    let every = if interval > 1 { format!("INTERVAL={interval};") } else { String::new() };
+    Some((format!("FREQ=WEEKLY;{every}BYDAY={}", names.join(",")), days, used))
+}
+
+/// "Monday", "Monday and Thursday".
+fn weekdays(words: &[&str], from: usize) -> Option<(Vec<Weekday>, usize)> {
+    let day_at =
+        |at: usize| weekday(words.get(at)?.trim_end_matches('s')).or_else(|| weekday(words.get(at)?));
+    let (mut days, mut at) = (vec![day_at(from)?], from + 1);
+    loop {
+        let and = usize::from(words.get(at) == Some(&"and"));
+        match day_at(at + and) {
+            Some(day) => days.push(day),
+            None => return Some((days, at)),
+        }
+        at += and + 1;
+    }
+}
+
+/// A length in minutes or days, as the calendar takes it: "30 minutes" is "30m".
+pub fn length(words: &[&str]) -> Option<String> {
+    match words {
+        ["half", "an", "hour"] => Some("30m".into()),
+        ["an", "hour", "and", "a", "half"] => Some("1h30m".into()),
+        [count, unit] => {
+            let count = number(count).filter(|count| *count > 0)?;
+            let unit = match unit.trim_end_matches('s') {
+                "minute" | "min" => "m",
+                "hour" | "hr" => "h",
+                "day" => "d",
+                _ => return None,
+            };
+            Some(format!("{count}{unit}"))
+        }
+        _ => None,
+    }
+}
+
+/// Words that speak of time wherever they stand.
+static ALWAYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "today tomorrow tonight yesterday every daily weekly monthly yearly biweekly fortnight fortnightly recurring \
+    nightly everyday workdays times noon midnight dawn dusk sunset sunrise weekend weekends wknd eod eow eom before until till within between sundown \
+    tonite tmrw tmr tomo tomoz 2moro 2morrow 2nite evry evrey b4 later soon asap by mid-afternoon priority"
+        .split_whitespace()
+        .collect()
+});
+
+/// Where a text that is no time speaks of one all the same, as the range of its words: "every monday", "at 5pm", "tomorow", "a 2
+/// week trip". A title with such words may mean more than a title.
+pub fn mentioned(words: &[&str]) -> Option<std::ops::Range<usize>> {
+    (0..words.len()).find_map(|at| mentioned_at(words, at).map(|used| at..(at + used).min(words.len())))
+}
+
+fn mentioned_at(words: &[&str], at: usize) -> Option<usize> {
+    let rest = &words[at..];
+    let word = rest[0].strip_suffix("'s").unwrap_or(rest[0]);
+    let next = rest.get(1).copied().unwrap_or_default();
+    let is_amount = |word: &str| has_digit(word) || (number(word).is_some() && !matches!(word, "a" | "an"));
+    match word {
+        _ if ALWAYS.contains(word) => Some(2),
+        "morning" | "afternoon" | "evening" | "night" | "sat" | "sun" | "wed" if rest.len() == 1 => Some(1),
+        "each" if is_unit(next) || weekday(next).is_some() => Some(2),
+        "next" | "this" | "last" if is_unit(next) || weekday(next).is_some() => Some(2),
+        "from" if next == "now" => Some(2),
+        "at" | "@" | "around" | "past" | "on" | "in"
+            if is_amount(next) || matches!(next, "half" | "quarter") =>
+        {
+            Some(2)
+        }
+        "about" | "for" if is_amount(next) && rest.len() == 2 && next.len() <= 2 => Some(2),
+        "half" | "quarter" if matches!(next, "past" | "an" | "to") => Some(2),
+        "end" if next == "of" => Some(3),
+        "in" if next == "the" && part_of_day(rest).is_some() => Some(3),
+        // "a month's holiday" and "a 2 week trip", but not "a day off"
+        _ if number(word).is_some()
+            && is_unit(next.trim_end_matches("'s"))
+            && (word, next) != ("a", "day") =>
+        {
+            Some(2)
+        }
+        _ if has_digit(word) && matches!(next, "am" | "pm" | "o'clock") => Some(2),
+        _ if dated(rest, NaiveDate::from_ymd_opt(2000, 1, 1)?).is_some() => Some(2),
+        _ => is_about_time(word, next).then_some(1),
+    }
+}
+
+/// Whether a word by itself is of a time: "friday", "tomorow", "half-hour", "11am-1pm", "1.5h", "5th", "21/11", "17:00", "2x".
+fn is_about_time(word: &str, next: &str) -> bool {
+    let ends = |all: &[&str]| all.iter().any(|end| word.ends_with(end));
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let marks = word.bytes().filter(|byte| b"/-:.".contains(byte)).count();
+    let is_month = month(word).is_some() && word.len() > 3 && word != "march";
+    let is_length = digits > 0 && ends(&["h", "m", "am", "pm", "min", "x", "hrs"]);
+    let is_ordinal = digits > 0 && ends(&["st", "nd", "rd", "th"]) && (next.is_empty() || next == "of");
+    let is_date = digits > 1 && digits + marks == word.len() && (marks > 1 || word.contains(['/', ':']));
+    word.split('-').any(|part| weekday(part).is_some())
+        || is_month
+        || ends(&["-hour", "-minute", "-day", "-week"])
+        || is_length
+        || is_ordinal
+        || is_date
+        || is_iso(word)
+        || (digits > 0 && word.starts_with('@'))
+        || word == "x2"
+        || resembles_a_day(word)
+}
+
+fn has_digit(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
+}
+
+fn is_unit(word: &str) -> bool {
+    matches!(
+        word.trim_end_matches('s'),
+        "minute"
+            | "min"
+            | "hour"
+            | "day"
+            | "week"
+            | "month"
+            | "year"
+            | "morning"
+            | "evening"
+            | "night"
+            | "weekend"
+    )
+}
+
+/// A typo of a day's name: it would become part of a title, and the day be lost.
+fn resembles_a_day(word: &str) -> bool {
+    let is_near = |name: &&str| {
+        let most = if name.len() >= 8 { 2 } else { 1 };
+        name[..1] == word[..1] && distance(name, word) <= most
+    };
+    let is_plain = word.len() >= 5 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_plain
+        && !["sundae", "sundry", "someday"].contains(&word)
+        && WEEKDAYS.iter().chain(&["tomorrow", "tonight", "yesterday"]).any(is_near)
+}
+
+/// "in 20 minutes", "in an hour".
+fn in_hours(words: &[&str], now: NaiveDateTime) -> Option<NaiveDateTime> {
+    let minutes = match words {
+        ["in", "half", "an", "hour"] => 30,
+        ["in", count, unit] => match unit.trim_end_matches('s') {
+            "minute" | "min" => i64::from(number(count)?),
+            "hour" | "hr" => 60 * i64::from(number(count)?),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    now.checked_add_signed(Duration::minutes(minutes))
+}
+
+/// A day, with the time that an ISO date carries, and how many words it takes.
+fn day(words: &[&str], today: NaiveDate, has_lead: bool) -> Option<(When, usize)> {
+    let word = *words.first()?;
+    if is_iso(word) {
+        return When::parse(&word.to_uppercase(), Tz::UTC).ok().map(|when| (when, 1));
+    }
+    let after = |days: u64| today.checked_add_days(Days::new(days)).map(When::Day);
+    let (count, unit) =
+        (words.get(1).and_then(|word| number(word)), words.get(2).copied().unwrap_or_default());
+    match (word, words.get(1).copied().unwrap_or_default()) {
+        ("today" | "tonight", _) => return Some((after(0)?, 1)),
+        ("tomorrow", _) => return Some((after(1)?, 1)),
+        ("day", "after") if unit == "tomorrow" => return Some((after(2)?, 3)),
+        ("in", _) => {
+            let count = count?;
+            return Some(match unit.trim_end_matches('s') {
+                "day" => (after(count.into())?, 3),
+                "week" => (after(u64::from(count) * 7)?, 3),
+                "month" => (When::Day(today.checked_add_months(Months::new(count))?), 3),
+                _ => return None,
+            });
+        }
+        ("next", name) => {
+            let offset = u64::from(weekday(name)?.num_days_from_monday());
+            let monday = today.week(Weekday::Mon).first_day();
+            return Some((When::Day(monday.checked_add_days(Days::new(7 + offset))?), 2));
+        }
+        ("this", name) => {
+            let name = weekday(name)?;
+            return Some((When::Day(today.iter_days().take(7).find(|day| day.weekday() == name)?), 2));
+        }
+        _ => {}
+    }
+    if let Some(name) = weekday(word) {
+        if let Some((date, used)) = dated(&words[1..], today) {
+            // "Friday 27 November" is that day, if it is a Friday.
+            return (date.weekday() == name).then_some((When::Day(date), 1 + used));
+        }
+        let coming = today.succ_opt()?.iter_days().take(7).find(|day| day.weekday() == name)?;
+        return Some((When::Day(coming), 1));
+    }
+    let ordinal = |word: &str| {
+        let day: u32 =
+            ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end))?.parse().ok()?;
+        (1..=31).contains(&day).then_some(day)
+    };
+    dated(words, today).map(|(date, used)| (When::Day(date), used)).or_else(|| {
+        // "on the 25th"
+        let day = ordinal(word).filter(|_| has_lead)?;
+        let months = (0..3).filter_map(|later| today.with_day(1)?.checked_add_months(Months::new(later)));
+        let date = months.filter_map(|first| first.with_day(day)).find(|date| *date >= today)?;
+        Some((When::Day(date), 1))
+    })
+}
+
+/// "1 December", "Dec 1st 2027", "the 1st of December". Without a year it is the next such day.
+fn dated(words: &[&str], today: NaiveDate) -> Option<(NaiveDate, usize)> {
+    let number = |word: &str| {
+        let digits = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+        digits.parse::<u32>().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
+    };
+    let word = |at: usize| words.get(at).copied().unwrap_or_default();
+    let of = usize::from(word(1) == "of");
+    let (day, month, used) = match (number(word(0)), month(word(1 + of)), month(word(0)), number(word(1))) {
+        (Some(day), Some(month), ..) => (day, month, 2 + of),
+        (_, _, Some(month), Some(day)) => (day, month, 2),
+        _ => return None,
+    };
+    let year = word(used).parse::<i32>().ok().filter(|year| (1900..=2200).contains(year));
+    let years = year.map_or(today.year()..=today.year() + 8, |year| year..=year);
+    let date =
+        years.filter_map(|year| NaiveDate::from_ymd_opt(year, month, day)).find(|date| *date >= today)?;
+    Some((date, used + usize::from(year.is_some())))
+}
+
+/// "5pm", "17:00", "5:30 pm", "noon", and "9" where only an hour can stand.
+fn clock_time(words: &[&str], is_sure: bool) -> Option<(NaiveTime, usize)> {
+    let word = *words.first()?;
+    match word {
+        "noon" => return Some((NaiveTime::from_hms_opt(12, 0, 0)?, 1)),
+        "midnight" => return Some((NaiveTime::from_hms_opt(0, 0, 0)?, 1)),
+        _ => {}
+    }
+    let half = |word: &str| match word {
+        "am" | "a.m" => Some(false),
+        "pm" | "p.m" => Some(true),
+        _ => None,
+    };
+    let cut = |end: &str| word.strip_suffix(end).filter(|digits| !digits.is_empty());
+    let next = words.get(1).copied().unwrap_or_default();
+    let (digits, is_pm, used) = match (cut("am"), cut("pm")) {
+        (Some(digits), _) => (digits, Some(false), 1),
+        (_, Some(digits)) => (digits, Some(true), 1),
+        _ if half(next).is_some() => (word, half(next), 2),
+        _ if next == "o'clock" => (word, None, 2),
+        _ => (word, None, 1),
+    };
+    let (hour, minute) = digits
+        .split_once(':')
+        .or_else(|| digits.split_once('.').filter(|_| is_pm.is_some()))
+        .unwrap_or((digits, ""));
+    let two = |text: &str| text.parse::<u32>().ok().filter(|_| (1..=2).contains(&text.len()));
+    let is_bare = is_pm.is_none();
+    let (hour, minute, is_alone) = match minute {
+        "" => (two(hour)?, 0, true),
+        minute => (two(hour)?, two(minute).filter(|_| minute.len() == 2)?, false),
+    };
+    // "John 3:16" is no time, and "15:30" is one.
+    if is_bare && !is_sure && used == 1 && (is_alone || hour < 13) {
+        return None;
+    }
+    let hour = match is_pm {
+        Some(_) if !(1..=12).contains(&hour) => return None,
+        Some(is_pm) => hour % 12 + if is_pm { 12 } else { 0 },
+        // For nearly everybody "at 3" is in the afternoon, but "at 9" and "at 03:00" aren't.
+        None if is_bare && (1..=5).contains(&hour) && !digits.starts_with('0') => hour + 12,
+        None => hour,
+    };
+    Some((NaiveTime::from_hms_opt(hour, minute, 0)?, used))
+}
+
+/// The hour that is meant by "morning" or "in the afternoon", and how many words that takes.
+fn part_of_day(words: &[&str]) -> Option<(u32, usize)> {
+    let lead = if words.starts_with(&["in", "the"]) { 2 } else { 0 };
+    let hour = match *words.get(lead)? {
+        "morning" => 9,
+        "afternoon" => 14,
+        "evening" => 18,
+        "night" => 20,
+        _ => return None,
+    };
+    Some((hour, lead + 1))
+}
+
+fn is_iso(word: &str) -> bool {
+    word.len() >= 10
+        && word.starts_with(|first: char| first.is_ascii_digit())
+        && When::parse(&word.to_uppercase(), Tz::UTC).is_ok()
+}
+
+/// A weekday by its name or by its usual abbreviations.
+fn weekday(word: &str) -> Option<Weekday> {
+    let is_it = |name: &&str| {
+        *name == word
+            || (name.starts_with(word)
+                && matches!(word, "mon" | "tue" | "tues" | "thu" | "thur" | "thurs" | "fri"))
+    };
+    let at = WEEKDAYS.iter().position(is_it)?;
+    Weekday::try_from(u8::try_from(at).ok()?).ok()
+}
+
+fn month(word: &str) -> Option<u32> {
+    let is_it = |name: &&str| *name == word || (matches!(word.len(), 3..=4) && name.starts_with(word));
+    let at = MONTHS.iter().position(is_it)?;
+    u32::try_from(at + 1).ok()
+}
+
+/// A whole number in digits or words up to twelve; "a" and "an" are one.
+fn number(word: &str) -> Option<u32> {
+    const NAMES: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
+    ];
+    if matches!(word, "a" | "an") {
+        return Some(1);
+    }
+    let named = NAMES.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
+    named.or_else(|| word.parse().ok().filter(|count| *count < 1_000))
+}

@@ -1,0 +1,128 @@
+//! What an agent of a role is told of the conversation, by the role's context mode.
+
+use super::{Job, Report};
+use crate::roles::Role;
+use adjutant_models::{Message, Role as Speaker};
+use adjutant_store::{StoreError, executions, memories, taints};
+use adjutant_turn::journal::Scope;
+use adjutant_types::{ContextMode, PromptText, Taint};
+
+/// The longest summary, in bytes.
+const SUMMARY: usize = 2000;
+/// A token is about this many bytes.
+const BYTES_PER_TOKEN: usize = 4;
+/// The most results and memories that a dispatch can name.
+const MOST_NAMED: usize = 20;
+
+/// The most memories that are looked through.
+const MEMORIES: i64 = 10_000;
+
+/// What is told; empty if there is nothing. Text from outside stays in its block: it is told whole or not at all. `taint`
+/// is what the agent is marked with already; whatever would add to it is left out.
+pub(super) async fn of(
+    scope: &Scope,
+    role: &Role,
+    job: &Job,
+    taint: &Taint,
+) -> Result<PromptText, StoreError> {
+    let most = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
+    Ok(match role.context {
+        ContextMode::None => PromptText::default(),
+        ContextMode::Summary => summary(scope, taint, most.min(SUMMARY)),
+        ContextMode::Selective => within(named(scope, job, taint).await?, most),
+        ContextMode::Full => window(&job.conversation, most),
+    })
+}
+
+/// The running summary of the conversation.
+fn summary(scope: &Scope, marked: &Taint, most: usize) -> PromptText {
+    let (summary, taint) = (&scope.conversation.summary, &scope.conversation.summary_taint);
+    let summary = &summary[..summary.floor_char_boundary(most)];
+    if summary.is_empty() || marked.clone().and(taint) != *marked {
+        return PromptText::default();
+    }
+    PromptText::from("Earlier in the conversation: ").with(PromptText::by_origin(&scope.turn, taint, summary))
+}
+
+/// The newest messages that fit, in their order, after what is told about the person.
+fn window(messages: &[Message], most: usize) -> PromptText {
+    let (about, spoken): (Vec<&Message>, Vec<&Message>) =
+        messages.iter().partition(|message| message.role == Speaker::System);
+    let mut left = most;
+    let mut fits = |message: &&&Message| {
+        let is_fitting = message.text.len() <= left;
+        left = if is_fitting { left - message.text.len() } else { 0 };
+        is_fitting
+    };
+    let about: Vec<&Message> = about.iter().take_while(&mut fits).copied().collect();
+    let mut newest: Vec<&Message> = spoken.iter().rev().take_while(&mut fits).copied().collect();
+    newest.reverse();
+    let left_out = spoken.len() - newest.len();
+    let mut text = PromptText::default();
+    for message in about.into_iter().chain(newest) {
+        let who = match message.role {
+            Speaker::System => "\n",
+            Speaker::User => "\nPerson: ",
+            _ => "\nAssistant: ",
+        };
+        text.push(who);
+        text.push(message.text.clone());
+    }
+    if left_out > 0 {
+        text.push(PromptText::system(format_args!("\n({left_out} earlier messages are left out)")));
+    }
+    if text.is_empty() { text } else { PromptText::from("The conversation:").with(text) }
+}
+
+/// The results and memories whose ids the dispatch's context names.
+async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<PromptText>, StoreError> {
+    let context = job.task.context.as_deref().unwrap_or_default();
+    let is_part = |letter: char| letter.is_alphanumeric() || "-_/.".contains(letter);
+    let words = context.split(|letter: char| !is_part(letter)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut texts = Vec::new();
+    let rows = executions::of_turn(&scope.store, &scope.turn).await?;
+    let is_named = |name: &str| words.contains(&name);
+    let adds_nothing = |other: &Taint| taint.clone().and(other) == *taint;
+    for row in rows.iter().filter(|row| row.status.has_ended() && adds_nothing(&row.taint)) {
+        if row.agent_id.as_deref().is_some_and(is_named) {
+            texts.push(Report::of(row, &[]).for_dependant());
+        }
+    }
+    let outside = taints::of_domain(&scope.store, "memory").await?;
+    let memories = memories::list(&scope.store, &scope.person.id, &scope.conversation, "", MEMORIES).await?;
+    for memory in memories.iter().filter(|memory| is_named(&memory.id)) {
+        texts.push(match outside.contains_key(memory.id.as_str()) {
+            true => PromptText::system(format_args!(
+                "Memory {}: it holds text from outside; memory.search shows it",
+                memory.id
+            )),
+            false => {
+                PromptText::system(format_args!("Memory {}: ", memory.id)).with(PromptText::own(&memory.text))
+            }
+        });
+    }
+    texts.truncate(MOST_NAMED);
+    Ok(texts)
+}
+
+/// As many of these texts as fit.
+fn within(texts: Vec<PromptText>, most: usize) -> PromptText {
+    let all = texts.len();
+    let mut left = most;
+    let fits = |text: &PromptText| {
+        let fits = text.len() <= left;
+        left = left.saturating_sub(text.len());
+        fits
+    };
+    let fitting: Vec<PromptText> = texts.into_iter().take_while(fits).collect();
+    let left_out = all - fitting.len();
+    let mut together = PromptText::lines(fitting);
+    if left_out > 0 {
+        together.push(PromptText::system(format_args!("\n({left_out} more are left out)")));
+    }
+    together
+}

@@ -1,0 +1,255 @@
+//! Runs the tool calls of a sub-agent's model.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::delegation::DELEGATE;
+use super::outside::{List, Outside};
+use super::{AgentRun, AgentTask, Agents, Work, results};
+use adjutant_skills::call::{Call, CallEnd, CallError, CallReport};
+use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::{StoreError, calls::ToolCallRow};
+use adjutant_turn::journal::Dialogue;
+use adjutant_turn::journal::dialogue::Round;
+use adjutant_types::{ExecutionId, ExecutionStatus, FromCall, PromptText, Taint, ours};
+
+const USED_UP: &str = "not run: your skill calls are used up. Answer in text now";
+
+impl Agents {
+    /// Makes the tool calls of a round: skill calls in parallel if all only read, otherwise in order, then the agents
+    /// below side by side. Skill calls beyond `room` are refused.
+    pub(super) async fn run_calls(
+        self: &Arc<Self>,
+        run: &AgentRun<'_>,
+        dialogue: &mut Dialogue,
+        round: &Round,
+        room: usize,
+    ) -> Result<Option<Work>, StoreError> {
+        let existing = executions::of_agent(&run.scope.store, &run.row.id).await?;
+        let open = round.calls.iter().filter(|call| call.result.is_none()).cloned();
+        let (delegations, open): (Vec<ToolCallRow>, Vec<ToolCallRow>) =
+            open.partition(|call| call.name == DELEGATE && !run.job.task.delegates_to().is_empty());
+        // Agents below don't count as skill calls.
+        let before = |idx: i64| delegations.iter().filter(|call| call.idx < idx).count();
+        let one = async |call: &ToolCallRow| -> Result<(i64, CallOutcome), StoreError> {
+            let end = self.use_skill(run, call, &existing, room + before(call.idx)).await?;
+            Ok((call.idx, end))
+        };
+        let mut end = None;
+        if open.len() > 1 && open.iter().all(|call| is_read(run.registry, call)) {
+            let outcomes = futures::future::join_all(open.iter().map(&one)).await;
+            for outcome in outcomes {
+                add_outcome(dialogue, &mut end, outcome?);
+            }
+        } else {
+            for call in &open {
+                if end.is_some() {
+                    self.ask_ahead(run, call, &existing).await?;
+                    continue;
+                }
+                let outcome = one(call).await?;
+                add_outcome(dialogue, &mut end, outcome);
+                if !matches!(end, None | Some(Work::Waiting)) {
+                    break;
+                }
+            }
+        }
+        if delegations.is_empty() || !matches!(end, None | Some(Work::Waiting)) {
+            return Ok(end);
+        }
+        let children = self.delegate(run, dialogue, &delegations, &existing).await?;
+        Ok(match children {
+            Some(Work::LimitReached(limit)) => Some(Work::LimitReached(limit)),
+            waiting => end.or(waiting),
+        })
+    }
+
+    /// Asks about a call behind one that waits, if it will need a yes too, so that the person is asked once.
+    async fn ask_ahead(
+        &self,
+        run: &AgentRun<'_>,
+        call: &ToolCallRow,
+        existing: &[ExecutionRow],
+    ) -> Result<(), StoreError> {
+        let is_known =
+            existing.iter().any(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
+        let wanted: Option<UseSkill> = serde_json::from_str(&call.arguments).ok();
+        let Some(wanted) = wanted.filter(|_| !is_known && call.name == "use_skill") else { return Ok(()) };
+        let grant = self.grant_now(run.registry, &run.job.task);
+        let call = run.skill_call(call, &wanted, &grant, existing);
+        self.executor.ask_ahead(run.scope, run.registry, &call).await
+    }
+
+    async fn use_skill(
+        &self,
+        run: &AgentRun<'_>,
+        call: &ToolCallRow,
+        existing: &[ExecutionRow],
+        room: usize,
+    ) -> Result<CallOutcome, StoreError> {
+        let beyond = usize::try_from(call.idx).unwrap_or(0) + 1;
+        let left = room.checked_sub(beyond);
+        let wanted = match read(call) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let taint = read_before(run.row, existing, call.n);
+                return Ok(CallOutcome::Result(misread(error, (&run.row.id, &taint), left)));
+            }
+        };
+        let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
+        let grant = self.grant_now(run.registry, &run.job.task);
+        let call = run.skill_call(call, &wanted, &grant, existing);
+        let end = match (left, known) {
+            (None, None) => {
+                let error = SkillError::new(ErrorKind::Budget, USED_UP);
+                self.executor.refuse(run.scope, run.registry, &call, error).await?
+            }
+            _ => self.executor.call(run.scope, run.registry, &call, known.cloned()).await?,
+        };
+        Ok(match end {
+            CallEnd::Closed(report) => CallOutcome::Result(for_model(&report, left.unwrap_or(0))),
+            CallEnd::Waiting => CallOutcome::Ends(Work::Waiting),
+            CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::LimitReached(limit)),
+        })
+    }
+
+    /// What an agent may do now: what it was given, as far as its role's file still allows it.
+    pub(super) fn grant_now(&self, registry: &Registry, task: &AgentTask) -> Grant {
+        let given = task.grant();
+        let Some(name) = task.role.as_deref().filter(|_| task.assigned.is_some()) else { return given };
+        let roles = self.roles.current();
+        let Some(role) = roles.get(name) else { return Grant { skills: Vec::new(), ..given } };
+        let reach = |name: &String| {
+            let skill = registry.get(name)?;
+            Some((name.clone(), executor::reach(&self.executor.services, skill)))
+        };
+        let offered = given.skills.iter().filter_map(reach).collect();
+        let rights =
+            Rights { asked: None, role: Some(&role.rights), parent: Some(&given), offered: &offered };
+        Grant::of(rights)
+    }
+}
+
+impl AgentRun<'_> {
+    fn skill_call<'c>(
+        &'c self,
+        call: &ToolCallRow,
+        wanted: &'c UseSkill,
+        grant: &'c Grant,
+        existing: &[ExecutionRow],
+    ) -> Call<'c> {
+        Call {
+            agent: &self.row.id,
+            direct: false,
+            place: (call.n, call.idx),
+            grant,
+            path: self.job.task.path(),
+            skill: &wanted.skill,
+            arguments: &wanted.arguments,
+            taint: read_before(self.row, existing, call.n),
+        }
+    }
+}
+
+/// The outside sources of what an agent was given, and of what its calls before this round returned.
+pub(super) fn read_before(agent: &ExecutionRow, calls: &[ExecutionRow], round: i64) -> Taint {
+    let earlier = calls.iter().filter(|call| call.call_n.is_some_and(|n| n < round));
+    std::iter::once(&agent.taint).chain(earlier.map(|call| &call.taint)).collect()
+}
+
+/// The outcome of a tool call.
+enum CallOutcome {
+    /// The result for the model.
+    Result(PromptText),
+    /// The agent can't go on.
+    Ends(Work),
+}
+
+#[derive(Deserialize)]
+pub(super) struct UseSkill {
+    skill: String,
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+}
+
+fn no_arguments() -> Value {
+    json!({})
+}
+
+fn read(call: &ToolCallRow) -> Result<UseSkill, SkillError> {
+    if call.name != "use_skill" {
+        let message = match call.name.as_str() {
+            DELEGATE => "you can't delegate: do it yourself, or say in your answer what is left".into(),
+            other => ours!("there is no tool {}; your tool is use_skill(skill, arguments)", FromCall(other)),
+        };
+        return Err(SkillError::params(message));
+    }
+    serde_json::from_str(&call.arguments).map_err(|error| {
+        SkillError::params(ours!(
+            "use_skill expects {\"skill\": \"...\", \"arguments\": {...}}: {}",
+            FromCall(error)
+        ))
+    })
+}
+
+fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
+    read(call)
+        .ok()
+        .and_then(|wanted| registry.get(&wanted.skill).cloned())
+        .is_some_and(|skill| skill.only_reads())
+}
+
+fn add_outcome(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
+    match outcome {
+        CallOutcome::Result(result) => dialogue.set_result(idx, result),
+        CallOutcome::Ends(work) => *end = Some(work),
+    }
+}
+
+/// The answer to a call that names no skill, in the shape of a failed skill call.
+fn misread(
+    mut error: SkillError,
+    (execution, taint): (&ExecutionId, &Taint),
+    left: Option<usize>,
+) -> PromptText {
+    error.message.settle(taint.is_clean(), |_, _| None);
+    let (error, outside) = CallError { skill: None, ..CallError::new("", &error) }.for_model();
+    let status = ExecutionStatus::Failed.as_str();
+    let ours = json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)});
+    match outside {
+        Some(text) => Outside { ours, execution, taint }.whole(text, &Value::Null, usize::MAX),
+        None => PromptText::of_model(ours),
+    }
+}
+
+/// The result of a skill call as the agent's model sees it.
+fn for_model(report: &CallReport, left: usize) -> PromptText {
+    let mut value = json!({"status": report.status.as_str(), "calls_left": left});
+    let CallReport { execution, taint, summary, data, .. } = report;
+    if let Some((error, outside)) = report.error.as_ref().map(CallError::for_model) {
+        value["error"] = error;
+        if let Some(text) = outside {
+            return Outside { ours: value, execution, taint }.whole(text, &Value::Null, usize::MAX);
+        }
+    }
+    if report.status != ExecutionStatus::Completed {
+        return PromptText::of_model(value);
+    }
+    if !report.untrusted {
+        let (summary, data) = results::without_repeats(summary, data);
+        value["summary"] = json!(summary);
+        if !data.is_null() {
+            value["data"] = data;
+        }
+        return PromptText::of_model(value);
+    }
+    let outside = Outside { ours: value, execution, taint };
+    if let Some(list) = List::of_data(summary, data) {
+        return outside.list(&list, usize::MAX);
+    }
+    let (summary, data) = results::without_repeats(summary, data);
+    outside.whole(summary, &data, usize::MAX)
+}

@@ -1,0 +1,367 @@
+//! Sub-agents: an agent is a model that works on one mission of a turn, with the skills granted to it.
+//!
+//! Continuing after a crash, an approval or a limit works like starting: the dialogue is rebuilt from the journal, and
+//! finished calls aren't repeated.
+
+mod background;
+mod calls;
+mod delegation;
+mod ending;
+mod outside;
+mod prompt;
+mod report;
+mod results;
+mod structured_output;
+mod task;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::Instrument;
+
+pub use report::Report;
+pub use structured_output::StructuredOutput;
+pub use task::{AgentTask, Assigned, Assignment, Job};
+
+use crate::roles::Roles;
+use adjutant_models::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
+use adjutant_skills::call::{Call, CallEnd, CallError, CallReport};
+use adjutant_skills::executor::Executor;
+use adjutant_skills::{ErrorKind, Registry};
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_turn::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
+use adjutant_turn::wording;
+use adjutant_types::{Bailout, ErrorText, ExecutionId, ExecutionStatus, PromptText};
+
+/// Finds the model of a name, or says why it isn't available.
+pub type ModelByName = Arc<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
+
+/// Runs agents.
+pub struct Agents {
+    /// Makes their skill calls.
+    pub executor: Executor,
+    /// Their model.
+    pub model: SharedModel,
+    /// The roles that there are.
+    pub roles: Arc<Roles>,
+    /// Finds models for roles that name one.
+    pub named: ModelByName,
+    /// The prefixes by role, granted skills and catalogue.
+    pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
+}
+
+/// How an agent's run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEnd {
+    /// The agent has ended, and its row is closed.
+    Ended(Box<Report>),
+    /// A call of it waits for a person.
+    Waiting,
+    /// A limit of the turn was reached, and it waits.
+    LimitReached(Limit),
+    /// There is nothing to do before this time, in milliseconds.
+    Asleep(i64),
+}
+
+/// A sub-agent's model at work.
+struct AgentRun<'a> {
+    scope: &'a Scope,
+    registry: &'a Arc<Registry>,
+    row: &'a ExecutionRow,
+    job: &'a Job,
+    /// Counts it among the turn's agents at work.
+    slot: Slot,
+}
+
+/// How the work of a sub-agent's model ended.
+enum Work {
+    Answered { text: String, bailout: Option<Bailout> },
+    Failed(CallError),
+    Waiting,
+    LimitReached(Limit),
+}
+
+impl Agents {
+    /// Runs or continues an agent in its own task, so that a panic ends only this agent.
+    pub async fn run(
+        self: &Arc<Self>,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        job: Job,
+    ) -> Result<AgentEnd, StoreError> {
+        let work = {
+            let (agents, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
+            async move { agents.run_here(&scope, &registry, &row, &job).await }
+        };
+        self.run_isolated(scope, registry, row, work).await
+    }
+
+    /// Does an agent's work in its own task; if it panics, its row is closed.
+    pub async fn run_isolated(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        work: impl Future<Output = Result<AgentEnd, StoreError>> + Send + 'static,
+    ) -> Result<AgentEnd, StoreError> {
+        let mut inner = tokio::task::JoinSet::new();
+        inner.spawn(work.in_current_span());
+        match inner.join_next().await {
+            Some(Ok(end)) => end,
+            Some(Err(_)) | None => self.end_panicked(scope, registry, row).await,
+        }
+    }
+
+    async fn run_here(
+        self: &Arc<Self>,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        job: &Job,
+    ) -> Result<AgentEnd, StoreError> {
+        if job.task.is_direct() {
+            return self.run_direct(scope, registry, row, job).await;
+        }
+        let limits = &scope.budget.limits;
+        let wanted = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
+        let timeout = wanted.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
+        let slot = Slot::new(scope.slots.clone());
+        tokio::select! {
+            () = slot.take() => {}
+            () = scope.cancel.cancelled() => {
+                return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
+            }
+        }
+        let run = AgentRun { scope, registry, row, job, slot };
+        let work = self.work(&run);
+        let work = tokio::select! {
+            work = work => Some(work?),
+            () = tokio::time::sleep(timeout) => None,
+            () = scope.cancel.cancelled() => {
+                return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
+            }
+        };
+        match work {
+            None => {
+                let message = format!("it ran out of time ({})", wording::duration(timeout));
+                let error = error(ErrorKind::Timeout, message);
+                self.end(scope, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time))
+                    .await
+            }
+            Some(Work::Waiting) => Ok(AgentEnd::Waiting),
+            Some(Work::LimitReached(limit)) => Ok(AgentEnd::LimitReached(limit)),
+            Some(Work::Failed(error)) => {
+                self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
+            }
+            Some(Work::Answered { text, bailout }) => {
+                self.answered(scope, registry, (row, &job.task), text, bailout).await
+            }
+        }
+    }
+
+    async fn run_direct(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        job: &Job,
+    ) -> Result<AgentEnd, StoreError> {
+        let task = &job.task;
+        let mut arguments = task.arguments.clone().unwrap_or_default();
+        if let Some(name) = &task.results_in {
+            let results: Vec<String> = job.inputs.iter().map(Report::for_person).collect();
+            arguments[name] = results.join("\n").into();
+        }
+        let skill = task.skills.first().map(String::as_str).unwrap_or_default();
+        let grant = self.grant_now(registry, task);
+        let call = Call {
+            agent: &row.id,
+            direct: true,
+            place: (0, 0),
+            grant: &grant,
+            path: task.path(),
+            skill,
+            arguments: &arguments,
+            taint: row.taint.clone(),
+        };
+        // A direct agent that never ran has no call in the journal.
+        let existing = match row.status {
+            ExecutionStatus::Pending => None,
+            _ => executions::of_agent(&scope.store, &row.id).await?.into_iter().next(),
+        };
+        match self.executor.call(scope, registry, &call, existing).await? {
+            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, *call)))),
+            CallEnd::Waiting => Ok(AgentEnd::Waiting),
+            CallEnd::LimitReached(limit) => Ok(AgentEnd::LimitReached(limit)),
+        }
+    }
+
+    async fn work(self: &Arc<Self>, run: &AgentRun<'_>) -> Result<Work, StoreError> {
+        let AgentRun { scope, row, job, .. } = run;
+        let task = &job.task;
+        let model = match self.model_of(job) {
+            Ok(model) => model,
+            Err(reason) => return Ok(Work::Failed(error(ErrorKind::Model, reason))),
+        };
+        let most = task.max_tool_calls.unwrap_or(scope.budget.limits.skill_calls_per_agent);
+        let mut dialogue = self.dialogue(run, most).await?;
+        loop {
+            let made: Vec<usize> =
+                dialogue.rounds().iter().map(|round| delegation::skill_calls(task, round)).collect();
+            let used = |rounds: &[usize]| rounds.iter().sum::<usize>();
+            if task.assigned.is_some() {
+                let note = wording::roles::progress(task.path(), used(&made), most);
+                scope.sub_progress.note(&task.agent_id, note);
+            }
+            let bailout = (used(&made) > most as usize).then_some(Bailout::ToolCalls);
+            let bailout = bailout.or_else(|| delegation::bailout(&dialogue));
+            if let Some(round) = dialogue.unanswered().cloned() {
+                let earlier = made.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
+                let last_but_one = earlier.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
+                // It was told once that its calls are used up.
+                if !earlier.is_empty() && used(last_but_one) >= most as usize {
+                    return Ok(Work::Answered { text: round.text, bailout });
+                }
+                let room = (most as usize).saturating_sub(used(earlier));
+                if let Some(end) = self.run_calls(run, &mut dialogue, &round, room).await? {
+                    return Ok(end);
+                }
+                if dialogue.recorded() + 1 == task.max_model_calls() {
+                    dialogue.note(LAST_CALL);
+                }
+                continue;
+            }
+            if let Some(text) = dialogue.final_text() {
+                return Ok(Work::Answered { text: text.to_owned(), bailout });
+            }
+            if dialogue.recorded() >= task.max_model_calls() {
+                let text = dialogue.rounds().last().map(|round| round.text.clone()).unwrap_or_default();
+                return Ok(Work::Answered { text, bailout: Some(Bailout::ModelCalls) });
+            }
+            if let Err(limit) = scope.budget.before_model_call() {
+                return Ok(stopped(limit, &dialogue));
+            }
+            if let Some(end) = ask_model(scope, &model, &row.id, &mut dialogue).await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// The dialogue so far, or a new one.
+    async fn dialogue(&self, run: &AgentRun<'_>, most: u32) -> Result<Dialogue, StoreError> {
+        let AgentRun { scope, registry, row, job, .. } = run;
+        let task = &job.task;
+        let roles = self.roles.current();
+        let role = task.role.as_deref().filter(|_| task.assigned.is_some()).and_then(|name| roles.get(name));
+        let key = prompt::key(registry, task, role);
+        let prefix =
+            self.prefixes.get_with(key, async { prompt::prefix(registry, &roles, task, role) }).await;
+        if let Some(dialogue) = Dialogue::load(&scope.store, &row.id, prefix.clone()).await? {
+            return Ok(dialogue);
+        }
+        let background = match role {
+            Some(role) => background::of(scope, role, job, &row.taint).await?,
+            None => PromptText::default(),
+        };
+        let messages = prompt::first_messages(task, &scope.now_line(), most, &job.inputs, background);
+        Dialogue::begin(&scope.store, row.id.clone(), prefix, messages).await
+    }
+
+    /// The model of a job: its own, its role's, or the agents'.
+    fn model_of(&self, job: &Job) -> Result<SharedModel, String> {
+        if let Some(model) = &job.model {
+            return Ok(model.clone());
+        }
+        let roles = self.roles.current();
+        let role = job.task.role.as_deref().filter(|_| job.task.assigned.is_some());
+        match role.and_then(|role| roles.get(role)?.model.as_deref()) {
+            Some(name) => (self.named)(name),
+            None => Ok(self.model.clone()),
+        }
+    }
+}
+
+/// The last result before an agent's last model call ends with this.
+const LAST_CALL: &str = "(This is your last answer: call nothing more, and say what you have.)";
+
+async fn ask_model(
+    scope: &Scope,
+    model: &SharedModel,
+    execution: &ExecutionId,
+    dialogue: &mut Dialogue,
+) -> Result<Option<Work>, StoreError> {
+    let request = dialogue.request();
+    let wanted = ledger::estimate(&**model, &request);
+    let reservation = match scope.reserve(execution, wanted, false).await {
+        Ok(reservation) => reservation,
+        Err(LimitReached::Store(error)) => return Err(error),
+        Err(LimitReached::Limit(limit)) => return Ok(Some(stopped(limit, dialogue))),
+    };
+    let started = scope.store.now();
+    let outcome = model.call(&request).await.and_then(usable);
+    let mut batch = scope.batch();
+    scope.settle(&mut batch, &reservation, outcome.as_ref(), false);
+    let failed = match &outcome {
+        Ok(response) => {
+            dialogue.record(&scope.store, &mut batch, response, started);
+            None
+        }
+        Err(failure) => {
+            dialogue.record_failure(&scope.store, &mut batch, failure, started);
+            // Nothing is broken, and a retry won't help.
+            let recoverable = failure.kind != ModelErrorKind::NoModel;
+            if recoverable {
+                tracing::warn!(error = %failure, "a sub-agent's model failed");
+            }
+            let error = error(ErrorKind::Model, wording::model_failure(failure));
+            Some(Work::Failed(CallError { recoverable, ..error }))
+        }
+    };
+    scope.store.write(batch).await?;
+    fail_point("agent-called");
+    Ok(failed)
+}
+
+/// A response must hold text or calls.
+pub fn usable(response: ModelResponse) -> Result<ModelResponse, ModelError> {
+    if response.text.trim().is_empty() && response.tool_calls.is_empty() {
+        let error = ModelError::new(ModelErrorKind::Nonsense, "the model gave an empty answer");
+        return Err(ModelError { usage: response.usage, cost_usd: response.cost_usd, ..error });
+    }
+    Ok(response)
+}
+
+/// Out of tokens or money, an agent ends with the results it has. If it hasn't started, or another limit was reached,
+/// it waits until the turn goes on.
+fn stopped(limit: Limit, dialogue: &Dialogue) -> Work {
+    match limit.bailout().filter(|_| dialogue.recorded() > 0) {
+        Some(bailout) => Work::Answered { text: String::new(), bailout: Some(bailout) },
+        None => Work::LimitReached(limit),
+    }
+}
+
+fn error(kind: ErrorKind, message: impl Into<ErrorText>) -> CallError {
+    CallError { kind, message: message.into(), skill: None, recoverable: true, retry_after_s: None }
+}
+
+fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report {
+    let started = row.started_at.unwrap_or_else(|| scope.store.now());
+    Report {
+        agent_id: row.agent_id.clone().unwrap_or_default(),
+        execution: row.id.clone(),
+        status: call.status,
+        result: call.summary,
+        data: call.data,
+        is_direct: true,
+        tool_calls_used: 1,
+        duration_ms: scope.store.now() - started,
+        error: call.error,
+        bailout: None,
+        role: row.role.clone(),
+        structured: None,
+        untrusted: call.untrusted || !call.taint.is_clean(),
+        taint: call.taint,
+    }
+}

@@ -1,0 +1,295 @@
+//! The report of an agent.
+
+use serde_json::{Value, json};
+
+use super::outside::{self, List, Outside};
+use super::{StructuredOutput, results};
+use adjutant_skills::call::CallError;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_turn::wording;
+use adjutant_types::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PromptText, Taint};
+
+/// The orchestrator sees at most this many bytes of a result.
+const SHOWN: usize = 16 * 1024;
+
+/// An agent's result, or its current state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Its name within the turn.
+    pub agent_id: String,
+    /// Its execution.
+    pub execution: ExecutionId,
+    /// Its status.
+    pub status: ExecutionStatus,
+    /// Its summary.
+    pub result: String,
+    /// Data for the agents that depend on it.
+    pub data: Value,
+    /// Whether it is one skill call without a model.
+    pub is_direct: bool,
+    /// How many calls it made.
+    pub tool_calls_used: usize,
+    /// How long it took.
+    pub duration_ms: i64,
+    /// Why it failed.
+    pub error: Option<CallError>,
+    /// The limit that ended it.
+    pub bailout: Option<Bailout>,
+    /// Its role, if that is one of a file.
+    pub role: Option<String>,
+    /// What it returned besides its summary.
+    pub structured: Option<StructuredOutput>,
+    /// Whether the result or data come from outside, or were made by somebody who had read such text.
+    pub untrusted: bool,
+    /// The outside sources of what it was given and has read.
+    pub taint: Taint,
+}
+
+impl Report {
+    /// The report of an agent's row with the rows of its skill calls.
+    pub fn of(row: &ExecutionRow, calls: &[ExecutionRow]) -> Self {
+        Self {
+            agent_id: row.agent_id.clone().unwrap_or_default(),
+            execution: row.id.clone(),
+            status: row.status,
+            result: row.result.clone().unwrap_or_default(),
+            data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
+            is_direct: row.direct != 0,
+            tool_calls_used: calls.iter().filter(|call| call.kind == ExecutionKind::Skill).count(),
+            duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
+            error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
+            bailout: row.bailout,
+            role: row.role.clone(),
+            structured: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
+            untrusted: row.untrusted != 0 || !row.taint.is_clean(),
+            taint: row.taint.clone(),
+        }
+    }
+
+    /// The report for the orchestrator's model: its text with identifiers, not its data. A text from outside stands in
+    /// a block below.
+    pub fn for_orchestrator(&self) -> PromptText {
+        let mut value = json!({"agent_id": self.agent_id, "status": self.status.as_str()});
+        let error = self.put_error(&mut value);
+        if let Some(bailout) = &self.bailout {
+            value["bailout"] = json!(bailout);
+            value["tool_calls_used"] = json!(self.tool_calls_used);
+        }
+        if !self.status.has_ended() {
+            return PromptText::of_model(value);
+        }
+        let outside = |ours| Outside { ours, execution: &self.execution, taint: &self.taint };
+        let list = || List::of_lines(&self.result, &self.data).filter(|_| self.is_direct && error.is_none());
+        if let Some(list) = self.untrusted.then(list).flatten() {
+            return outside(value).list(&list, SHOWN);
+        }
+        let (mut text, data) = self.with_identifiers();
+        if let Some(error) = &error {
+            text = format!("{error}\n{text}").trim_end().to_owned();
+        }
+        if self.untrusted || error.is_some() {
+            return outside(value).whole(text, &data, SHOWN);
+        }
+        let is_long = text.len() + data.to_string().len() > SHOWN;
+        match data {
+            Value::Null => {}
+            data if is_long => text.push_str(&format!("\n{data}")),
+            data => value["data"] = data,
+        }
+        results::cut(&mut text, SHOWN);
+        value["result"] = Value::String(text);
+        self.clean(&value.to_string())
+    }
+
+    /// A text without anything from outside; in a block all the same if it was made of such.
+    fn clean(&self, text: &str) -> PromptText {
+        PromptText::by_origin(&self.execution, &self.taint, text)
+    }
+
+    /// Adds why it failed, as far as that is in our words. Returns all of it if some isn't.
+    fn put_error(&self, value: &mut Value) -> Option<String> {
+        let (error, outside) = self.error.as_ref()?.for_model();
+        value["error"] = error;
+        outside
+    }
+
+    /// Its text with identifiers, and what of a call's data the text doesn't say.
+    fn with_identifiers(&self) -> (String, Value) {
+        if self.is_direct {
+            return results::with_identifiers(&self.result, &self.data);
+        }
+        let mut text = self.whole();
+        let touched = results::identifiers(&text, &self.data);
+        if !touched.is_empty() {
+            text.push_str(&format!("\n[{}]", touched.join("; ")));
+        }
+        (text, Value::Null)
+    }
+
+    /// The report for an agent that depends on this one: not shortened.
+    pub fn for_dependant(&self) -> PromptText {
+        let mut text = self.whole();
+        if let Some(bailout) = &self.bailout {
+            text.push_str(&format!(" (ended early: {bailout} limit reached)"));
+        }
+        if let Some(error) = &self.error {
+            text.push_str(&format!(" (failed: {})", error.message.whole()));
+        }
+        let data = results::compact(&self.data, &self.result);
+        if self.is_outside() {
+            return outside::for_dependant(self, &text, &data);
+        }
+        let mut lines = format!("Result of {} ({}): {text}", self.agent_id, self.status.as_str());
+        if !self.data.is_null() {
+            lines.push_str(&format!("\nData of {}: {data}", self.agent_id));
+        }
+        self.clean(&lines)
+    }
+
+    /// Whether some of it comes from outside.
+    fn is_outside(&self) -> bool {
+        self.untrusted || self.error.as_ref().is_some_and(|error| error.message.has_outside())
+    }
+
+    /// Its summary, and below it what else it returned.
+    pub fn whole(&self) -> String {
+        let more = self.structured.as_ref().map(StructuredOutput::lines).unwrap_or_default();
+        format!("{}{more}", self.result)
+    }
+
+    /// The report for the agent that delegated to it.
+    pub fn for_parent(&self) -> PromptText {
+        let mut value = json!({"agent": self.agent_id, "role": self.role, "status": self.status.as_str()});
+        let mut body = json!({"summary": self.result});
+        if let (Some(body), Some(Ok(Value::Object(more)))) =
+            (body.as_object_mut(), self.structured.as_ref().map(serde_json::to_value))
+        {
+            body.extend(more);
+        }
+        let touched = results::identifiers(&self.whole(), &self.data);
+        if !touched.is_empty() {
+            body["touched"] = json!(touched);
+        }
+        let error = self.put_error(&mut value);
+        if let Some(bailout) = &self.bailout {
+            value["bailout"] = json!(bailout);
+        }
+        value["calls_used"] = json!(self.tool_calls_used);
+        value["duration_ms"] = json!(self.duration_ms);
+        if self.is_outside() {
+            let error = error.map(|error| error + "\n").unwrap_or_default();
+            let mut body = format!("{error}{body}");
+            results::cut(&mut body, SHOWN);
+            return PromptText::of_model(format_args!("{value}\n")).with(PromptText::outside(
+                &self.execution,
+                &self.taint,
+                &body,
+            ));
+        }
+        if let (Some(value), Value::Object(body)) = (value.as_object_mut(), body) {
+            value.extend(body);
+        }
+        self.clean(&value.to_string())
+    }
+
+    /// For a person: the result with what else it returned, or why there is none.
+    pub fn for_person(&self) -> String {
+        match &self.structured {
+            Some(output) if self.status.ended_well() => {
+                format!("{}{}", self.line(), StructuredOutput { data: Value::Null, ..output.clone() }.lines())
+            }
+            _ => self.line(),
+        }
+    }
+
+    /// One line for a person: the result, or why there is none.
+    pub fn line(&self) -> String {
+        match &self.error {
+            Some(error) if self.status == ExecutionStatus::Unknown => {
+                wording::unknown(&error.message.whole())
+            }
+            Some(error) if !self.status.ended_well() => error.message.whole(),
+            Some(error) => format!("{} ({})", self.result, error.message.whole()).trim().to_owned(),
+            _ => self.result.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        Report {
+            agent_id: "a1".into(),
+            execution: "X1".into(),
+            status: ExecutionStatus::Completed,
+            result: "found".into(),
+            data: json!({"items": [1]}),
+            is_direct: false,
+            tool_calls_used: 1,
+            duration_ms: 3,
+            error: None,
+            bailout: None,
+            role: None,
+            structured: None,
+            untrusted: false,
+            taint: Taint::default(),
+        }
+    }
+
+    #[test]
+    fn a_long_result_is_cut_for_the_orchestrator_and_whole_for_dependants() {
+        let long = Report { result: "ä".repeat(9000), ..report() };
+        let seen = long.for_orchestrator();
+        assert!(seen.len() < SHOWN + 400 && seen.contains("… [cut: 1616 more bytes;"), "{}", seen.len());
+        assert!(long.for_dependant().contains(&"ä".repeat(9000)));
+        let whole = Report { result: "ä".repeat(8000), data: Value::Null, ..report() };
+        assert!(!whole.for_orchestrator().contains("cut"));
+    }
+
+    #[test]
+    fn outside_text_is_marked_everywhere_and_no_json_is_escaped_in_json() {
+        let data =
+            json!({"items": [{"id": "7", "title": "a \"quoted\" thing"}, {"id": "8", "title": "other"}]});
+        let outside = Report { untrusted: true, is_direct: true, data, ..report() };
+        let told = outside.for_orchestrator();
+        let (head, block) = told.split_once('\n').unwrap();
+        assert_eq!(head, r#"{"agent_id":"a1","status":"completed","data":"the last line below"}"#);
+        assert!(
+            block.starts_with("[outside text X1") && block.ends_with("[end of outside text X1]"),
+            "{told}"
+        );
+        assert!(told.contains(r#"{"id":"7","title":"a \"quoted\" thing"}"#), "{told}");
+        assert_eq!(outside.for_dependant().matches("[end of outside text X1]").count(), 2);
+    }
+
+    #[test]
+    fn the_orchestrator_gets_identifiers_and_each_text_once() {
+        let data = json!({"items": [
+            {"id": "t1", "title": "milk", "state": "open", "notes": ""},
+            {"id": "t2", "title": "bread", "notes": "whole grain"},
+        ]});
+        let found =
+            Report { result: "2 open tasks:\n- milk\n- bread".into(), is_direct: true, data, ..report() };
+        let told: Value = serde_json::from_str(&found.for_orchestrator()).unwrap();
+        assert_eq!(told["result"], "2 open tasks:\n- milk [id t1]\n- bread [id t2, notes whole grain]");
+        assert!(told["data"].is_null());
+        let made = json!({"id": "t3", "title": "milk", "due": null});
+        let made = Report { result: "Added “milk”".into(), is_direct: true, data: made, ..report() };
+        let told: Value = serde_json::from_str(&made.for_orchestrator()).unwrap();
+        assert_eq!((&told["result"], &told["data"]), (&json!("Added “milk” [id t3]"), &Value::Null));
+        // What the summary doesn't say stays.
+        let answered = json!({"id": "7", "temperature": 21});
+        let other =
+            Report { result: "It answered.".into(), is_direct: true, data: answered.clone(), ..report() };
+        let told: Value = serde_json::from_str(&other.for_orchestrator()).unwrap();
+        assert_eq!(told["data"], answered);
+        // An agent's own text stands for what it read.
+        let calls = json!([{"skill": "tasks.search", "data": {"items": [{"id": "t1", "title": "milk"}]}},
+            {"skill": "tasks.create", "data": {"id": "t2", "title": "bread"}}]);
+        let agent = Report { result: "Milk is open; t2 is new.".into(), data: calls, ..report() };
+        let told: Value = serde_json::from_str(&agent.for_orchestrator()).unwrap();
+        assert_eq!(told["result"], "Milk is open; t2 is new.\n[id t1 “milk”]");
+    }
+}

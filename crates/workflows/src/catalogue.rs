@@ -1,0 +1,258 @@
+//! All workflows: the built-in ones, and the files under `workflows/` in the `[skills] paths`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::check::{CheckContext, check};
+use super::definition::Workflow;
+use super::language::reading::{self, ReadWorkflow, too_long};
+use adjutant_config::Approval;
+use adjutant_config::document::{MAX_FILE, Problem, Problems};
+use adjutant_skills::Registry;
+
+/// The built-in workflows; they serve as templates, too.
+pub const BUILT_IN: [(&str, &str); 7] = [
+    ("content-pipeline", include_str!("../../../skills/workflows/content-pipeline.yaml")),
+    ("iterative-refinement", include_str!("../../../skills/workflows/iterative-refinement.yaml")),
+    ("map-reduce", include_str!("../../../skills/workflows/map-reduce.yaml")),
+    ("morning-briefing", include_str!("../../../skills/workflows/morning-briefing.yaml")),
+    ("multi-angle-analysis", include_str!("../../../skills/workflows/multi-angle-analysis.yaml")),
+    ("qualify-and-route", include_str!("../../../skills/workflows/qualify-and-route.yaml")),
+    ("weekly-review", include_str!("../../../skills/workflows/weekly-review.yaml")),
+];
+
+/// A file and its text.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Its name, as shown to people.
+    pub name: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// The workflows found in some folders.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// The valid workflows, sorted by name.
+    pub workflows: Vec<Workflow>,
+    /// The problems of the other files, and all warnings.
+    pub problems: Vec<Problem>,
+}
+
+impl Catalogue {
+    /// Reads and checks the workflows of these `[skills] paths`, and the built-in ones. Of several with the same name the first path's
+    /// is used, and a built-in one last.
+    pub fn load(paths: &[PathBuf], skills: &Registry, approval: &Approval) -> Self {
+        let (files, problems) = read_places(paths);
+        let mut catalogue = Self::of(&files, &built_in(), skills, approval);
+        catalogue.problems.splice(0..0, problems);
+        catalogue
+    }
+
+    /// Checks these files. They may use the workflows of `besides`, unless a file of the same name replaces one.
+    pub fn of(files: &[File], besides: &[File], skills: &Registry, approval: &Approval) -> Self {
+        let mut catalogue = Self::default();
+        let mut documents = Vec::new();
+        for file in files.iter().chain(besides) {
+            match reading::document(&file.name, &file.text) {
+                Ok(document) => documents.push(document),
+                Err(problems) => catalogue.problems.extend(problems),
+            }
+        }
+        let mut reads: Vec<(ReadWorkflow, Problems<'_>)> = Vec::new();
+        for document in &documents {
+            let mut problems = Problems::new(document);
+            let Some(read) = reading::workflow(&mut problems) else {
+                catalogue.problems.extend(problems.into_sorted());
+                continue;
+            };
+            let Some((other, _)) = reads.iter().find(|(other, _)| other.workflow.name == read.workflow.name)
+            else {
+                reads.push((read, problems));
+                continue;
+            };
+            // Replacing a built-in workflow is fine.
+            if files.iter().any(|file| file.name == read.workflow.file) {
+                let other = &other.workflow.file;
+                let message = format!("{other} has the same name and is used instead; choose another name");
+                problems.warning("/workflow/name", message);
+                catalogue.problems.extend(problems.into_sorted().into_iter().filter(Problem::is_warning));
+            }
+        }
+        let all: Vec<Workflow> = reads.iter().map(|(read, _)| read.workflow.clone()).collect();
+        let all: Vec<&Workflow> = all.iter().collect();
+        let context = CheckContext { skills, approval, workflows: &all };
+        for (mut read, mut problems) in reads {
+            check(&read, &context, &mut problems);
+            let problems = super::at_most(problems);
+            if problems.iter().all(Problem::is_warning) {
+                read.workflow.keep_skills(|skill| skills.get(skill).is_some());
+                catalogue.workflows.push(read.workflow);
+            }
+            catalogue.problems.extend(problems);
+        }
+        catalogue.workflows.sort_by(|a, b| a.name.cmp(&b.name));
+        catalogue
+    }
+
+    fn has_file(&self, name: &str) -> bool {
+        self.workflows.iter().any(|workflow| workflow.file == name)
+    }
+
+    /// Logs the errors.
+    pub fn log_problems(&self) {
+        for problem in self.problems.iter().filter(|problem| !problem.is_warning()) {
+            match self.has_file(&problem.file) {
+                true => tracing::warn!("{problem}; the last good version stays in use"),
+                false => tracing::warn!("{problem}; the workflow can't be used until this is fixed"),
+            }
+        }
+    }
+
+    /// The workflow of this name.
+    pub fn get(&self, name: &str) -> Option<&Workflow> {
+        self.workflows.iter().find(|workflow| workflow.name == name)
+    }
+}
+
+/// The workflows, shared and reloadable.
+#[derive(Debug)]
+pub struct Workflows {
+    paths: Vec<PathBuf>,
+    approval: RwLock<Approval>,
+    current: RwLock<Arc<Catalogue>>,
+    /// The last good version of each file, by its name.
+    good: Mutex<BTreeMap<String, File>>,
+}
+
+impl Workflows {
+    /// The workflows of these `[skills] paths`, read by [`Workflows::reload`].
+    pub fn new(paths: &[PathBuf], approval: &Approval) -> Self {
+        let (paths, approval) = (paths.to_vec(), RwLock::new(approval.clone()));
+        Self { paths, approval, current: RwLock::default(), good: Mutex::default() }
+    }
+
+    /// Sets the policy for the next reload; whether it changed.
+    pub fn set_approval(&self, approval: &Approval) -> bool {
+        let mut current = self.approval.write().unwrap_or_else(PoisonError::into_inner);
+        let changes = *current != *approval;
+        current.clone_from(approval);
+        changes
+    }
+
+    /// The current workflows, and the problems of their files.
+    pub fn current(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the files and checks them against these skills. The last good version of an invalid file stays in use, and its problems
+    /// are logged, except on the first read: see [`Catalogue::log_problems`].
+    pub fn reload(&self, skills: &Registry) -> Arc<Catalogue> {
+        let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
+        let approval = self.approval.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (mut files, unread) = read_places(&self.paths);
+        let mut catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
+        catalogue.problems.splice(0..0, unread);
+        let stands_in = stand_in(&mut files, &catalogue.problems, &good);
+        if !stands_in.is_empty() {
+            // Of two of the same name the first place's counts.
+            files.sort_by_cached_key(|file| {
+                let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+                let place = self.paths.iter().position(|place| place.join("workflows") == folder);
+                (place, file.name.clone())
+            });
+            let mut problems = std::mem::take(&mut catalogue.problems);
+            catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
+            // Problems caused by another file are gone.
+            problems.retain(|it| {
+                it.is_warning() || stands_in.contains(&it.file) || !catalogue.has_file(&it.file)
+            });
+            catalogue.problems = problems;
+        }
+        good.retain(|name, _| files.iter().any(|file| file.name == *name));
+        let sound = files.into_iter().filter(|file| catalogue.has_file(&file.name));
+        good.extend(sound.map(|file| (file.name.clone(), file)));
+        let catalogue = Arc::new(catalogue);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let is_first = current.workflows.is_empty() && current.problems.is_empty();
+        if !is_first && current.problems != catalogue.problems {
+            catalogue.log_problems();
+        }
+        *current = Arc::clone(&catalogue);
+        catalogue
+    }
+}
+
+/// Replaces each invalid file with its last good version, and returns the names of the replaced files.
+fn stand_in(files: &mut Vec<File>, problems: &[Problem], good: &BTreeMap<String, File>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for last in
+        problems.iter().filter(|problem| !problem.is_warning()).filter_map(|problem| good.get(&problem.file))
+    {
+        match files.iter_mut().find(|file| file.name == last.name) {
+            Some(file) if file.text == last.text => continue,
+            Some(file) => file.clone_from(last),
+            None => files.push(last.clone()),
+        }
+        names.insert(last.name.clone());
+    }
+    names
+}
+
+/// Whether a file has the extension of a workflow.
+pub fn is_file_name(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("yaml" | "yml" | "toml"))
+}
+
+fn built_in() -> Vec<File> {
+    let name = |name| format!("skills/workflows/{name}.yaml (built in)");
+    BUILT_IN.iter().map(|(stem, text)| File { name: name(stem), text: (*text).to_owned() }).collect()
+}
+
+/// The workflow files of these `[skills] paths`, and the problems of unreadable ones.
+fn read_places(paths: &[PathBuf]) -> (Vec<File>, Vec<Problem>) {
+    let mut files = Vec::new();
+    let places = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
+    let problems = places.flat_map(|place| read_folder(&place, &mut files)).collect();
+    (files, problems)
+}
+
+/// Adds the workflow files of a folder, by name, and returns the problems of unreadable ones.
+pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Problem> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()),
+        Err(error) => return vec![unread(folder, &format!("can't be read: {error}"))],
+    };
+    let mut paths: Vec<PathBuf> = entries.filter(|path| is_file_name(path)).collect();
+    paths.sort();
+    let mut problems = Vec::new();
+    for path in paths {
+        match read_file(&path) {
+            Ok(file) => files.push(file),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems
+}
+
+/// Reads a file, at most up to the size limit.
+pub fn read_file(path: &Path) -> Result<File, Problem> {
+    let failed = |error: std::io::Error| unread(path, &format!("can't be read: {error}"));
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(MAX_FILE + 1).unwrap_or(u64::MAX);
+    std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() > MAX_FILE {
+        return Err(too_long(&path.display().to_string()));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(File { name: path.display().to_string(), text }),
+        Err(_) => Err(unread(path, "is not UTF-8; save the file as UTF-8")),
+    }
+}
+
+fn unread(path: &Path, message: &str) -> Problem {
+    Problem::of_file(path.display(), message)
+}

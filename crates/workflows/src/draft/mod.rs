@@ -1,0 +1,83 @@
+//! Drafting a workflow from a person's words, by a language model.
+//!
+//! - A draft is only returned once it has passed [`check`](super::check) against the installed skills.
+//! - A model's answer is untrusted text: its size is bounded, and it gets one chance to fix its errors.
+
+mod by_model;
+mod preview;
+
+use crate::is_name;
+use crate::language::definition::Workflow;
+use crate::trace::text::clean;
+use adjutant_models::ModelError;
+
+pub use by_model::{MAX_TRIES, draft, read, request, retry};
+pub use preview::{preview, save};
+
+/// Longer words are refused, in bytes.
+pub const MAX_WORDS: usize = 2_000;
+/// A name made of the words is no longer than this.
+const MAX_NAME: usize = 40;
+
+/// Why words didn't become a workflow. The sentence is for the person.
+#[derive(Debug, thiserror::Error)]
+pub enum DraftError {
+    /// No words.
+    #[error("say what the workflow should do, such as “{EXAMPLE}”")]
+    Empty,
+    /// Too many words.
+    #[error("the words are longer than {MAX_WORDS} bytes; describe it more briefly, then edit the file")]
+    TooLong,
+    /// The model's last answer didn't pass the check; each error is a sentence.
+    #[error("the model didn't write a workflow that passes the check: {}", .0.join("; "))]
+    Invalid(Vec<String>),
+    /// The model call failed.
+    #[error("the model call failed: {0}")]
+    Model(#[from] ModelError),
+}
+
+const EXAMPLE: &str = "first research the company, then find their problems, then draft a mail";
+
+/// The words without terminal control sequences.
+fn cleaned(words: &str) -> Result<String, DraftError> {
+    let words = clean(words).trim().to_owned();
+    match words.len() {
+        0 => Err(DraftError::Empty),
+        1..=MAX_WORDS => Ok(words),
+        _ => Err(DraftError::TooLong),
+    }
+}
+
+/// An unused name for the workflow of these words: `research-company`, or `research-company-2`.
+pub fn name(words: &str, others: &[&Workflow]) -> String {
+    const SMALL: &[&str] = &[
+        "a", "all", "an", "and", "any", "at", "by", "each", "every", "finally", "first", "for", "from",
+        "good", "has", "have", "him", "her", "in", "is", "it", "its", "lastly", "me", "my", "next", "of",
+        "on", "or", "our", "please", "that", "the", "their", "them", "then", "to", "until", "with", "your",
+    ];
+    let words = words.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty() && word.is_ascii());
+    let words = words.map(str::to_lowercase).filter(|word| !SMALL.contains(&word.as_str()));
+    let mut name = String::new();
+    for word in words.take(4) {
+        let longer = if name.is_empty() { word } else { format!("{name}-{word}") };
+        if longer.len() > MAX_NAME {
+            break;
+        }
+        name = longer;
+    }
+    if !is_name(&name) {
+        name = "my-workflow".to_owned();
+    }
+    let is_taken = |name: &str| others.iter().any(|other| other.name.eq_ignore_ascii_case(name));
+    let mut free = name.clone();
+    let mut number = 2;
+    while is_taken(&free) {
+        free = format!("{name}-{number}");
+        number += 1;
+    }
+    free
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! The preview a person approves, and saving the file.
+
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::is_name;
+use crate::language::definition::Workflow;
+use crate::trace::text::{clean, fenced, several};
+use crate::view::draw::draw;
+use crate::view::explain::explain;
+
+/// Limits in characters; together they fit into one chat message on most platforms.
+const MAX_EXPLANATION: usize = 1_200;
+const MAX_DRAWING: usize = 700;
+const MAX_PREVIEW: usize = 3_500;
+/// Columns of a drawing in a chat.
+const WIDTH: usize = 60;
+
+/// A workflow as sentences, drawing and file, in about 3,500 characters; it says how many lines are left out.
+pub fn preview(workflow: &Workflow) -> String {
+    let explained = shortened(explain(workflow).trim_end(), MAX_EXPLANATION);
+    let drawing = fenced(&shortened(&draw(workflow, WIDTH), MAX_DRAWING));
+    let rest = MAX_PREVIEW.saturating_sub(explained.chars().count() + drawing.chars().count() + 20);
+    let file = fenced(&shortened(&clean(&workflow.text), rest));
+    let file = file.replacen("```\n", "```yaml\n", 1);
+    format!("{explained}\n{drawing}\n\n{file}")
+}
+
+/// The first lines of a text up to this many characters, and the number of lines left out.
+fn shortened(text: &str, max: usize) -> String {
+    let (mut out, mut left) = (String::new(), max);
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let length = line.chars().count() + 1;
+        let Some(rest) = left.checked_sub(length) else {
+            let more = 1 + lines.count();
+            out.push_str(&format!("… and {} more\n", several(more, "line")));
+            return out;
+        };
+        left = rest;
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Writes NAME.yaml into a folder, which it creates if missing, and returns the path. An existing file is an error.
+pub fn save(folder: &Path, name: &str, yaml: &str) -> io::Result<PathBuf> {
+    if !is_name(name) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "this isn't a valid workflow name"));
+    }
+    if !folder.as_os_str().is_empty() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let path = folder.join(format!("{name}.yaml"));
+    std::fs::File::create_new(&path)?.write_all(yaml.as_bytes())?;
+    Ok(path)
+}

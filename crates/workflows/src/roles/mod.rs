@@ -1,0 +1,78 @@
+//! Roles: what kinds of agents there are, as files.
+//!
+//! A role says what an agent of it is told, what it may do at most, and to whom it may hand work on. Its patterns of
+//! skills are resolved when it is read: one that matches nothing is an error, never "all".
+
+mod catalogue;
+mod reading;
+mod resolving;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+pub use catalogue::{BUILT_IN, RoleSet, Roles, read_file};
+
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_skills::RoleRights;
+use adjutant_types::ContextMode;
+
+/// A role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// What it is for, in a line.
+    pub description: String,
+    /// What its agents are told first.
+    pub prompt: String,
+    /// The name of a model of its own.
+    pub model: Option<String>,
+    /// What its agents may do at most.
+    pub rights: RoleRights,
+    /// How many calls its agents' model may make.
+    pub max_model_calls: Option<u32>,
+    /// How many skill calls its agents may make.
+    pub max_skill_calls: Option<u32>,
+    /// How long its agents may take.
+    pub max_duration: Option<Duration>,
+    /// What its agents are told of the conversation.
+    pub context: ContextMode,
+    /// How much of the conversation that may be, in tokens.
+    pub context_limit: u32,
+    /// The roles that its agents may hand work to.
+    pub delegates_to: Vec<String>,
+    /// The file it was read from.
+    pub file: String,
+}
+
+impl RoleSet {
+    /// The role of this name.
+    pub fn get(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().find(|role| role.name == name)
+    }
+
+    /// Why there is no role of this name.
+    pub fn missing(&self, name: &str) -> String {
+        let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
+        let hint = did_you_mean(name, names.iter().copied());
+        let then = if hint.is_empty() { "; the roles are" } else { " The roles are" };
+        format!("there is no role \"{name}\"{hint}{then} {}", names.join(", "))
+    }
+
+    /// A line for each role, for the model that chooses.
+    pub fn listing(&self) -> String {
+        let mut text = String::new();
+        for role in &self.roles {
+            let _ = write!(text, "{}{}: {}", if text.is_empty() { "" } else { "; " }, role.name, short(role));
+        }
+        text
+    }
+}
+
+/// The longest description in a request, in bytes.
+const SHOWN: usize = 160;
+
+fn short(role: &Role) -> &str {
+    let text = role.description.trim_end_matches('.');
+    &text[..text.floor_char_boundary(SHOWN)]
+}

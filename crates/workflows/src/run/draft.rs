@@ -1,0 +1,169 @@
+//! Running a draft: a workflow is drafted from words, shown, and run or saved once its person agrees.
+
+use std::sync::Arc;
+
+use super::questions::{ask, of_run, question};
+use super::unit::{name_of, new_row};
+use super::{NotStarted, Runner, start};
+use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::draft::{self, DraftError, MAX_TRIES};
+use crate::{CheckContext, Workflow, parse};
+use adjutant_skills::Registry;
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::questions::QuestionRow;
+use adjutant_turn::journal::Scope;
+use adjutant_turn::wording::{
+    self,
+    runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
+};
+use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
+
+impl Runner {
+    /// The workflow drafted from words, once its person wants it to run.
+    pub(super) async fn drafted(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        words: &str,
+    ) -> Result<Workflow, NotStarted> {
+        let asked = of_run(scope, row).await?;
+        if let Some(question) =
+            asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }))
+        {
+            return self.decided(scope, row, question).await;
+        }
+        let workflow = self.by_model(scope, registry, row, words).await?;
+        Err(self.ask_whether(scope, row, &workflow).await?.into())
+    }
+
+    /// A draft by the agents' model.
+    async fn by_model(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        words: &str,
+    ) -> Result<Workflow, NotStarted> {
+        let workflows = self.workflows.current();
+        let known: Vec<&Workflow> = workflows.workflows.iter().collect();
+        let context =
+            CheckContext { skills: registry, approval: &scope.settings.approval, workflows: &known };
+        let name = draft::name(words, &known);
+        let mut messages = draft::request(words, &name, registry).map_err(|error| error.to_string())?;
+        let mut errors = Vec::new();
+        for attempt in 1..=MAX_TRIES {
+            let mission: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
+            let key = format!("draft#{attempt}");
+            let task = AgentTask { mission: mission.join("\n\n"), ..AgentTask::default() };
+            let report = self.think(scope, registry, row, &key, task).await?;
+            if !report.status.ended_well() {
+                return Err(report.line().into());
+            }
+            match draft::read(&report.result, &name, &context) {
+                Ok(workflow) => return Ok(workflow),
+                Err(found) => errors = found,
+            }
+            draft::retry(&mut messages, &report.result, &errors);
+        }
+        Err(DraftError::Invalid(errors).to_string().into())
+    }
+
+    /// An agent of the run before its first step; its report, from the journal if it has ended before.
+    pub(super) async fn think(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        key: &str,
+        task: AgentTask,
+    ) -> Result<Report, NotStarted> {
+        let children = executions::of_agent(&scope.store, &row.id).await?;
+        let task = AgentTask { agent_id: name_of(row, key), ..task };
+        let taint = std::iter::once(&row.taint).chain(children.iter().map(|child| &child.taint)).collect();
+        let known = start::by_key(row, children).remove(key);
+        let agent = match known {
+            Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
+            Some(known) => known,
+            None => {
+                scope.budget.take_agent().map_err(AgentEnd::LimitReached)?;
+                let mut new = new_row(scope, row, key, serde_json::to_string(&task).ok());
+                new.taint = taint;
+                new.role = task.assigned.is_some().then(|| task.role.clone()).flatten();
+                let now = scope.store.now();
+                let mut batch = scope.batch();
+                executions::start(&mut batch, &row.id, now);
+                executions::insert(&mut batch, &new, &scope.conversation.id);
+                executions::start(&mut batch, &new.id, now);
+                scope.store.write(batch).await?;
+                new.started_at = Some(now);
+                new
+            }
+        };
+        match self.agents.run(scope, registry, &agent, Job { task, ..Job::default() }).await? {
+            AgentEnd::Ended(report) => Ok(*report),
+            end => Err(end.into()),
+        }
+    }
+
+    async fn ask_whether(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        workflow: &Workflow,
+    ) -> Result<AgentEnd, StoreError> {
+        // Everybody can use a saved workflow, so only owners save.
+        let choices: &[&str] = match self.folder.is_some() && scope.is_owners().await? {
+            true => &[RUN, SAVE, RUN_AND_SAVE, NEITHER],
+            false => &[RUN, NEITHER],
+        };
+        let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
+        let text = wording::choose(&draft::preview(workflow), &options);
+        let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
+        let mut batch = scope.batch();
+        executions::wait(&mut batch, &row.id);
+        ask(scope, batch, question).await?;
+        Ok(AgentEnd::Waiting)
+    }
+
+    /// Acts on the answer about a draft.
+    async fn decided(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        question: &QuestionRow,
+    ) -> Result<Workflow, NotStarted> {
+        let QuestionKind::Choice { subject, .. } = &question.kind else {
+            return Err(AgentEnd::Waiting.into());
+        };
+        let answer = match (question.state, &question.answer) {
+            (QuestionState::Pending, _) => return Err(AgentEnd::Waiting.into()),
+            (_, Some(answer)) => answer.as_str(),
+            _ => return Err(wording::runs::NOBODY_ANSWERED.to_owned().into()),
+        };
+        let workflow = parse("draft.yaml", subject).map_err(|_| wording::runs::DRAFT_GONE.to_owned())?;
+        let mut message = wording::runs::THEN_NOT.to_owned();
+        if [SAVE, RUN_AND_SAVE].contains(&answer) {
+            message = wording::runs::saved(&self.save(&workflow)?, &workflow.name);
+        }
+        if [RUN, RUN_AND_SAVE].contains(&answer) {
+            return Ok(workflow);
+        }
+        let closing = Closing { result: Some(message), ..Closing::default() };
+        Err(self.close(scope, row, ExecutionStatus::Completed, closing).await?.into())
+    }
+
+    fn save(&self, workflow: &Workflow) -> Result<String, String> {
+        let folder = self.folder.as_deref().ok_or(wording::runs::NO_FOLDER)?;
+        let path = folder.join(format!("{}.yaml", workflow.name));
+        match draft::save(folder, &workflow.name, &workflow.text) {
+            Ok(path) => Ok(path.display().to_string()),
+            // It was saved before a crash.
+            Err(_) if std::fs::read_to_string(&path).is_ok_and(|text| text == workflow.text) => {
+                Ok(path.display().to_string())
+            }
+            Err(error) => Err(format!("it can't be saved as {}: {error}", path.display())),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Ending a run: its report, and all its open rows closed in one commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjutant_chat::AgentProgress;
+use serde_json::Value;
+
+use super::context::plain;
+use super::state::{StepOutcome, StepResult, StepState};
+use super::{Run, Runner, Stop, Walk};
+use crate::agents::{self, AgentEnd};
+use crate::definition::StepKind;
+use crate::plans::Plan;
+use crate::view::report::{Report, RunReport, StepReport, StepStatus, count};
+use crate::view::status::{is_by_agents, workers};
+use adjutant_skills::ErrorKind;
+use adjutant_skills::call::CallError;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::{StoreError, questions, runs};
+use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
+
+impl Runner {
+    /// Ends a run that can't start.
+    pub(super) async fn refuse(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        why: &str,
+    ) -> Result<AgentEnd, StoreError> {
+        let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
+        self.close(scope, row, ExecutionStatus::Failed, closing).await
+    }
+
+    /// Ends a run before its first step.
+    pub(super) async fn close(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        status: ExecutionStatus,
+        closing: Closing,
+    ) -> Result<AgentEnd, StoreError> {
+        let now = scope.store.now();
+        let mut batch = scope.batch();
+        executions::close(&mut batch, &row.id, status, &closing, now);
+        scope.store.write(batch).await?;
+        Ok(ended(row, status, &closing, now))
+    }
+}
+
+fn failed(kind: ErrorKind, why: &str) -> Option<String> {
+    let error = CallError {
+        kind,
+        message: why.to_owned().into(),
+        skill: None,
+        recoverable: true,
+        retry_after_s: None,
+    };
+    serde_json::to_string(&error).ok()
+}
+
+fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i64) -> AgentEnd {
+    AgentEnd::Ended(Box::new(agents::Report::of(&row.closed(status, closing, now), &[])))
+}
+
+impl Run<'_> {
+    /// Ends the run.
+    pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd, StoreError> {
+        for row in self.state.rows() {
+            if !row.status.has_ended() {
+                self.close_open(row).await?;
+            }
+        }
+        let now = self.scope.store.now();
+        let mut report = self.report(walk, now);
+        if self.workflow.review.is_some() {
+            self.add_costs(&mut report).await?;
+        }
+        let status = match report.run.status {
+            RunStatus::Complete => ExecutionStatus::Completed,
+            RunStatus::Partial => ExecutionStatus::Partial,
+            RunStatus::Cancelled => ExecutionStatus::Cancelled,
+            RunStatus::Failed | RunStatus::Running | RunStatus::Waiting => ExecutionStatus::Failed,
+        };
+        let (output, taint) = (self.output(), self.taint());
+        let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed);
+        let closing = Closing {
+            result: Some(plain(&output)),
+            data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
+            error: why.cloned().or_else(|| self.shortcomings()).and_then(|why| failed(ErrorKind::Tool, &why)),
+            untrusted: !taint.is_clean(),
+            taint,
+            ..Closing::default()
+        };
+        let mut batch = self.scope.batch();
+        executions::close(&mut batch, &self.row.id, status, &closing, now);
+        let report_json = serde_json::to_string(&report).unwrap_or_default();
+        runs::end(&mut batch, &self.row.id, report.run.status, &report_json, &self.outputs(), now);
+        fail_point("run-before-end");
+        self.scope.store.write(batch).await?;
+        fail_point("run-ended");
+        Ok(ended(self.row, status, &closing, now))
+    }
+
+    /// Stores the results of its steps while it sleeps.
+    pub(super) async fn keep(&self) -> Result<(), StoreError> {
+        let mut batch = self.scope.batch();
+        runs::save_outputs(&mut batch, &self.row.id, &self.outputs());
+        self.scope.store.write(batch).await.map(|_| ())
+    }
+
+    /// The results of the ended steps, as JSON.
+    fn outputs(&self) -> String {
+        let ends = self.workflow.steps.iter().map(|step| step.id.as_str()).zip(self.state.step_states());
+        let outputs: BTreeMap<&str, StepResult> = ends
+            .filter_map(|(id, state)| match state {
+                StepState::Ended(end) => Some((id, *end)),
+                _ => None,
+            })
+            .collect();
+        serde_json::to_string(&outputs).unwrap_or_default()
+    }
+
+    /// Closes an open unit of work, with all its open children.
+    pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
+        let mut batch = self.scope.batch();
+        questions::withdraw_of_execution(&mut batch, &row.id, self.scope.store.now());
+        self.scope.store.write(batch).await?;
+        for child in executions::of_agent(&self.scope.store, &row.id).await? {
+            if child.kind == ExecutionKind::Agent && !child.status.has_ended() {
+                Box::pin(self.close_open(child)).await?;
+            }
+        }
+        let end = self.runner.agents.cancel(self.scope, self.registry, &row).await?;
+        let status = match end {
+            AgentEnd::Ended(report) => report.status,
+            _ => ExecutionStatus::Cancelled,
+        };
+        Ok(ExecutionRow { status, ended_at: Some(self.scope.store.now()), ..row })
+    }
+
+    /// The output of the run: that of its last step with one.
+    fn output(&self) -> Value {
+        let mut ends = self.workflow.steps.iter().rev().filter_map(|step| self.state.end_of(&step.id));
+        let last = ends.find(|end| end.how == StepOutcome::Completed && !end.output.is_null());
+        last.map(|end| end.output).unwrap_or_default()
+    }
+
+    fn report(&self, walk: &Walk, now: i64) -> Report {
+        let mut warnings = Vec::new();
+        let mut retries = 0;
+        let mut steps = Vec::new();
+        let mut fatal = None;
+        for (step, state) in self.workflow.steps.iter().zip(self.state.step_states()) {
+            if let StepState::Ended(end) = &state {
+                warnings.extend(end.warnings.iter().map(|warning| format!("{}: {warning}", step.id)));
+                retries += end.retries;
+                if end.is_fatal() {
+                    fatal = Some(format!("{}: {}", step.id, end.error.as_deref().unwrap_or_default()));
+                }
+            }
+            let mut line = step_report(&step.id, workers(&self.workflow, step), &state);
+            line.review = self.state.review_of(&step.id);
+            line.redone = self.state.redo_of(&step.id).is_some();
+            match state {
+                StepState::Ended(_) => {}
+                StepState::Pending => line.status = StepStatus::Skipped,
+                StepState::Running | StepState::Asleep { .. } => line.status = StepStatus::Cancelled,
+            }
+            steps.push(line);
+        }
+        let (completed, failed) = (count(&steps, StepStatus::Completed), count(&steps, StepStatus::Failed));
+        let status = match walk {
+            Walk::Stopped(Stop::Cancelled) => RunStatus::Cancelled,
+            Walk::TimedOut => RunStatus::Failed,
+            _ if fatal.is_some() => RunStatus::Failed,
+            _ if failed > 0 || self.shortcomings().is_some() => RunStatus::Partial,
+            _ => RunStatus::Complete,
+        };
+        if matches!(walk, Walk::TimedOut) {
+            let time = self.workflow.timeout.map(adjutant_turn::wording::duration).unwrap_or_default();
+            warnings.push(format!("it ran out of time ({time})"));
+        }
+        warnings.extend(fatal);
+        warnings.extend(self.state.review_warnings());
+        Report {
+            run: RunReport {
+                id: self.row.id.to_string(),
+                workflow: self.workflow.name.clone(),
+                status,
+                steps_total: steps.len(),
+                steps_completed: completed,
+                steps_failed: failed,
+                steps_skipped: steps.len() - completed - failed,
+                agents: self.agents(),
+                retries,
+                duration_ms: now - self.kept.started_at,
+                output: plain(&self.output()),
+                warnings,
+                forecast: self.plan.as_ref().map(Plan::first_forecast),
+                changes: self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default(),
+                spent: None,
+            },
+            steps,
+        }
+    }
+
+    /// How many agents were started, those of steps that were left out since among them.
+    fn agents(&self) -> usize {
+        let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step)).map(|step| &step.id);
+        let changes = self.plan.iter().flat_map(|plan| &plan.changes);
+        let is_gone = |id: &&String| self.workflow.steps.iter().all(|step| step.id != **id);
+        let before = changes.flat_map(|change| change.before()).filter(is_gone);
+        let ids: BTreeSet<&String> = by_agents.chain(before).collect();
+        let rows = ids.into_iter().flat_map(|id| self.state.rows_of(id));
+        rows.filter(|row| row.direct == 0).count()
+    }
+
+    /// Shows the progress of the steps.
+    pub(super) fn show(&self) {
+        let (now, statuses) = (self.scope.store.now(), self.state.statuses());
+        let lines = self.workflow.steps.iter().zip(statuses).zip(&self.titles);
+        let lines = lines.map(|((step, (status, began, ended)), title)| AgentProgress {
+            agent_id: self.name_of(&step.id),
+            status: status.as_str().to_owned(),
+            // The question isn't known before.
+            mission: if matches!(step.kind, StepKind::Approval(_)) {
+                "a question".into()
+            } else {
+                title.clone()
+            },
+            skill: None,
+            depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
+            elapsed_ms: began.map_or(0, |began| u64::try_from(ended.unwrap_or(now) - began).unwrap_or(0)),
+        });
+        let lines = lines.chain(self.review_line(now)).collect();
+        self.scope.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines);
+    }
+}
+
+fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepReport {
+    let mut report = StepReport {
+        id: step.to_owned(),
+        agent,
+        status: state.status(),
+        attempts: 0,
+        duration_ms: 0,
+        output_bytes: 0,
+        error: None,
+        spent: None,
+        review: None,
+        redone: false,
+    };
+    if let StepState::Ended(end) = state {
+        report.attempts = end.attempts;
+        report.duration_ms = end.ended - end.began;
+        report.output_bytes = plain(&end.output).len();
+        report.error.clone_from(&end.error);
+    }
+    report
+}

@@ -1,0 +1,260 @@
+//! Running a plan: a planner makes it, a person is asked, and it runs as a workflow.
+//!
+//! Everything is found again in the journal: the planner's answers are agents of the run, each version of the plan is
+//! stored in the commit that asks about it, and the answers are those of the questions. So after a crash nothing is
+//! planned or asked twice.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::questions::{ask, of_run, question};
+use super::rest::Rest;
+use super::{NotStarted, Runner, keys};
+use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
+use crate::draft::{self, MAX_TRIES};
+use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
+use crate::view::estimate::Range;
+use crate::view::history::{History, Past};
+use crate::{CheckContext, Workflow};
+use adjutant_skills::Registry;
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::questions::QuestionRow;
+use adjutant_store::runs::{self, PlanRow};
+use adjutant_store::usage::role_history;
+use adjutant_turn::journal::{Question, Scope, fail_point};
+use adjutant_turn::wording::{self, plans as words};
+use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState, block};
+
+/// How much of an answer that can't be used is repeated to the planner.
+const MAX_REPEATED: usize = 8_000;
+
+/// What a person says about a version of a plan.
+pub(super) enum Decision {
+    Run,
+    Change(String),
+    Cancel,
+    /// Nobody answered in time.
+    Expired,
+}
+
+/// The version of a plan that is wanted.
+pub(super) struct Wanted<'w> {
+    pub(super) goal: &'w str,
+    pub(super) version: i64,
+    /// The version so far, and how the person wants it changed.
+    pub(super) change: Option<(&'w PlanRow, &'w str)>,
+    /// What is left of the plan, if one runs already.
+    pub(super) rest: Option<&'w Rest>,
+}
+
+impl Runner {
+    /// The workflow of a plan for a goal, and the plan's version, once its person wants it to run.
+    pub(super) async fn planned(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        goal: &str,
+    ) -> Result<(Workflow, i64), NotStarted> {
+        let Some(kept) = runs::plan(&scope.store, &row.id).await? else {
+            let wanted = Wanted { goal, version: 1, change: None, rest: None };
+            return Err(self.propose(scope, registry, row, &wanted).await?.into());
+        };
+        match self.decision(scope, row).await? {
+            Decision::Change(wish) => {
+                let change = Some((&kept, wish.as_str()));
+                let wanted = Wanted { goal, version: kept.version + 1, change, rest: None };
+                Err(self.propose(scope, registry, row, &wanted).await?.into())
+            }
+            Decision::Cancel => {
+                let closing = Closing { result: Some(words::CANCELLED.to_owned()), ..Closing::default() };
+                Err(self.close(scope, row, ExecutionStatus::Completed, closing).await?.into())
+            }
+            Decision::Expired => Err(words::NOBODY_ANSWERED.to_owned().into()),
+            Decision::Run => {
+                let plan: Option<Plan> = serde_json::from_str(&kept.body).ok();
+                let workflow = plan.and_then(|plan| plans::workflow(&plan, &kept.goal).ok());
+                Ok((workflow.ok_or_else(|| words::GONE.to_owned())?, kept.version))
+            }
+        }
+    }
+
+    /// What the person said about the newest version; asks what to change if they only said that.
+    pub(super) async fn decision(&self, scope: &Scope, row: &ExecutionRow) -> Result<Decision, NotStarted> {
+        let asked = of_run(scope, row).await?;
+        let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
+        let Some(at) = asked.iter().rposition(is_plan) else { return Err(AgentEnd::Waiting.into()) };
+        let Some(said) = answer(&asked[at])? else { return Ok(Decision::Expired) };
+        let wish = match said {
+            Answer::Approve => return Ok(Decision::Run),
+            Answer::Reject => return Ok(Decision::Cancel),
+            other => other.wish().unwrap_or_default(),
+        };
+        if !wish.is_empty() {
+            return Ok(Decision::Change(wish.to_owned()));
+        }
+        let Some(more) = asked.get(at + 1) else { return Err(self.ask_what(scope, row).await?.into()) };
+        Ok(answer(more)?.map_or(Decision::Expired, |said| Decision::Change(said.as_str().to_owned())))
+    }
+
+    async fn ask_what(&self, scope: &Scope, row: &ExecutionRow) -> Result<AgentEnd, StoreError> {
+        let kind = QuestionKind::Input { name: words::CHANGE.to_owned() };
+        let question = question(row, kind, wording::ask_for(words::WHAT_TO_CHANGE));
+        let mut batch = scope.batch();
+        executions::wait(&mut batch, &row.id);
+        ask(scope, batch, question).await?;
+        Ok(AgentEnd::Waiting)
+    }
+
+    /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
+    pub(super) async fn propose(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        wanted: &Wanted<'_>,
+    ) -> Result<AgentEnd, NotStarted> {
+        let Wanted { goal, version, rest, .. } = *wanted;
+        let mut plan = self.by_planner(scope, registry, row, wanted).await?;
+        let workflow = plans::workflow(&plan, goal).map_err(|_| words::GONE.to_owned())?;
+        let text = match rest {
+            None => {
+                plan.forecast = self.forecast(scope, registry, &workflow).await?;
+                format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), words::ASK)
+            }
+            Some(rest) => {
+                rest.take_over(&mut plan)?;
+                plan.forecast = self.forecast(scope, registry, &rest.only(&workflow)).await?;
+                format!("{}\n\n{}", plans::difference(&rest.plan, &plan, goal, &workflow), words::ASK_REST)
+            }
+        };
+        let kept = PlanRow {
+            id: row.id.clone(),
+            version,
+            turn_id: scope.turn.clone(),
+            goal: goal.to_owned(),
+            body: serde_json::to_string(&plan).unwrap_or_default(),
+            created_at: scope.store.now(),
+        };
+        let kind = QuestionKind::Plan { goal: goal.to_owned() };
+        let question = Question { kind, execution: Some(&row.id), text, choices: words::plan_choices };
+        let mut batch = scope.batch();
+        runs::insert_plan(&mut batch, &kept);
+        executions::wait(&mut batch, &row.id);
+        fail_point("plan-made");
+        ask(scope, batch, question).await?;
+        Ok(AgentEnd::Waiting)
+    }
+
+    /// The planner's plan. Its errors are put to it once.
+    async fn by_planner(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        wanted: &Wanted<'_>,
+    ) -> Result<Plan, NotStarted> {
+        let (workflows, roles) = (self.workflows.current(), self.agents.roles.current());
+        let known: Vec<&Workflow> = workflows.workflows.iter().collect();
+        let check = CheckContext { skills: registry, approval: &scope.settings.approval, workflows: &known };
+        let offered = &self.agents.executor.offered(scope, registry).await?;
+        let limits = &scope.budget.limits;
+        let context =
+            PlanContext { check, roles: &roles, offered, limits, kept: wanted.rest.map(|rest| &rest.kept) };
+        let name =
+            wanted.rest.map_or_else(|| draft::name(wanted.goal, &known), |rest| rest.plan.name.clone());
+        let mission = words::mission(wanted.goal, &roles.listing(), registry.catalogue(), plans::MAX_STEPS);
+        let change = wanted.change.map(|(kept, wish)| {
+            let shown = block::from(&kept.id, "the plan", &without_forecast(&kept.body));
+            words::change(&shown, wish)
+        });
+        let mut parts: Vec<String> =
+            wanted.rest.map(|rest| rest.context.clone()).into_iter().chain(change).collect();
+        let mut errors = Vec::new();
+        for attempt in 1..=MAX_TRIES {
+            let key = keys::plan(wanted.version, u32::try_from(attempt).unwrap_or(u32::MAX));
+            let context_text = (!parts.is_empty()).then(|| parts.join("\n\n"));
+            let task = AgentTask { mission: mission.clone(), context: context_text, ..AgentTask::default() };
+            let role = roles.get(PLANNER).ok_or_else(|| roles.missing(PLANNER))?;
+            let assignment =
+                Assignment { role, asked: None, parent: None, success_criteria: None, offered, limits };
+            let report = self.think(scope, registry, row, &key, assignment.apply(task)?).await?;
+            if !report.status.ended_well() {
+                return Err(words::planner_failed(&report.line()).into());
+            }
+            match plans::read(&report.result, report.structured.as_ref(), (&name, wanted.goal), &context) {
+                Ok(plan) => return Ok(plan),
+                Err(found) => errors = found,
+            }
+            parts.push(words::correct(&errors, &repeated(&report)));
+        }
+        Err(words::no_plan(&errors).into())
+    }
+
+    /// What a workflow of roles takes, by what their agents took so far.
+    async fn forecast(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        workflow: &Workflow,
+    ) -> Result<Forecast, StoreError> {
+        let agents = workflow.steps.iter().flat_map(|step| step.kind.agents());
+        let roles =
+            agents.filter_map(|id| workflow.agent(id)?.as_role.as_deref()).chain(workflow.review.as_deref());
+        let roles: BTreeSet<&str> = roles.collect();
+        let mut history = History::new();
+        for role in &roles {
+            let took = role_history::of_role(&scope.store, role).await?;
+            history.extend(Past::of(&took).map(|past| ((*role).to_owned(), past)));
+        }
+        let basis = match history.len() {
+            0 => Basis::Limits,
+            known if known < roles.len() => Basis::Mixed,
+            _ => Basis::Past,
+        };
+        let (estimate, cost_usd) = self.estimate(scope, registry, workflow, Some(&history));
+        let pair = |range: Range| (range.0, range.1);
+        let tokens = |prompt: u64, completion: u64| prompt.saturating_add(completion);
+        Ok(Forecast {
+            agents: pair(estimate.agents),
+            model_calls: pair(estimate.model_calls),
+            skill_calls: pair(estimate.skill_calls),
+            tokens: (
+                tokens(estimate.prompt_tokens.0, estimate.completion_tokens.0),
+                tokens(estimate.prompt_tokens.1, estimate.completion_tokens.1),
+            ),
+            cost_usd,
+            basis,
+        })
+    }
+}
+
+/// The answer to a question of a plan, once none is waited for; none if nobody gave one.
+fn answer(question: &QuestionRow) -> Result<Option<&Answer>, AgentEnd> {
+    match (question.state, &question.answer) {
+        (QuestionState::Pending, _) => Err(AgentEnd::Waiting),
+        (QuestionState::Answered, answer) => Ok(answer.as_ref()),
+        _ => Ok(None),
+    }
+}
+
+/// A plan as the planner wrote it.
+fn without_forecast(body: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(body) {
+        Ok(serde_json::Value::Object(mut plan)) => {
+            plan.remove("forecast");
+            plan.remove("name");
+            plan.remove("changes");
+            serde_json::Value::Object(plan).to_string()
+        }
+        _ => body.to_owned(),
+    }
+}
+
+/// The beginning of an answer, in a block of its own: the planner may have read text from outside.
+fn repeated(report: &Report) -> String {
+    let whole = report.whole();
+    let text = &whole[..whole.floor_char_boundary(MAX_REPEATED)];
+    block::from(&report.execution, "your answer", if text.trim().is_empty() { "(nothing)" } else { text })
+}

@@ -1,0 +1,142 @@
+//! Questions to a person: for a run's missing inputs, and in approval steps.
+
+use serde_json::Value;
+
+use super::state::{StepOutcome, StepResult};
+use super::steps::{StepScope, fatal};
+use super::{NotStarted, Run, Runner, StepError, Stop};
+use crate::agents::{AgentEnd, AgentTask};
+use crate::definition::{ApprovalStep, Input, Workflow};
+use crate::language::inputs::fitting;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::{Batch, StoreError};
+use adjutant_turn::journal::{Question, Scope, fail_point};
+use adjutant_turn::wording::{self, runs::NOBODY_ANSWERED};
+use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
+
+/// A person's answers about a run's inputs.
+pub(super) struct AnsweredInputs {
+    pub(super) values: Vec<(String, Value)>,
+    /// Why the last answer didn't fit.
+    pub(super) error: Option<String>,
+}
+
+/// The questions that an execution asked, oldest first.
+pub(super) async fn of_run(scope: &Scope, row: &ExecutionRow) -> Result<Vec<QuestionRow>, StoreError> {
+    let mut asked = questions::of_turn(&scope.store, &scope.turn).await?;
+    asked.retain(|question| question.execution_id.as_deref() == Some(&row.id));
+    Ok(asked)
+}
+
+/// A question of a run.
+pub(super) fn question(row: &ExecutionRow, kind: QuestionKind, text: String) -> Question<'_> {
+    Question { kind, execution: Some(&row.id), text, choices: |_| Vec::new() }
+}
+
+/// Asks, in one commit with the batch.
+pub(super) async fn ask(scope: &Scope, mut batch: Batch, question: Question<'_>) -> Result<(), StoreError> {
+    scope.ask(&mut batch, question);
+    scope.store.write(batch).await?;
+    fail_point("asked");
+    scope.wake_delivery();
+    Ok(())
+}
+
+impl Runner {
+    /// The answers about inputs so far, once none is waited for.
+    pub(super) async fn answered_inputs(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        workflow: &Workflow,
+    ) -> Result<AnsweredInputs, NotStarted> {
+        let mut answers = AnsweredInputs { values: Vec::new(), error: None };
+        for question in of_run(scope, row).await? {
+            let QuestionKind::Input { name } = &question.kind else { continue };
+            let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
+            match &question.answer {
+                None if question.state == QuestionState::Pending => return Err(AgentEnd::Waiting.into()),
+                None => return Err(wording::runs::nobody_said(name).into()),
+                Some(answer) => match fitting(input, &Value::from(answer.as_str())) {
+                    Ok(value) => answers.values.push((name.clone(), value)),
+                    Err(error) => answers.error = Some(error),
+                },
+            }
+        }
+        Ok(answers)
+    }
+
+    pub(super) async fn ask_for(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        workflow: &str,
+        input: &Input,
+        error: Option<String>,
+    ) -> Result<AgentEnd, StoreError> {
+        let text = wording::runs::input(workflow, &input.name, &input.description, error.as_deref());
+        let kind = QuestionKind::Input { name: input.name.clone() };
+        let question = question(row, kind, wording::ask_for(&text));
+        let mut batch = scope.batch();
+        executions::wait(&mut batch, &row.id);
+        ask(scope, batch, question).await?;
+        Ok(AgentEnd::Waiting)
+    }
+}
+
+impl Run<'_> {
+    /// A step that asks a person; its output is the choice.
+    pub(super) async fn approval(
+        &self,
+        scope: &StepScope<'_>,
+        approval: &ApprovalStep,
+    ) -> Result<StepResult, StepError> {
+        let key = &scope.step.id;
+        let Some(row) = self.state.row(key) else {
+            let text = approval.text.render(&scope.templates.values)?;
+            return self.ask(key, text, &approval.choices).await;
+        };
+        if row.status == ExecutionStatus::Completed {
+            return Ok(chosen(row.result.unwrap_or_default()));
+        }
+        if row.status.has_ended() {
+            return Ok(fatal(NOBODY_ANSWERED));
+        }
+        let asked = of_run(self.scope, &row).await?;
+        let (status, answer) = match asked.last() {
+            Some(question) if question.state == QuestionState::Pending => return Err(Stop::Waiting.into()),
+            Some(QuestionRow { answer: Some(answer), state: QuestionState::Answered, .. }) => {
+                (ExecutionStatus::Completed, answer.as_str().to_owned())
+            }
+            _ => (ExecutionStatus::Failed, NOBODY_ANSWERED.to_owned()),
+        };
+        let now = self.scope.store.now();
+        let mut batch = self.scope.batch();
+        let closing = Closing { result: Some(answer.clone()), ..Closing::default() };
+        executions::close(&mut batch, &row.id, status, &closing, now);
+        self.scope.store.write(batch).await?;
+        fail_point("piece-ended");
+        self.state.put_row(key, row.closed(status, &closing, now));
+        Ok(if status == ExecutionStatus::Completed { chosen(answer) } else { fatal(answer) })
+    }
+
+    async fn ask(&self, key: &str, text: String, choices: &[String]) -> Result<StepResult, StepError> {
+        let task = AgentTask { mission: text.clone(), ..AgentTask::default() };
+        let mut row = self.new_row(key, serde_json::to_string(&task).ok());
+        row.status = ExecutionStatus::Waiting;
+        row.started_at = Some(self.scope.store.now());
+        let mut batch = self.scope.batch();
+        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        let asked = wording::choose(&text, choices);
+        let question =
+            question(&row, QuestionKind::Choice { subject: text, options: choices.to_vec() }, asked);
+        ask(self.scope, batch, question).await?;
+        self.state.put_row(key, row);
+        Err(Stop::Waiting.into())
+    }
+}
+
+fn chosen(answer: String) -> StepResult {
+    StepResult { attempts: 1, ..StepResult::new(StepOutcome::Completed, Value::from(answer)) }
+}

@@ -1,0 +1,269 @@
+//! Starting a run, or finding it again in the journal.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::state::{State, StepOutcome, StepResult};
+use super::{NotStarted, Run, RunRequest, Runner};
+use crate::check::CheckContext;
+use crate::definition::{Step, Workflow};
+use crate::language::inputs::{Inputs, resolve};
+use crate::plans::Plan;
+use crate::view::diagram::Diagram;
+use crate::view::estimate::{self, Estimate};
+use crate::view::history::History;
+use crate::view::plan::EstimateContext;
+use crate::{ancestors, date_values, missing_roles, parse};
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_skills::Registry;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::runs::{self, RunRow};
+use adjutant_store::turns;
+use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_types::clock::utc;
+use adjutant_types::{RunStatus, Taint};
+
+impl Runner {
+    /// The run of this row, as the journal has it or new.
+    pub(super) async fn start<'r>(
+        &'r self,
+        scope: &'r Scope,
+        registry: &'r Arc<Registry>,
+        row: &'r ExecutionRow,
+        request: &RunRequest,
+        slots: Option<Arc<Semaphore>>,
+    ) -> Result<Run<'r>, NotStarted> {
+        let kept = match runs::by_id(&scope.store, &row.id).await? {
+            Some(kept) => kept,
+            None => self.create(scope, registry, row, request).await?,
+        };
+        let mut workflow = parse(&kept.file, &kept.text)
+            .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
+        workflow.keep_skills(|skill| registry.get(skill).is_some());
+        let planned = runs::plan_of(&scope.store, &kept).await?;
+        let version = planned.as_ref().map_or(0, |planned| planned.version);
+        let plan: Option<Plan> = planned.map(|plan| serde_json::from_str(&plan.body).unwrap_or_default());
+        let rows = executions::of_agent(&scope.store, &row.id).await?;
+        // A person has said yes to what a plan may take, and again to each change of it.
+        if request.is_persons || plan.is_some() {
+            let times = plan.as_ref().map_or(0, |plan| plan.changes.len()) + 1;
+            self.allow(scope, registry, &workflow, u64::try_from(times).unwrap_or(1));
+        }
+        let seed_taint = match &kept.rerun_of {
+            Some(earlier) => executions::taint(&scope.store, earlier).await?,
+            None => Taint::default(),
+        };
+        let mut given = date_values(utc(kept.started_at).with_timezone(&scope.zone).naive_local());
+        given.insert("inputs".to_owned(), serde_json::from_str(&kept.inputs).unwrap_or_default());
+        let max = usize::try_from(scope.budget.limits.parallel_agents).unwrap_or(1);
+        let max = max.min(workflow.max_concurrent.unwrap_or(max)).max(1);
+        Ok(Run {
+            runner: self,
+            scope,
+            registry,
+            row,
+            titles: Diagram::of(&workflow).nodes.into_iter().map(|node| node.title).collect(),
+            plan,
+            version,
+            zone: scope.zone,
+            slots: slots.unwrap_or_else(|| Arc::new(Semaphore::new(max))),
+            deadline: workflow.timeout.map(|timeout| Instant::now() + timeout),
+            cancel: scope.cancel.child_token(),
+            state: State::new(&workflow, given, by_key(row, rows)),
+            seed: kept.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default(),
+            seed_taint,
+            kept,
+            workflow,
+        })
+    }
+
+    /// Lets the turn have what the workflow takes at most, so many times, and each time an agent for the run or its plan.
+    fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow, times: u64) {
+        let (most, _) = self.estimate(scope, registry, workflow, None);
+        let agents = most.agents.1.saturating_add(1).saturating_mul(times);
+        scope.budget.allow(agents, most.skill_calls.1.saturating_mul(times));
+    }
+
+    /// What a run of the workflow takes, by what agents took so far or else by their limits, and its cost in US dollars if
+    /// all prices are known.
+    pub(super) fn estimate(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        workflow: &Workflow,
+        history: Option<&History>,
+    ) -> (Estimate, Option<(f64, f64)>) {
+        let (all, roles) = (self.workflows.current(), self.agents.roles.current());
+        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
+        let context = EstimateContext {
+            context: CheckContext {
+                skills: registry,
+                approval: &scope.settings.approval,
+                workflows: &workflows,
+            },
+            limits: &scope.budget.limits,
+            roles: Some(&roles),
+            model: "",
+            price: self.agents.model.price().map(|price| adjutant_config::Price {
+                input: price.input,
+                cached_input: price.cached_input,
+                output: price.output,
+            }),
+            is_free: false,
+            history,
+            values: None,
+        };
+        let estimate = estimate::workflow(workflow, &context);
+        (estimate, estimate.cost(&context))
+    }
+
+    /// Creates a run, once it has everything it needs.
+    async fn create(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        request: &RunRequest,
+    ) -> Result<RunRow, NotStarted> {
+        let mut new = RunRow {
+            id: row.id.clone(),
+            turn_id: scope.turn.clone(),
+            workflow: request.workflow.clone(),
+            file: String::new(),
+            text: String::new(),
+            inputs: String::new(),
+            rerun_of: None,
+            seed: None,
+            status: RunStatus::Running,
+            report: None,
+            outputs: None,
+            started_at: scope.store.now(),
+            ended_at: None,
+            plan_version: None,
+        };
+        if let Some((earlier, from)) = &request.again {
+            new = self.rerun(scope, new, earlier, from).await?;
+        } else {
+            let (workflow, version) = self.requested(scope, registry, row, request).await?;
+            new.plan_version = version;
+            if let Some(problem) = missing_roles(&workflow, &self.agents.roles.current()).first() {
+                return Err(problem.message.clone().into());
+            }
+            let inputs = self.inputs(scope, row, &workflow, &request.given).await?;
+            (new.workflow, new.file, new.text) = (workflow.name, workflow.file, workflow.text);
+            new.inputs = Value::Object(inputs).to_string();
+        }
+        let mut batch = scope.batch();
+        executions::start(&mut batch, &row.id, new.started_at);
+        runs::insert(&mut batch, &new);
+        scope.store.write(batch).await?;
+        fail_point("run-begun");
+        Ok(new)
+    }
+
+    /// The requested workflow: by its name, drafted from words, or that of a plan with its version.
+    async fn requested(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        request: &RunRequest,
+    ) -> Result<(Workflow, Option<i64>), NotStarted> {
+        if let Some(words) = &request.words {
+            return Ok((self.drafted(scope, registry, row, words).await?, None));
+        }
+        if let Some(goal) = &request.goal {
+            let (workflow, version) = self.planned(scope, registry, row, goal).await?;
+            return Ok((workflow, Some(version)));
+        }
+        let workflows = self.workflows.current();
+        let name = &request.workflow;
+        workflows.get(name).cloned().map(|workflow| (workflow, None)).ok_or_else(|| {
+            let hint = did_you_mean(name, workflows.workflows.iter().map(|known| known.name.as_str()));
+            format!("there is no workflow '{name}'{hint}").into()
+        })
+    }
+
+    /// The inputs; asks for a missing one.
+    async fn inputs(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        workflow: &Workflow,
+        given: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, NotStarted> {
+        let mut given: BTreeMap<String, Value> = given.clone().into_iter().collect();
+        let answers = self.answered_inputs(scope, row, workflow).await?;
+        given.extend(answers.values);
+        let Inputs { values, missing } = resolve(workflow, &given).map_err(|problems| problems.join("; "))?;
+        match missing.first() {
+            None => Ok(values),
+            Some(input) => Err(self.ask_for(scope, row, &workflow.name, input, answers.error).await?.into()),
+        }
+    }
+
+    /// A run that takes the results of all steps that don't depend on `from` from an earlier run.
+    async fn rerun(
+        &self,
+        scope: &Scope,
+        new: RunRow,
+        beginning: &str,
+        from: &str,
+    ) -> Result<RunRow, NotStarted> {
+        const SEE: &str = "`adjutant workflow runs` shows them";
+        let found = runs::beginning_with(&scope.store, beginning, 2).await?;
+        let unknown = || format!("there is no run whose id begins with {beginning}; {SEE}");
+        let earlier = match &found[..] {
+            [earlier] => earlier,
+            [] => return Err(unknown().into()),
+            _ => return Err(format!("there are several runs whose id begins with {beginning}; {SEE}").into()),
+        };
+        let turn = turns::by_id(&scope.store, &earlier.turn_id).await?;
+        let is_theirs = turn.is_some_and(|turn| turn.person_id == scope.person.id);
+        if !is_theirs && !scope.is_owners().await? {
+            return Err(unknown().into());
+        }
+        let outputs = earlier.outputs.as_ref().filter(|_| earlier.ended_at.is_some());
+        let (Some(outputs), Ok(workflow)) = (outputs, parse(&earlier.file, &earlier.text)) else {
+            let why = match earlier.ended_at {
+                None => "it hasn't ended; cancel it first",
+                Some(_) => "the results of its steps are no longer kept",
+            };
+            return Err(format!("the run {beginning} can't be rerun: {why}").into());
+        };
+        let outputs: BTreeMap<String, StepResult> = serde_json::from_str(outputs).unwrap_or_default();
+        let Some(first) = workflow.steps.iter().position(|step| step.id == from) else {
+            let hint = did_you_mean(from, workflow.steps.iter().map(|step| step.id.as_str()));
+            return Err(format!("the workflow '{}' has no step '{from}'{hint}", workflow.name).into());
+        };
+        let before = ancestors(&workflow.steps);
+        let is_kept = |(at, step): &(usize, &Step)| {
+            *at != first
+                && !before[*at][first]
+                && outputs.get(&step.id).is_some_and(|result| result.how != StepOutcome::Fatal)
+        };
+        let kept = workflow.steps.iter().enumerate().filter(is_kept);
+        let seed: BTreeMap<&String, &StepResult> =
+            kept.filter_map(|(_, step)| outputs.get_key_value(&step.id)).collect();
+        Ok(RunRow {
+            workflow: earlier.workflow.clone(),
+            file: earlier.file.clone(),
+            text: earlier.text.clone(),
+            inputs: earlier.inputs.clone(),
+            rerun_of: Some(earlier.id.clone()),
+            seed: serde_json::to_string(&seed).ok(),
+            ..new
+        })
+    }
+}
+
+/// The rows below a run by their keys.
+pub(super) fn by_key(run: &ExecutionRow, rows: Vec<ExecutionRow>) -> HashMap<String, ExecutionRow> {
+    let prefix = format!("{}/", run.agent_id.as_deref().unwrap_or_default());
+    let key = |row: &ExecutionRow| row.agent_id.as_deref()?.strip_prefix(&prefix).map(str::to_owned);
+    rows.into_iter().filter_map(|row| Some((key(&row)?, row))).collect()
+}

@@ -1,0 +1,189 @@
+//! One unit of work: an agent's attempt, or a skill call.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Run, Stop};
+use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_types::metrics;
+use adjutant_types::{ExecutionKind, ExecutionStatus, Taint};
+
+impl Run<'_> {
+    /// Runs or resumes a unit of work, or takes its result from the journal.
+    pub(super) async fn run_unit(
+        &self,
+        key: &str,
+        mut job: Job,
+        cancel: &CancellationToken,
+    ) -> Result<Report, Stop> {
+        if let Some(row) = self.state.row(key).filter(|row| row.status.has_ended()) {
+            return match row.status {
+                ExecutionStatus::Cancelled => Err(Stop::Cancelled),
+                _ => Ok(Report::of(&row, &[])),
+            };
+        }
+        let slot = tokio::select! {
+            slot = self.slots.acquire() => slot.map_err(|_| Stop::Cancelled)?,
+            () = cancel.cancelled() => return self.cancel_unit(key).await,
+        };
+        if cancel.is_cancelled() {
+            return self.cancel_unit(key).await;
+        }
+        job.task.agent_id = self.name_of(key);
+        let row = self.open(key, &job).await?;
+        // A file is configuration: what it names is named by whoever runs this installation. A model wrote the plan.
+        let scope = match self.plan.is_some() {
+            true => self.scope.clone(),
+            false => self.scope.with_words_of(&self.kept.text),
+        };
+        let scope = Scope { cancel: cancel.clone(), ..scope };
+        let end = self.runner.agents.run(&scope, self.registry, &row, job).await?;
+        drop(slot);
+        self.finish(key, row, end).await
+    }
+
+    /// The name of an agent of this run in its turn.
+    pub(super) fn name_of(&self, key: &str) -> String {
+        name_of(self.row, key)
+    }
+
+    /// The unit's row, if need be a new one that is written as begun.
+    async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
+        if let Some(limit) = self.scope.budget.tripped() {
+            return Err(Stop::LimitReached(limit));
+        }
+        if !self.state.count(key)
+            && let Err(limit) = self.scope.budget.take_agent()
+        {
+            self.state.uncount(key);
+            return Err(Stop::LimitReached(limit));
+        }
+        if let Some(row) = self.state.row(key) {
+            return Ok(row);
+        }
+        let now = self.scope.store.now();
+        let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
+        row.taint = self.taint();
+        row.role = job.task.assigned.is_some().then(|| job.task.role.clone()).flatten();
+        row.direct = i64::from(job.task.is_direct());
+        let mut batch = self.scope.batch();
+        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        row.started_at = Some(now);
+        // A skill call writes its own start.
+        if row.direct == 0 {
+            executions::start(&mut batch, &row.id, now);
+        }
+        self.scope.store.write(batch).await?;
+        fail_point("piece-begun");
+        self.state.put_row(key, row.clone());
+        Ok(row)
+    }
+
+    /// Writes the row of a sub-workflow's run.
+    pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow, StoreError> {
+        let mut row = self.new_row(key, serde_json::to_string(task).ok());
+        row.taint = self.taint();
+        let mut batch = self.scope.batch();
+        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        self.scope.store.write(batch).await?;
+        self.state.put_row(key, row.clone());
+        Ok(row)
+    }
+
+    /// The outside sources of what the run was given, and of everything that its units have read so far: a template may
+    /// use any of it.
+    pub(super) fn taint(&self) -> Taint {
+        let rows = self.state.rows();
+        [&self.row.taint, &self.seed_taint].into_iter().chain(rows.iter().map(|row| &row.taint)).collect()
+    }
+
+    pub(super) fn new_row(&self, key: &str, task: Option<String>) -> ExecutionRow {
+        new_row(self.scope, self.row, key, task)
+    }
+
+    pub(super) async fn finish(
+        &self,
+        key: &str,
+        mut row: ExecutionRow,
+        end: AgentEnd,
+    ) -> Result<Report, Stop> {
+        match end {
+            AgentEnd::Ended(report) => {
+                self.state.put_row(key, row.closed(report.status, &closing(&report), self.scope.store.now()));
+                fail_point("piece-ended");
+                metrics::agent_ended(report.role.as_deref(), report.status.as_str());
+                // A cancelled run has no results.
+                if report.status == ExecutionStatus::Cancelled {
+                    return Err(Stop::Cancelled);
+                }
+                Ok(*report)
+            }
+            AgentEnd::Waiting => {
+                row.status = ExecutionStatus::Waiting;
+                self.state.put_row(key, row);
+                Err(Stop::Waiting)
+            }
+            AgentEnd::Asleep(moment) => {
+                row.status = ExecutionStatus::Waiting;
+                self.state.put_row(key, row);
+                Err(Stop::Until(moment))
+            }
+            AgentEnd::LimitReached(limit) => {
+                row.status = ExecutionStatus::Waiting;
+                let mut batch = self.scope.batch();
+                executions::wait(&mut batch, &row.id);
+                self.scope.store.write(batch).await?;
+                self.state.put_row(key, row);
+                Err(Stop::LimitReached(limit))
+            }
+        }
+    }
+
+    /// Cancels a unit of work; without a row it never began.
+    pub(super) async fn cancel_unit(&self, key: &str) -> Result<Report, Stop> {
+        if let Some(row) = self.state.row(key).filter(|row| !row.status.has_ended()) {
+            let row = self.close_open(row).await?;
+            self.state.put_row(key, row);
+        }
+        Err(Stop::Cancelled)
+    }
+
+    /// Reads the run's rows again after an answer.
+    pub(super) async fn reload(&self) -> Result<(), StoreError> {
+        let rows = executions::of_agent(&self.scope.store, &self.row.id).await?;
+        self.state.put_rows(super::start::by_key(self.row, rows));
+        Ok(())
+    }
+}
+
+/// The name of a unit of work in its turn.
+pub(super) fn name_of(run: &ExecutionRow, key: &str) -> String {
+    format!("{}/{key}", run.agent_id.as_deref().unwrap_or_default())
+}
+
+/// The row of a unit of work that hasn't begun.
+pub(super) fn new_row(scope: &Scope, run: &ExecutionRow, key: &str, task: Option<String>) -> ExecutionRow {
+    ExecutionRow {
+        parent_id: Some(run.id.clone()),
+        agent_id: Some(name_of(run, key)),
+        task,
+        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Agent)
+    }
+}
+
+/// What was written when the unit of this report ended.
+fn closing(report: &Report) -> Closing {
+    Closing {
+        result: Some(report.result.clone()),
+        answer: report.structured.as_ref().and_then(|answer| serde_json::to_string(answer).ok()),
+        data: (!report.data.is_null()).then(|| report.data.to_string()),
+        error: report.error.as_ref().and_then(|error| serde_json::to_string(error).ok()),
+        bailout: report.bailout,
+        untrusted: report.untrusted,
+        taint: report.taint.clone(),
+        undo: None,
+        started_at: None,
+    }
+}

@@ -1,0 +1,65 @@
+//! What agents of a role took so far, as the range in which the next one is expected.
+
+use std::collections::BTreeMap;
+
+use super::estimate::{Estimate, Range};
+use adjutant_store::usage::role_history::Took;
+
+/// What agents took, by their role. A role whose agents have hardly worked isn't there.
+pub type History = BTreeMap<String, Past>;
+
+/// Fewer agents say nothing about the next one.
+const ENOUGH: usize = 10;
+/// The least is what half of them kept within, the most what nine of ten did.
+const PERCENTILES: (usize, usize) = (50, 90);
+
+/// What agents of one role took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Past(Estimate);
+
+impl Past {
+    /// The range of what these took, if they are enough.
+    pub fn of(agents: &[Took]) -> Option<Self> {
+        let range = |of: fn(&Took) -> i64| {
+            let mut all: Vec<i64> = agents.iter().map(of).collect();
+            all.sort_unstable();
+            let at = |percent: usize| all.get((all.len() * percent).div_ceil(100).saturating_sub(1));
+            let number = |percent| u64::try_from(at(percent).copied().unwrap_or(0)).unwrap_or(0);
+            Range(number(PERCENTILES.0), number(PERCENTILES.1))
+        };
+        (agents.len() >= ENOUGH).then(|| {
+            Self(Estimate {
+                agents: range(|took| took.agents),
+                model_calls: range(|took| took.model_calls),
+                skill_calls: range(|took| took.skill_calls),
+                prompt_tokens: range(|took| took.prompt),
+                completion_tokens: range(|took| took.completion),
+                is_unpriced: false,
+            })
+        })
+    }
+
+    /// The estimate of the next agent.
+    pub(super) fn estimate(&self, is_unpriced: bool) -> Estimate {
+        Estimate { is_unpriced, ..self.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_and_nine_tenths_of_enough_agents_are_the_range() {
+        let took =
+            |n: i64| Took { agents: 1, skill_calls: 2, model_calls: n, prompt: 100 * n, completion: n };
+        let few: Vec<Took> = (1..10).map(took).collect();
+        assert_eq!(Past::of(&few), None);
+        // One outlier doesn't make the range.
+        let many: Vec<Took> = (1..10).map(took).chain([took(1_000)]).collect();
+        let estimate = Past::of(&many).unwrap().estimate(true);
+        assert_eq!((estimate.model_calls, estimate.prompt_tokens), (Range(5, 9), Range(500, 900)));
+        assert_eq!((estimate.agents, estimate.skill_calls), (Range(1, 1), Range(2, 2)));
+        assert!(estimate.is_unpriced);
+    }
+}

@@ -1,0 +1,391 @@
+//! The dry run: what a run would do with these inputs, as far as can be known.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::diagram::{Diagram, branches};
+use super::estimate::{self, Estimate, Range};
+use super::history::History;
+use crate::check::CheckContext;
+use crate::language::definition::{InputMapping, SkillCall, Step, StepKind, Workflow};
+use crate::language::inputs::Inputs;
+use crate::language::order::waves;
+use crate::language::template::{Template, Values, map_templates};
+use crate::roles::RoleSet;
+use crate::trace::text::{clean, cost, count, one_line};
+use adjutant_config::{Limits, Policy, Price};
+use adjutant_skills::risk::policy;
+
+/// What a plan is estimated with.
+#[derive(Clone, Copy)]
+pub struct EstimateContext<'s> {
+    /// The skills, their approval, and the other workflows.
+    pub context: CheckContext<'s>,
+    /// The limits.
+    pub limits: &'s Limits,
+    /// The roles that agents may have.
+    pub roles: Option<&'s RoleSet>,
+    /// The agents' model, as it is configured.
+    pub model: &'s str,
+    /// Its price.
+    pub price: Option<Price>,
+    /// Whether there is none, in basic mode.
+    pub is_free: bool,
+    /// What agents of these roles took so far; a role that isn't there is judged by its limits.
+    pub history: Option<&'s History>,
+    /// The known values of templates; set by the plan itself.
+    pub values: Option<&'s Values>,
+}
+
+/// A step as it would run.
+#[derive(Debug, Clone)]
+pub struct PlannedStep {
+    /// Its id.
+    pub id: String,
+    /// The `type` of the file.
+    pub kind: &'static str,
+    /// What it does, in a few words.
+    pub title: String,
+    /// Its dependencies.
+    pub after: Vec<String>,
+    /// The choice that decides whether it runs.
+    pub chosen_by: Option<String>,
+    /// Its texts with their purpose, filled in as far as possible.
+    pub texts: Vec<(String, String)>,
+    /// The skills it may call, with their risk and policy.
+    pub skills: Vec<(String, &'static str, Policy)>,
+    /// The branches of a choice.
+    pub ways: Vec<String>,
+}
+
+/// The plan of a run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The workflow.
+    pub workflow: String,
+    /// Its inputs.
+    pub inputs: Map<String, Value>,
+    /// The inputs it would ask for.
+    pub missing: Vec<String>,
+    /// The steps; those of one list can run in parallel.
+    pub waves: Vec<Vec<PlannedStep>>,
+    /// The questions to a person while it runs.
+    pub prompts: Vec<String>,
+    /// The estimate.
+    pub estimate: Estimate,
+    /// The cost in US dollars, if all prices are known.
+    pub cost_usd: Option<(f64, f64)>,
+    /// Notes.
+    pub notes: Vec<String>,
+}
+
+/// Plans a run. `now` are the values of [`DATE_NAMES`](crate::DATE_NAMES).
+pub fn plan(
+    workflow: &Workflow,
+    inputs: &Inputs<'_>,
+    now: &Map<String, Value>,
+    context: &EstimateContext<'_>,
+) -> Plan {
+    let mut known = now.clone();
+    known.insert("inputs".to_owned(), Value::Object(inputs.values.clone()));
+    let values = Values::new(&Value::Object(known));
+    let context = EstimateContext { values: Some(&values), ..*context };
+    let titles = Diagram::of(workflow).nodes.into_iter().map(|node| node.title).collect();
+    let planner = Planner { workflow, context: &context, values: &values, titles };
+    let estimate = estimate::workflow(workflow, &context);
+    let step = |at: &usize| planner.step(*at);
+    Plan {
+        workflow: workflow.name.clone(),
+        inputs: inputs.values.clone(),
+        missing: inputs.missing.iter().map(|input| input.name.clone()).collect(),
+        waves: waves(&workflow.steps).iter().map(|wave| wave.iter().map(step).collect()).collect(),
+        prompts: workflow.steps.iter().flat_map(|step| planner.prompts(step)).collect(),
+        cost_usd: estimate.cost(&context),
+        estimate,
+        notes: planner.notes(&estimate),
+    }
+}
+
+struct Planner<'p> {
+    workflow: &'p Workflow,
+    context: &'p EstimateContext<'p>,
+    values: &'p Values,
+    titles: Vec<String>,
+}
+
+impl Planner<'_> {
+    fn step(&self, at: usize) -> PlannedStep {
+        let step = &self.workflow.steps[at];
+        let ways = match &step.kind {
+            StepKind::Choice(choice) => branches(self.workflow, choice),
+            _ => Vec::new(),
+        };
+        PlannedStep {
+            id: step.id.clone(),
+            kind: step.kind.type_name(),
+            title: self.titles[at].clone(),
+            after: step.depends_on.clone(),
+            chosen_by: step.chosen_by.clone(),
+            texts: self.texts(step),
+            skills: self.skills(step),
+            ways,
+        }
+    }
+
+    fn fill(&self, template: &Template) -> String {
+        template.partly(self.values)
+    }
+
+    fn texts(&self, step: &Step) -> Vec<(String, String)> {
+        let mut texts = Vec::new();
+        let mut add = |what: String, text: String| texts.push((what, text));
+        let feed = |feed: &InputMapping| match feed {
+            InputMapping::AllPrior => "every output so far".to_owned(),
+            InputMapping::Template(template) => self.fill(template),
+        };
+        for agent in step.kind.agents() {
+            if let Some(agent) = self.workflow.agent(agent) {
+                add(format!("prompt of {}", agent.name), self.fill(&agent.prompt));
+            }
+        }
+        if let Some(input) = &step.input {
+            add("input".to_owned(), feed(input));
+        }
+        match &step.kind {
+            StepKind::Parallel(parallel) => {
+                for member in &parallel.members {
+                    if let Some(input) = &member.input {
+                        add(format!("input of {}", member.output_key), feed(input));
+                    }
+                }
+            }
+            StepKind::Skill(SkillCall { arguments: given, .. }) => {
+                add("arguments".to_owned(), self.filled(given))
+            }
+            StepKind::Workflow(sub) => add("inputs".to_owned(), self.filled(&sub.inputs)),
+            StepKind::Map(map) => add("items".to_owned(), self.fill(&map.over)),
+            StepKind::Approval(question) => add("question".to_owned(), self.fill(&question.text)),
+            StepKind::Agent(_) | StepKind::Choice(_) | StepKind::Loop(_) => {}
+        }
+        texts
+    }
+
+    /// A table of templates as JSON, each filled in as far as possible.
+    fn filled(&self, table: &Map<String, Value>) -> String {
+        let fill = |template: &Template| {
+            Ok(template.value(self.values).unwrap_or_else(|_| template.partly(self.values).into()))
+        };
+        map_templates(table, &fill).map_or_else(|_| String::new(), |filled| Value::Object(filled).to_string())
+    }
+
+    fn skills(&self, step: &Step) -> Vec<(String, &'static str, Policy)> {
+        let of_agents = step.kind.agents().into_iter().filter_map(|id| self.workflow.agent(id));
+        let mut names: Vec<&str> =
+            of_agents.flat_map(|agent| agent.skills.iter().map(String::as_str)).collect();
+        if let StepKind::Skill(call) = &step.kind {
+            names.push(&call.skill);
+        }
+        let mut seen = Vec::new();
+        names.retain(|name| {
+            !seen.contains(name) && {
+                seen.push(*name);
+                true
+            }
+        });
+        let known = names.into_iter().filter_map(|name| self.context.context.skills.get(name));
+        known
+            .map(|skill| {
+                (
+                    skill.name.clone(),
+                    skill.risk.as_str(),
+                    policy(self.context.context.approval, &skill.name, skill.risk),
+                )
+            })
+            .collect()
+    }
+
+    fn prompts(&self, step: &Step) -> Vec<String> {
+        if let StepKind::Approval(question) = &step.kind {
+            let text = one_line(&self.fill(&question.text));
+            return vec![format!("{}: “{text}” [{}]", step.id, question.choices.join("] ["))];
+        }
+        let asks = self.skills(step).into_iter().filter(|(_, _, policy)| *policy == Policy::Ask);
+        let is_sure = matches!(step.kind, StepKind::Skill(_));
+        asks.map(|(name, risk, _)| {
+            let call = if is_sure { "the call of" } else { "each call of" };
+            format!("{}: {call} {name} ({risk} risk) must be approved", step.id)
+        })
+        .collect()
+    }
+
+    fn notes(&self, estimate: &Estimate) -> Vec<String> {
+        let mut notes = Vec::new();
+        let limits = self.context.limits;
+        let mut stops = |most: u64, limit: u32, what: &str| {
+            if most > u64::from(limit) {
+                notes.push(format!(
+                    "it may pause and ask whether to continue: up to {most} {what}, and the limit is {limit}"
+                ));
+            }
+        };
+        stops(estimate.agents.1, limits.agents_per_turn, "agents");
+        stops(estimate.skill_calls.1, limits.skill_calls_per_turn, "skill calls");
+        let known = self.values;
+        for step in &self.workflow.steps {
+            if let StepKind::Map(map) = &step.kind
+                && map.over.items(known).is_err()
+            {
+                notes.push(format!(
+                    "the number of items of '{}' isn't known; the estimate assumes 1 to 20",
+                    step.id
+                ));
+            }
+        }
+        notes
+    }
+}
+
+impl Plan {
+    /// The plan for a person.
+    pub fn text(&self) -> String {
+        let mut out = format!("Dry run of {}: nothing runs.\n", self.workflow);
+        if !self.inputs.is_empty() || !self.missing.is_empty() {
+            out.push_str("\nInputs\n");
+        }
+        for (name, value) in &self.inputs {
+            let _ = writeln!(out, "  {name}: {}", one_line(&plain(value)));
+        }
+        for name in &self.missing {
+            let _ = writeln!(out, "  {name}: would be asked for");
+        }
+        for (place, wave) in self.waves.iter().enumerate() {
+            let chooser = wave[0].chosen_by.as_ref();
+            let side = match (wave.len(), chooser) {
+                (1, _) => String::new(),
+                (count, Some(_)) if wave.iter().all(|step| step.chosen_by.as_ref() == chooser) => {
+                    format!(" (one of {count})")
+                }
+                (count, _) => format!(" ({count} in parallel)"),
+            };
+            let _ = writeln!(out, "\n{}.{side}", place + 1);
+            wave.iter().for_each(|step| step.write(&mut out));
+        }
+        section(&mut out, "Questions to a person", &self.prompts);
+        let _ = write!(out, "\nEstimate\n{}", self.estimated());
+        section(&mut out, "Notes", &self.notes);
+        out
+    }
+
+    fn estimated(&self) -> String {
+        let estimate = &self.estimate;
+        let range = |Range(least, most): Range| {
+            if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
+        };
+        let Range(least, most) = estimate.prompt_tokens;
+        let tokens = Range(least + estimate.completion_tokens.0, most + estimate.completion_tokens.1);
+        let money = match self.cost_usd {
+            None => "unknown: the model has no price in [model]".to_owned(),
+            Some((_, 0.0)) => "none: there is no language model, so agents can't run".to_owned(),
+            Some((least, most)) => format!("{} to {}", cost(least), cost(most)),
+        };
+        format!(
+            "  agents       {}\n  model calls  {}\n  skill calls  {}\n  tokens       {}\n  cost         {money}\n",
+            range(estimate.agents),
+            range(estimate.model_calls),
+            range(estimate.skill_calls),
+            range(tokens),
+        )
+    }
+
+    /// The plan for a program.
+    pub fn json(&self) -> Value {
+        let step = |step: &PlannedStep| {
+            let skill = |(name, risk, policy): &(String, &str, Policy)| json!({"name": name, "risk": risk, "needs": word(*policy)});
+            json!({
+                "id": step.id, "type": step.kind, "title": step.title, "depends_on": step.after,
+                "chosen_by": step.chosen_by,
+                "texts": step.texts.iter().map(|(what, text)| json!({"what": what, "text": text})).collect::<Vec<_>>(),
+                "skills": step.skills.iter().map(skill).collect::<Vec<_>>(), "ways": step.ways,
+            })
+        };
+        let estimate = &self.estimate;
+        json!({"plan": {
+            "workflow": self.workflow,
+            "inputs": self.inputs,
+            "missing": self.missing,
+            "order": self.waves.iter().map(|wave| wave.iter().map(|step| &step.id).collect::<Vec<_>>()).collect::<Vec<_>>(),
+            "prompts": self.prompts,
+            "estimate": {
+                "agents": estimate.agents,
+                "model_calls": estimate.model_calls,
+                "skill_calls": estimate.skill_calls,
+                "tokens": {"prompt": estimate.prompt_tokens, "completion": estimate.completion_tokens},
+                "cost_usd": self.cost_usd,
+            },
+            "notes": self.notes,
+        }, "steps": self.waves.iter().flatten().map(step).collect::<Vec<_>>()})
+    }
+}
+
+fn word(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Auto => "auto",
+        Policy::Ask => "ask",
+        Policy::Deny => "deny",
+    }
+}
+
+fn section(out: &mut String, title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(out, "\n{title}");
+    }
+    for line in lines {
+        let _ = writeln!(out, "  - {}", one_line(line));
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "not given".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+impl PlannedStep {
+    fn write(&self, out: &mut String) {
+        let after = match (&self.chosen_by, &self.after[..]) {
+            (Some(chooser), _) => format!(", if {chooser} leads here"),
+            (None, []) => String::new(),
+            (None, after) => format!(", after {}", after.join(", ")),
+        };
+        let _ = writeln!(out, "  {} ({}): {}{after}", self.id, self.kind, self.title);
+        for way in &self.ways {
+            let _ = writeln!(out, "      {way}");
+        }
+        for (name, risk, policy) in &self.skills {
+            let needs = match policy {
+                Policy::Auto => "",
+                Policy::Ask => ", asks first",
+                Policy::Deny => ", denied",
+            };
+            let _ = writeln!(out, "      skill {name}: {risk} risk{needs}");
+        }
+        for (what, text) in &self.texts {
+            let text = clean(text);
+            let lines: Vec<&str> = text.trim().lines().collect();
+            match lines[..] {
+                [one] => {
+                    let _ = writeln!(out, "      {}: {one}", one_line(what));
+                }
+                _ => {
+                    let _ = writeln!(out, "      {}:", one_line(what));
+                    for line in lines {
+                        let _ = writeln!(out, "        {}", line.trim_end());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The report of a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plans::{Change, Forecast};
+use adjutant_types::{RunStatus, words};
+
+/// A run's report: `workflow show --json` is exactly this.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The run as a whole.
+    pub run: RunReport,
+    /// Its steps, in the order of the file.
+    pub steps: Vec<StepReport>,
+}
+
+words! {
+    /// The status of a step.
+    StepStatus {
+        /// It hasn't started.
+        Pending = "pending",
+        /// It runs.
+        Running = "running",
+        /// It waits for a person.
+        Waiting = "waiting",
+        /// It has an output.
+        Completed = "completed",
+        /// It failed.
+        Failed = "failed",
+        /// It wasn't chosen or reached.
+        Skipped = "skipped",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+    }
+}
+
+/// How many steps have this status.
+pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
+    steps.iter().filter(|step| step.status == status).count()
+}
+
+/// A run as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Its id.
+    pub id: String,
+    /// The workflow.
+    pub workflow: String,
+    /// Its status.
+    pub status: RunStatus,
+    /// How many steps the workflow has.
+    pub steps_total: usize,
+    /// Those that completed.
+    pub steps_completed: usize,
+    /// Those that failed.
+    pub steps_failed: usize,
+    /// Those that weren't chosen or reached.
+    pub steps_skipped: usize,
+    /// Agents started, repeats included.
+    pub agents: usize,
+    /// Repeated attempts.
+    pub retries: usize,
+    /// How long it took, or has taken so far.
+    pub duration_ms: i64,
+    /// Its output: text, or JSON as text.
+    pub output: String,
+    /// Warnings.
+    pub warnings: Vec<String>,
+    /// What it was expected to take, if it was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
+    /// What its model calls took, if it was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+    /// What was changed of its plan while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// What model calls took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// How many.
+    pub model_calls: i64,
+    /// Tokens of requests and answers.
+    pub tokens: i64,
+    /// US dollars; 0 if no price is known.
+    pub cost_usd: f64,
+}
+
+/// What a review says of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepReview {
+    /// Whether its success criteria are fulfilled.
+    pub fulfilled: bool,
+    /// Why, or why not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// Its id.
+    pub id: String,
+    /// Its agents or its skill.
+    pub agent: Option<String>,
+    /// Its status.
+    pub status: StepStatus,
+    /// Attempts; the most of several parallel agents.
+    pub attempts: u32,
+    /// How long it took, or has taken so far.
+    pub duration_ms: i64,
+    /// The length of its output.
+    pub output_bytes: usize,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What its model calls took, those of agents below it among them, if the run was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+    /// What the review says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<StepReview>,
+    /// Whether it was done again after a review.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redone: bool,
+}

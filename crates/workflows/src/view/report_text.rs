@@ -1,0 +1,310 @@
+//! A run's report for people, in a terminal and in a chat.
+
+use adjutant_chat::OutgoingFile;
+use unicode_width::UnicodeWidthStr;
+
+use super::comparison::RESULT;
+use super::report::{Report, StepReport, StepStatus};
+use crate::is_name;
+use crate::trace::text::{clean, cut, duration, fenced, fit, one_line, several};
+use adjutant_store::outbox::Message;
+use adjutant_types::RunStatus;
+
+/// A longer output goes last in a chat, where it becomes several messages, so that people read the short parts first.
+const LONG: usize = 3_000;
+/// A longer output is sent as a file.
+const LONGEST: usize = 6_000;
+/// Columns of the table in a chat, so that it fits on a phone.
+const NARROW: usize = 60;
+/// How many steps, failures and warnings a chat shows; `workflow show` has all.
+const MOST_STEPS: usize = 40;
+const MOST_LINES: usize = 10;
+/// Columns of a reason or a warning.
+const LONGEST_LINE: usize = 300;
+
+impl Report {
+    /// For a terminal of this width. The output is shown as it is, without control sequences.
+    pub fn text(&self, width: usize) -> String {
+        let mut parts = vec![self.head(usize::MAX, ToOwned::to_owned)];
+        let output = self.run.output.split('\t').map(clean).collect::<Vec<_>>().join("\t");
+        parts.push(if output.trim().is_empty() { self.no_output() } else { output });
+        parts.push(match self.comparison(RESULT, ToOwned::to_owned) {
+            Some(compared) => compared,
+            None => self.table(width, usize::MAX),
+        });
+        parts.push(self.warnings("Warnings", usize::MAX, ToOwned::to_owned));
+        parts.extend(
+            self.again().map(|words| format!("To run it again from there: adjutant workflow {words}")),
+        );
+        joined(parts) + "\n"
+    }
+
+    /// For a chat, as Markdown: the table is a code block, and so is JSON output; other output counts as Markdown.
+    pub fn markdown(&self) -> String {
+        let (output, is_json) = self.output();
+        let is_last = output.chars().count() > LONG || (!is_json && swallows(&output));
+        let output = match (output.is_empty(), is_json) {
+            (true, _) => self.no_output(),
+            (false, true) => fenced(&format!("{output}\n")),
+            (false, false) => output,
+        };
+        match is_last {
+            true => self.around("", &output),
+            false => self.around(&output, ""),
+        }
+    }
+
+    /// The answer of its turn: [`Report::markdown`], with an output that is too long for a chat as a file.
+    pub fn message(&self) -> Message {
+        let (output, is_json) = self.output();
+        if output.chars().count() <= LONGEST {
+            return self.markdown().into();
+        }
+        let name: String =
+            self.run.workflow.chars().filter(|letter| is_name_letter(*letter)).take(50).collect();
+        let ending = if is_json { "json" } else { "md" };
+        let text = self.around("", &format!("**Output, {}**", size(output.len())));
+        let file = Some(OutgoingFile { name: format!("{name}.{ending}"), text: output });
+        Message { text, file, ..Message::default() }
+    }
+
+    /// The output without unprintable characters, and whether it is JSON.
+    fn output(&self) -> (String, bool) {
+        let output: String = self.run.output.replace("\r\n", "\n").chars().map(printable).collect();
+        let output = output.trim().to_owned();
+        let is_json =
+            output.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(&output).is_ok();
+        (output, is_json)
+    }
+
+    /// The rest of the message, around these parts in its middle and at its end.
+    fn around(&self, middle: &str, end: &str) -> String {
+        let mut parts = vec![self.head(MOST_LINES, escaped), middle.to_owned()];
+        parts.push(
+            match (self.comparison(&format!("**{RESULT}**"), escaped), self.table(NARROW, MOST_STEPS)) {
+                (Some(compared), _) => compared,
+                (None, table) if table.is_empty() => table,
+                (None, table) => fenced(&format!("{table}\n")),
+            },
+        );
+        parts.push(self.warnings("**Warnings**", MOST_LINES, escaped));
+        parts.extend(self.again().map(|words| format!("To run it again from there: `/{words}`")));
+        parts.push(end.to_owned());
+        joined(parts)
+    }
+
+    /// The status in a sentence, then a line for each step that failed or waits.
+    fn head(&self, most: usize, quote: fn(&str) -> String) -> String {
+        let mut lines = vec![quote(&self.sentence())];
+        let line = |step: &StepReport| match (step.status, &step.error) {
+            (StepStatus::Waiting, _) => Some(format!("{} is waiting", one_line(&step.id))),
+            (StepStatus::Failed, None) => Some(format!("{} failed", one_line(&step.id))),
+            (StepStatus::Failed, Some(error)) => {
+                Some(format!("{} failed: {}", one_line(&step.id), one_line(error)))
+            }
+            _ => None,
+        };
+        lines.extend(listed(self.steps.iter().filter_map(line), most, quote));
+        lines.join("\n")
+    }
+
+    fn sentence(&self) -> String {
+        let run = &self.run;
+        let (what, so_far) = match run.status {
+            RunStatus::Complete => ("is complete", ""),
+            RunStatus::Partial => ("is partly done", ""),
+            RunStatus::Failed => ("failed", ""),
+            RunStatus::Cancelled => ("was cancelled", ""),
+            RunStatus::Waiting => ("is waiting for a person", " so far"),
+            RunStatus::Running => ("is running", " so far"),
+        };
+        let mut facts = vec![format!("{} of {}", run.steps_completed, several(run.steps_total, "step"))];
+        for (count, word) in [(run.steps_failed, "failed"), (run.steps_skipped, "skipped")] {
+            facts.extend((count > 0).then(|| format!("{count} {word}")));
+        }
+        facts.extend((run.agents > 0).then(|| several(run.agents, "agent")));
+        facts.extend(match run.retries {
+            0 => None,
+            1 => Some("1 retry".to_owned()),
+            retries => Some(format!("{retries} retries")),
+        });
+        facts.push(format!("{}{so_far}", duration(run.duration_ms)));
+        let name = if run.forecast.is_some() { "The plan".to_owned() } else { one_line(&run.workflow) };
+        format!("{name} {what}: {}", facts.join(", "))
+    }
+
+    fn no_output(&self) -> String {
+        let has_ended_well = matches!(self.run.status, RunStatus::Complete | RunStatus::Partial);
+        if has_ended_well { "There is no output.".to_owned() } else { String::new() }
+    }
+
+    fn warnings(&self, title: &str, most: usize, quote: fn(&str) -> String) -> String {
+        // The head shows why steps failed.
+        let reason = |step: &StepReport| step.error.as_ref().map(|error| format!("{}: {error}", step.id));
+        let reasons: Vec<String> = self.steps.iter().filter_map(reason).collect();
+        let warnings = self.run.warnings.iter().filter(|warning| !reasons.contains(warning));
+        let lines = listed(warnings.map(|warning| one_line(warning)), most, quote);
+        if lines.is_empty() { String::new() } else { format!("{title}\n{}", lines.join("\n")) }
+    }
+
+    /// The command that reruns it from where it broke off.
+    fn again(&self) -> Option<String> {
+        let run = &self.run;
+        let broken = |step: &&StepReport| match run.status {
+            RunStatus::Partial | RunStatus::Failed => step.status == StepStatus::Failed,
+            // Without results to reuse it would be a new run.
+            RunStatus::Cancelled => {
+                run.steps_completed > 0 && !matches!(step.status, StepStatus::Completed | StepStatus::Skipped)
+            }
+            _ => false,
+        };
+        let from = self.steps.iter().find(broken).filter(|step| is_name(&step.id))?;
+        Some(format!("run {} --of {} --from {}", run.workflow, run.id, from.id))
+    }
+
+    /// A line for each step; empty without steps.
+    fn table(&self, width: usize, most: usize) -> String {
+        let shown = &self.steps[..self.steps.len().min(most)];
+        let head = ["step", "agent", "status", "time", "tries", "size"].map(str::to_owned);
+        let mut rows = vec![head];
+        rows.extend(shown.iter().map(row));
+        if shown.is_empty() {
+            return String::new();
+        }
+        let needs = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+        let mut widths: [usize; 6] = std::array::from_fn(needs);
+        if shown.iter().all(|step| step.agent.is_none()) {
+            widths[1] = 0;
+        }
+        // Step and agent share what the others leave; of two that are too long each gets half.
+        let gaps = 2 * (widths.iter().filter(|width| **width > 0).count() - 1);
+        let room = width.clamp(40, 120).saturating_sub(widths[2..].iter().sum::<usize>() + gaps);
+        if widths[0] + widths[1] > room {
+            let agent = widths[1].min((room / 2).max(room.saturating_sub(widths[0])));
+            (widths[0], widths[1]) = (room - agent, agent);
+        }
+        let mut lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
+        if self.steps.len() > shown.len() {
+            lines.push(format!("… and {}", several(self.steps.len() - shown.len(), "more step")));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Characters of a file name.
+fn is_name_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
+}
+
+/// The parts that aren't empty, with an empty line between them.
+fn joined(mut parts: Vec<String>) -> String {
+    parts.iter_mut().for_each(|part| part.truncate(part.trim_end().len()));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+fn listed(texts: impl Iterator<Item = String>, most: usize, quote: fn(&str) -> String) -> Vec<String> {
+    let mut texts = texts;
+    let mut lines: Vec<String> =
+        texts.by_ref().take(most).map(|text| format!("- {}", quote(&cut(&text, LONGEST_LINE)))).collect();
+    let more = texts.count();
+    lines.extend((more > 0).then(|| format!("- and {more} more")));
+    lines
+}
+
+fn row(step: &StepReport) -> [String; 6] {
+    let status = match step.status {
+        StepStatus::Completed => "done",
+        StepStatus::Pending => "to do",
+        other => other.as_str(),
+    };
+    let was_at_work = !matches!(step.status, StepStatus::Pending | StepStatus::Skipped);
+    [
+        one_line(&step.id),
+        step.agent.as_deref().map(one_line).unwrap_or_default(),
+        status.to_owned(),
+        if was_at_work { duration(step.duration_ms) } else { String::new() },
+        if step.attempts > 0 { step.attempts.to_string() } else { String::new() },
+        if step.output_bytes > 0 { size(step.output_bytes) } else { String::new() },
+    ]
+}
+
+fn line(cells: &[String; 6], widths: &[usize; 6]) -> String {
+    let columns = cells.iter().zip(widths).enumerate().filter(|(_, (_, width))| **width > 0);
+    let padded = columns.map(|(column, (cell, width))| match column {
+        // Words stand to the left, numbers to the right.
+        0..3 => fit(cell, *width),
+        _ => format!("{cell:>width$}"),
+    });
+    padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+/// Replaces control characters.
+fn printable(letter: char) -> char {
+    match letter {
+        '\n' | '\t' => letter,
+        letter if letter.is_control() => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    }
+}
+
+/// Bytes, in few columns.
+fn size(bytes: usize) -> String {
+    match bytes {
+        ..1_000 => format!("{bytes} B"),
+        1_000..10_000 => format!("{}.{} KB", bytes / 1_000, bytes % 1_000 / 100),
+        10_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+/// A text with Markdown escaped.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for (at, letter) in text.char_indices() {
+        let after = text[at + letter.len_utf8()..].chars().next().unwrap_or(' ');
+        let is_mark = match letter {
+            // Inside a word it is a letter.
+            '_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
+            _ => matches!(letter, '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' | '|' | '&' | '#'),
+        };
+        if is_mark {
+            out.push('\\');
+        }
+        out.push(letter);
+        before = letter;
+    }
+    out
+}
+
+/// Whether a text leaves a block of code or HTML open, which would take in the text below it. A false alarm is
+/// harmless: the text only moves to the end.
+fn swallows(text: &str) -> bool {
+    let mut open: Option<(char, usize)> = None;
+    for line in text.lines() {
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'));
+        let length = mark.map_or(0, |mark| bare.chars().take_while(|letter| *letter == mark).count());
+        let rest = &bare[length..];
+        let closes = indent < 4 && !line.starts_with('\t') && rest.trim().is_empty();
+        match (open, mark) {
+            (Some(fence), Some(mark)) if fence.0 == mark && length >= fence.1 && closes => open = None,
+            (Some(_), _) => {}
+            (None, Some(mark)) if length >= 3 && !(mark == '`' && rest.contains('`')) => {
+                open = Some((mark, length));
+            }
+            (None, None) if is_html(bare) => return true,
+            _ => {}
+        }
+    }
+    open.is_some()
+}
+
+/// Whether a line begins what ends at its own mark, not at the next empty line.
+fn is_html(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix('<') else { return false };
+    let begins = |tag: &str| rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
+    rest.starts_with(['!', '?']) || ["script", "pre", "style", "textarea"].into_iter().any(begins)
+}
