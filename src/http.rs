@@ -50,7 +50,6 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Binds to an address.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         Ok(Self { listener: TcpListener::bind(address).await?, limits: Limits::default() })
     }

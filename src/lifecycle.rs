@@ -79,7 +79,6 @@ impl ServiceManager {
         }
     }
 
-    /// The service is stopping.
     pub fn stopping(&self) {
         notify(&[NotifyState::Stopping]);
     }

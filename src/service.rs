@@ -83,7 +83,6 @@ pub enum StartError {
     /// A channel can't be set up.
     #[error("[channels.{name}]: {why}")]
     Channel {
-        /// Its name.
         name: String,
         /// Why, and how to fix it.
         why: String,
@@ -105,7 +104,6 @@ pub struct Service {
     maintenance: Arc<Maintenance>,
     /// The health of each channel's receiver.
     pub health: Arc<Health>,
-    /// The receiver of each channel.
     pub receivers: Vec<Arc<ChannelReceiver>>,
     /// The part of the configuration that changes at run time.
     pub live: Arc<LiveConfig>,
@@ -325,7 +323,6 @@ impl Service {
         Ok(!running.is_empty())
     }
 
-    /// The store.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -129,7 +129,6 @@ fn json(checks: &[Check]) -> Result<String, CliError> {
     Ok(text + "\n")
 }
 
-/// The sign for a status.
 pub(super) fn sign(status: CheckStatus) -> char {
     match status {
         CheckStatus::Ok => '✓',

@@ -36,7 +36,6 @@ pub struct Line {
 /// A turn that lines are kept of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
-    /// The turn.
     pub turn: String,
     /// How many lines.
     pub lines: usize,

@@ -25,7 +25,6 @@ pub struct Channel {
     pub place: Option<String>,
     /// Selects the replies to deliver, if not all.
     pub filter: Option<DeliveryFilter>,
-    /// The web page, if this is it.
     pub page: Option<Arc<Web>>,
     /// The platform's ids of those who may talk to the assistant; `*` is everyone.
     pub allow: Vec<String>,
@@ -131,7 +130,6 @@ pub fn setup(kind: Kind) -> SetupGuide {
     }
 }
 
-/// The parts of all channels, by channel.
 #[derive(Default)]
 pub(super) struct ChannelParts {
     pub(super) ports: HashMap<String, Arc<dyn ChatPort>>,

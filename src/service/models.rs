@@ -17,7 +17,6 @@ use adjutant_workflows::agents::ModelByName;
 
 /// The models in use.
 pub struct Models {
-    /// The orchestrator's.
     pub orchestrator: SharedModel,
     /// The sub-agents'.
     pub agent: SharedModel,

@@ -29,7 +29,6 @@ pub struct SkillSet {
     pub skills: Arc<Skills>,
     /// The workflows; the skills keep them up to date.
     pub workflows: Arc<Workflows>,
-    /// The roles.
     pub roles: Arc<Roles>,
     /// The MCP servers, whose accepted tools are skills too.
     pub mcp: Arc<McpServers>,

@@ -51,7 +51,6 @@ pub struct Entry {
     pub content: Content,
 }
 
-/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A message.

@@ -24,10 +24,7 @@ use crate::writer::{Parts, Writer};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Style {
     /// A person at a terminal, in one conversation.
-    Interactive {
-        /// Which conversation.
-        conversation: String,
-    },
+    Interactive { conversation: String },
     /// One message and its answer.
     Once {
         /// The message: only what answers it is shown.

@@ -30,7 +30,6 @@ pub enum ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DavError {
-    /// Its kind.
     pub kind: ErrorKind,
     /// One line of bounded length.
     pub message: String,

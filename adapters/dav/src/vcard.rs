@@ -18,7 +18,6 @@ pub struct Contact {
     pub phones: Vec<String>,
     /// The organization, without its departments.
     pub organization: String,
-    /// The notes.
     pub notes: String,
 }
 
@@ -39,7 +38,6 @@ impl Card {
         Ok(card)
     }
 
-    /// Reads one card.
     pub fn read(text: &str) -> Result<Self, DavError> {
         let mut cards = Component::read_all(text)?.into_iter().filter(|part| part.is("VCARD"));
         match (cards.next(), cards.next()) {

@@ -28,7 +28,6 @@ pub(crate) enum Received {
 pub(crate) enum InteractionEvent {
     /// A slash command.
     Command(IncomingMessage, InteractionToken),
-    /// A button.
     ButtonPress(ButtonPress, InteractionToken),
 }
 

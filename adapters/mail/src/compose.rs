@@ -76,7 +76,6 @@ pub struct Envelope {
 pub struct Composed {
     /// The message, without `bcc`.
     pub bytes: Vec<u8>,
-    /// Its envelope.
     pub envelope: Envelope,
 }
 

@@ -139,7 +139,6 @@ fn text_node(text: &str) -> Option<Handle> {
     elements(&tree.document, "i").pop()?.children.borrow_mut().pop()
 }
 
-/// All elements with this tag.
 fn elements(root: &Handle, tag: &str) -> Vec<Handle> {
     let is_it = |node: &Handle| matches!(&node.data, Element { name, .. } if &*name.local == tag);
     nodes(root).into_iter().filter(is_it).collect()

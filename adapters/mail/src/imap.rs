@@ -30,16 +30,13 @@ pub struct Imap {
     session: Mutex<Option<Session>>,
 }
 
-/// Where a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageLocation {
     /// Our id for it, valid until it is moved.
     pub id: String,
-    /// Its folder.
     pub folder: String,
 }
 
-/// A change of a message's flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlagChange {
     /// Marks it as read.

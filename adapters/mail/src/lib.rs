@@ -64,13 +64,11 @@ impl fmt::Debug for Password {
 pub struct Server {
     /// Its name, which its certificate must match, or its address.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// How the connection is protected.
     pub tls: Tls,
     /// The login name.
     pub username: String,
-    /// The password.
     pub password: Password,
     /// A file with PEM certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
@@ -105,7 +103,6 @@ pub enum ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct MailError {
-    /// Its kind.
     pub kind: ErrorKind,
     /// One line of bounded length, with the server's own text if there is one.
     pub message: String,

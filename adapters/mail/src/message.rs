@@ -31,7 +31,6 @@ const MAX_ITEMS: usize = 200;
 pub struct AttachmentInfo {
     /// Its file name, if it has one.
     pub name: Option<String>,
-    /// Its media type.
     pub media_type: String,
     /// Its size in bytes; for a big message an estimate.
     pub size: usize,
@@ -53,7 +52,6 @@ pub struct Message {
     pub cc: Vec<Address>,
     /// Where replies go, if not to the sender.
     pub reply_to: Vec<Address>,
-    /// The subject.
     pub subject: String,
     /// When it was written.
     pub date: Option<DateTime<FixedOffset>>,
@@ -65,13 +63,11 @@ pub struct Message {
     pub text: String,
     /// Whether the text was cut at [`MAX_TEXT`].
     pub is_truncated: bool,
-    /// The attachments.
     pub attachments: Vec<AttachmentInfo>,
     /// Whether it is unread.
     pub unread: bool,
     /// Whether it is flagged as important.
     pub flagged: bool,
-    /// Its folder.
     pub folder: String,
 }
 

@@ -23,7 +23,6 @@ pub(crate) struct Whole<'a> {
 /// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A text.
     Text,
     /// A text in HTML.
     Page,
@@ -70,12 +69,10 @@ impl<'a> Whole<'a> {
         self.shape.html_bodies().map(|part| self.part(part))
     }
 
-    /// The attachments.
     pub(crate) fn attachments(&self) -> impl Iterator<Item = Part<'a>> {
         self.shape.attachments().map(|part| self.part(part))
     }
 
-    /// All parts.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'a>> {
         self.shape.parts.iter().map(|part| self.part(part))
     }

@@ -10,7 +10,6 @@ use crate::{Attributes, Event, Span, Value};
 /// The flags of a sampled span (W3C trace context) whose parent is in the same process.
 const FLAGS: u32 = 0x01 | proto::SpanFlags::ContextHasIsRemoteMask as u32;
 
-/// A request with these spans of a resource.
 pub(crate) fn request(resource: &[(&'static str, String)], spans: &[Span]) -> ExportTraceServiceRequest {
     if spans.is_empty() {
         return ExportTraceServiceRequest::default();

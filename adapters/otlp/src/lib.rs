@@ -23,9 +23,7 @@ pub struct Span {
     pub from: i64,
     /// The end, in milliseconds since 1970-01-01 UTC.
     pub to: i64,
-    /// Its attributes.
     pub attributes: Attributes,
-    /// Its events.
     pub events: Vec<Event>,
     /// The kind of error, if it failed.
     pub error: Option<String>,
@@ -38,7 +36,6 @@ pub struct Event {
     pub name: &'static str,
     /// Its time, in milliseconds since 1970-01-01 UTC.
     pub at: i64,
-    /// Its attributes.
     pub attributes: Attributes,
 }
 
@@ -48,11 +45,9 @@ pub type Attributes = Vec<(&'static str, Value)>;
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
     Text(String),
     /// A whole number.
     Whole(i64),
-    /// A number.
     Number(f64),
 }
 

@@ -77,7 +77,6 @@ pub enum ConnectError {
          “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-."
     )]
     AppToken(String),
-    /// The secret is empty.
     #[error(
         "channels.{0}.signing_secret is empty. It is on the app's page at api.slack.com/apps, under “Basic \
          Information”."

@@ -73,7 +73,6 @@ struct File {
 }
 
 impl File {
-    /// The file as an attachment.
     fn attachment(&self) -> Attachment {
         let name = one_line(self.name.as_deref().unwrap_or("a file"));
         let (file, mime_type) = (self.url_private.clone(), self.mimetype.clone());
@@ -96,7 +95,6 @@ const MAX_SHARED: usize = 10;
 pub(crate) const BY_PEOPLE: [&str; 3] = ["file_share", "thread_broadcast", "me_message"];
 
 impl MessageEvent {
-    /// Its place in this channel.
     pub(crate) fn place(&self, channel: &str) -> SlackPlace {
         let changed = self.message.as_deref().unwrap_or(self);
         let root = changed.thread_ts.as_deref().filter(|root| *root != changed.ts);
@@ -211,7 +209,6 @@ impl MessageEvent {
     }
 }
 
-/// The id of a message.
 pub(crate) fn event(channel: &str, ts: &str) -> EventId {
     EventId(format!("{channel}:{ts}"))
 }

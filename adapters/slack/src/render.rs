@@ -37,7 +37,6 @@ const LABEL: usize = 75;
 /// The longest text of a notification, in characters.
 const NOTIFICATION: usize = 300;
 
-/// One message.
 pub(crate) struct MessagePart {
     /// The texts of its sections, in Slack's markup, none empty; no section if it is sent without markup.
     pub(crate) sections: Vec<String>,

@@ -47,7 +47,6 @@ impl<'a> CommandId<'a> {
         Self::of_event(outbound.answers.first()?)
     }
 
-    /// The command of an event.
     pub(crate) fn of_event(event: &'a str) -> Option<Self> {
         Some(Self { event, person: EventId::private_to(event)? })
     }

@@ -53,9 +53,7 @@ pub struct Change {
     pub person: String,
     /// `turn`, `execution`, `question`, `message` or `arrival`.
     pub kind: String,
-    /// What changed.
     pub id: String,
-    /// Its turn.
     pub turn: Option<String>,
     /// Its status now.
     pub status: String,
@@ -69,7 +67,6 @@ pub trait Backend: Send + Sync + 'static {
     async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable>;
     /// Whose session this secret is.
     async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable>;
-    /// The viewer's sessions.
     async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable>;
     /// Ends one of the viewer's sessions.
     async fn end_session(&self, viewer: &Viewer, session: &str) -> Result<bool, Unavailable>;

@@ -5,7 +5,6 @@ use adjutant_chat::{Block, Inline, RichText, inline_text, sanitized};
 use maud::{Markup, html};
 use url::Url;
 
-/// A markdown text.
 pub(crate) fn markdown(text: &str) -> Markup {
     blocks(&RichText::parse(text).blocks)
 }

@@ -20,7 +20,6 @@ const ALIVE: Duration = Duration::from_secs(20);
 pub struct Settings {
     /// The configured channel's name.
     pub channel: String,
-    /// Where to listen.
     pub listen: SocketAddr,
     /// The address that people open, without a slash at its end.
     pub public_url: String,

@@ -16,7 +16,6 @@ pub use workflows::{
 pub struct Viewer {
     /// Our id for the person.
     pub person: String,
-    /// Their name.
     pub name: String,
     /// Whether they may look at what others said.
     pub is_owner: bool,
@@ -44,11 +43,9 @@ pub enum Badge {
     Running,
     /// It waits for a person.
     Waiting,
-    /// It is done.
     Done,
     /// It ended early, with a part of what was asked.
     Partial,
-    /// It failed.
     Failed,
     /// Somebody stopped it, or it wasn't needed.
     Stopped,
@@ -86,7 +83,6 @@ pub enum RowKind {
 /// A row of a turn's tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The execution.
     pub execution: String,
     /// How far it lies below the orchestrator.
     pub depth: usize,
@@ -122,7 +118,6 @@ pub struct Bar {
 /// A turn: what was said, what was done about it, and what was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// The turn.
     pub key: String,
     /// How it stands.
     pub badge: Badge,
@@ -134,7 +129,6 @@ pub struct Turn {
     pub can_repeat: bool,
     /// How long it took, or has taken so far, in milliseconds.
     pub lasted: i64,
-    /// What it was asked.
     pub asked: Vec<Said>,
     /// Its tree, from the top.
     pub rows: Vec<Row>,
@@ -149,7 +143,6 @@ pub struct Turn {
 /// A part of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A turn.
     Turn(Turn),
     /// A message outside of turns.
     Said(Said),
@@ -160,7 +153,6 @@ pub enum Entry {
 pub struct Timeline {
     /// Whose it is.
     pub person: String,
-    /// Their name.
     pub name: String,
     /// The entries, oldest first.
     pub entries: Vec<Entry>,
@@ -171,7 +163,6 @@ pub struct Timeline {
 /// What was asked and answered in one execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
-    /// The turn.
     pub turn: String,
     /// What it is about.
     pub title: String,
@@ -186,7 +177,6 @@ pub struct Session {
     pub key: String,
     /// What the browser calls itself.
     pub browser: String,
-    /// Since when.
     pub since: Moment,
     /// When it was last used.
     pub seen: Moment,
@@ -197,7 +187,6 @@ pub struct Session {
 pub struct PersonLine {
     /// Our id for them.
     pub person: String,
-    /// Their name.
     pub name: String,
     /// When they last asked for something.
     pub last: Moment,
@@ -210,7 +199,6 @@ pub struct Now {
     pub turns: Vec<(String, Turn)>,
     /// The messages with open questions, each with its turn.
     pub questions: Vec<Said>,
-    /// What is due: when, and what.
     pub due: Vec<(Moment, String)>,
     /// Each channel's name and status.
     pub channels: Vec<(String, &'static str)>,
@@ -232,11 +220,8 @@ pub struct Budget {
 /// What can be done with a row of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Delete a task.
     DeleteTask,
-    /// Delete a schedule.
     DeleteSchedule,
-    /// Delete a memory.
     DeleteMemory,
     /// Take a plan that isn't under way from the list.
     DeletePlan,
@@ -303,16 +288,12 @@ pub struct Table {
     pub empty: &'static str,
     /// The names of the columns.
     pub columns: Vec<&'static str>,
-    /// The rows.
     pub rows: Vec<TableRow>,
 }
 
-/// A cell of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
-    /// A text.
     Text(String),
-    /// A time.
     Time(Moment),
     /// A text that leads to another of our pages.
     Link(String, String),
@@ -341,10 +322,8 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// A row of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRow {
-    /// Its cells.
     pub cells: Vec<Cell>,
     /// What can be done with it, and the key that names it.
     pub act: Option<(Act, String)>,
@@ -355,7 +334,6 @@ pub struct TableRow {
 pub struct UsageDay {
     /// The day, as `2026-11-21`.
     pub day: String,
-    /// Tokens.
     pub tokens: u64,
     /// US dollars.
     pub usd: f64,
@@ -366,9 +344,7 @@ pub struct UsageDay {
 pub struct UsageLine {
     /// `person`, `role`, `model` or `skill`.
     pub of: &'static str,
-    /// Its name.
     pub name: String,
-    /// Calls.
     pub calls: u64,
     /// Tokens; none for a skill.
     pub tokens: u64,

@@ -8,7 +8,6 @@ use super::{Approval, Limits};
 /// A snapshot of the settings. A turn keeps the one it started with.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The limits.
     pub limits: Limits,
     /// What needs approval.
     pub approval: Approval,
@@ -37,7 +36,6 @@ impl SharedSettings {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces them.
     pub fn replace(&self, settings: Settings) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }

@@ -28,7 +28,6 @@ pub fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, why)
 }
 
-/// A value as JSON.
 pub fn json(value: &Value) -> Result<String, Error> {
     serde_json::to_string(value).map_err(|error| refused(error.to_string()))
 }

@@ -21,10 +21,8 @@ const LONGEST_NAME: usize = 200;
 /// What a part of a document may grow to when it is unpacked.
 const MOST_XML: u64 = 32 << 20;
 
-/// What an archive is.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Archive {
-    /// Files.
     Files(Vec<Inside>),
     /// A document of this type, and its text.
     Document(String, String),

@@ -59,7 +59,6 @@ impl Folder {
         Self { path, slots: Semaphore::new(AT_ONCE), next: AtomicU64::new(0) }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

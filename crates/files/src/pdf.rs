@@ -21,11 +21,9 @@ pub(super) struct PdfText {
     pub(super) pages: usize,
     /// How many of them were read.
     pub(super) read: usize,
-    /// Their text.
     pub(super) text: String,
 }
 
-/// Reads a PDF.
 pub(super) fn read(content: &[u8]) -> Result<PdfText, FileProblem> {
     text_of(content).map_err(|error| match error {
         lopdf::Error::InvalidPassword => FileProblem::Locked,

@@ -30,11 +30,8 @@ const AT_ONCE: usize = 2;
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// Its kind.
     pub kind: FileKind,
-    /// Its type.
     pub media_type: String,
-    /// Its text, if it has one.
     pub text: Option<String>,
     /// How many pages it has.
     pub pages: Option<usize>,

@@ -20,7 +20,6 @@ const MOST: i64 = 100_000;
 /// Whose memories are forgotten, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Forgetting<'a> {
-    /// The person.
     pub person: &'a PersonId,
     /// The conversation in which they ask; in a room, messages of that room alone are forgotten.
     pub here: Option<&'a Conversation>,
@@ -31,14 +30,12 @@ pub struct Forgetting<'a> {
 /// A memory that is to be forgotten: all of it, or a part of its past alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meant {
-    /// The memory.
     pub memory: MemoryRow,
     /// The former texts that go, while the present one stays; none if all of it goes.
     pub past: Option<Vec<String>>,
 }
 
 impl Meant {
-    /// All of a memory.
     pub fn all(memory: MemoryRow) -> Self {
         Self { memory, past: None }
     }

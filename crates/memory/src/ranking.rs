@@ -37,9 +37,7 @@ const CATCH_UP: usize = 512;
 /// Who searches, and where.
 #[derive(Clone, Copy)]
 pub struct Asker<'a> {
-    /// The person.
     pub person: &'a PersonId,
-    /// The conversation.
     pub here: &'a Conversation,
     /// The person's zone.
     pub zone: Tz,
@@ -55,28 +53,24 @@ impl std::fmt::Debug for Asker<'_> {
     }
 }
 
-/// Where to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchIn {
     /// In memories, of one kind if there is one.
     Memories,
     /// In what was said.
     Conversations,
-    /// In both.
     Both,
 }
 
 /// A text that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// A memory.
     Memory(MemoryRow),
     /// Something that was said.
     Said(SaidRow),
 }
 
 impl Found {
-    /// The memory, if it is one.
     pub fn memory(self) -> Option<MemoryRow> {
         match self {
             Self::Memory(row) => Some(row),

@@ -50,7 +50,6 @@ pub trait Model: Send + Sync {
     }
 }
 
-/// A shared model.
 pub type SharedModel = Arc<dyn Model>;
 
 /// The author of a message.
@@ -88,7 +87,6 @@ pub struct Message {
 /// A picture that a person sent. The journal keeps what it is, not what it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
-    /// The file.
     pub file: FileId,
     /// Its type, such as `image/png`.
     pub media_type: String,
@@ -114,7 +112,6 @@ impl Message {
 pub struct ToolCall {
     /// The model's id of the call; its result carries the same.
     pub id: String,
-    /// The tool's name.
     pub name: String,
     /// The arguments, normally JSON.
     pub arguments: String,
@@ -123,7 +120,6 @@ pub struct ToolCall {
 /// A tool the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name.
     pub name: String,
     /// What it does, for the model.
     pub description: String,

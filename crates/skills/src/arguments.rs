@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 /// An argument of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
     pub name: String,
     /// Whether every call must have it.
     pub required: bool,

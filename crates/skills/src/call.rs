@@ -14,7 +14,6 @@ const LINE_IN_BLOCK: &str = "the first line below";
 /// A call to be made.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
-    /// The agent's execution.
     pub agent: &'a ExecutionId,
     /// Whether that agent consists of this call alone, so that it ends with it.
     pub direct: bool,
@@ -24,7 +23,6 @@ pub struct Call<'a> {
     pub grant: &'a Grant,
     /// The roles from the top of the agent's tree down to its own, where there are several.
     pub path: &'a [String],
-    /// The skill.
     pub skill: &'a str,
     /// The arguments as the model wrote them.
     pub arguments: &'a Value,
@@ -35,9 +33,7 @@ pub struct Call<'a> {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallReport {
-    /// Its execution.
     pub execution: ExecutionId,
-    /// The skill.
     pub skill: String,
     /// How it ended.
     pub status: ExecutionStatus,
@@ -61,7 +57,6 @@ pub struct CallError {
     /// What happened.
     #[serde(flatten)]
     pub message: ErrorText,
-    /// In which skill.
     #[serde(default)]
     pub skill: Option<String>,
     /// Whether another attempt, or other arguments, may help.
@@ -99,7 +94,6 @@ impl CallError {
 /// How making a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEnd {
-    /// The call has ended.
     Closed(Box<CallReport>),
     /// A person has been asked.
     Waiting,

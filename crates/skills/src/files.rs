@@ -154,7 +154,6 @@ fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Problem> {
     problems
 }
 
-/// Reads one file.
 fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
     let name = file.display().to_string();
     let toml = std::fs::read_to_string(file)

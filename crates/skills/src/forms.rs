@@ -64,7 +64,6 @@ pub enum SlotType {
     Text,
     /// Everything up to the end.
     Any,
-    /// One word.
     Word,
     /// Somebody's name.
     Person,
@@ -117,7 +116,6 @@ impl SlotType {
     }
 }
 
-/// Reads the forms of a skill with these arguments.
 pub(super) fn read(skill: Table, known: &[Argument], problems: &mut Problems<'_>) -> Vec<Form> {
     let mut forms = Vec::new();
     for node in skill.list("forms", "a list of tables: [[skill.forms]]", problems) {

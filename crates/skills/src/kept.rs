@@ -164,7 +164,6 @@ fn unreadable(file: &FileRow) -> String {
     }
 }
 
-/// The text of a file that has one.
 pub(super) fn text(file: &FileRow) -> Result<&str, SkillError> {
     let why =
         || SkillError::params(ours!("“{}” can't be read: {}", FromOutside(&file.name), unreadable(file)));

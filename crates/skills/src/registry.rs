@@ -27,7 +27,6 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry of these domains.
     pub fn new(mut domains: Vec<Domain>) -> Self {
         domains.sort_by(|a, b| a.name.cmp(&b.name));
         let unavailable = domains.iter().flat_map(|domain| domain.unavailable.clone()).collect();
@@ -52,7 +51,6 @@ impl Registry {
         &self.unavailable
     }
 
-    /// The skill of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Skill>> {
         self.by_name.get(name)
     }
@@ -62,7 +60,6 @@ impl Registry {
         &self.domains
     }
 
-    /// The domain of this name.
     pub fn domain(&self, name: &str) -> Option<&Domain> {
         self.domains.iter().find(|domain| domain.name == name)
     }

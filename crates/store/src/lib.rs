@@ -122,12 +122,10 @@ impl Store {
         self.inner.clock.now_ms()
     }
 
-    /// The store's clock.
     pub fn clock(&self) -> &SharedClock {
         &self.inner.clock
     }
 
-    /// A new id.
     pub fn new_id<T: From<String>>(&self) -> T {
         adjutant_types::clock::new_id(&*self.inner.clock).into()
     }

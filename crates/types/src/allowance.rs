@@ -33,7 +33,6 @@ pub enum Allowance {
     },
     /// One call of a service or a program.
     Call {
-        /// The skill.
         skill: String,
         /// Its arguments, as JSON.
         arguments: String,

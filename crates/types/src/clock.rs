@@ -40,7 +40,6 @@ pub trait Clock: Send + Sync + 'static {
     fn random(&self) -> u128;
 }
 
-/// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// Milliseconds of the store as a time.

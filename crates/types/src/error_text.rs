@@ -38,7 +38,6 @@ struct Row {
 
 /// Something that fills a sentence of ours.
 pub trait Piece {
-    /// Adds it.
     fn add_to(&self, text: &mut ErrorText);
 }
 
@@ -153,7 +152,6 @@ impl ErrorText {
         self
     }
 
-    /// With more of it.
     #[must_use]
     pub fn and(mut self, more: impl Into<Self>) -> Self {
         self.0.extend(more.into().0);

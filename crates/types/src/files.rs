@@ -5,15 +5,12 @@ use super::words;
 words! {
     /// What a file is, by its content.
     FileKind {
-        /// A text.
         Text = "text",
-        /// A PDF.
         Pdf = "pdf",
         /// A picture that models take.
         Picture = "picture",
         /// A document of a word processor, a presentation or a spreadsheet, whose text can be read.
         Document = "document",
-        /// A mail.
         Mail = "mail",
         /// An archive: the files inside can be taken out.
         Archive = "archive",

@@ -94,7 +94,6 @@ ids! {
     TaskId,
     /// A file that somebody sent.
     FileId,
-    /// A memory.
     MemoryId,
     /// A schedule: a message that arrives regularly.
     ScheduleId,

@@ -57,7 +57,6 @@ impl PromptText {
         Self(block::from(marker, source, text))
     }
 
-    /// These texts, each on lines of its own.
     pub fn lines(texts: impl IntoIterator<Item = Self>) -> Self {
         let texts: Vec<String> = texts.into_iter().map(Self::into).collect();
         Self(texts.join("\n"))
@@ -75,7 +74,6 @@ impl PromptText {
         self
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

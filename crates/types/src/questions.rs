@@ -16,7 +16,6 @@ pub fn with_words(question: &QuestionId, words: &str) -> String {
 pub enum QuestionKind {
     /// May a turn go on beyond a limit?
     Continue {
-        /// The text of the question.
         text: String,
         /// Whether only an owner may answer, because it's about a daily budget.
         needs_owner: bool,
@@ -85,7 +84,6 @@ impl QuestionKind {
     }
 }
 
-/// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Go on.

@@ -8,12 +8,10 @@ use super::words;
 pub struct UnknownWord {
     /// The enum.
     pub kind: &'static str,
-    /// The text.
     pub text: String,
 }
 
 words! {
-    /// The status of a turn.
     TurnStatus {
         /// Ready to go on.
         Queued = "queued",
@@ -33,7 +31,6 @@ words! {
 }
 
 words! {
-    /// The kind of an execution.
     ExecutionKind {
         /// Plans a turn; one per turn.
         Orchestrator = "orchestrator",
@@ -45,7 +42,6 @@ words! {
 }
 
 words! {
-    /// The status of an execution.
     ExecutionStatus {
         /// Not started.
         Pending = "pending",
@@ -57,7 +53,6 @@ words! {
         Completed = "completed",
         /// Ended early, with partial results.
         Partial = "partial",
-        /// Failed.
         Failed = "failed",
         /// Out of time.
         Timeout = "timeout",
@@ -87,7 +82,6 @@ words! {
     Bailout {
         /// Its tool calls are used up.
         ToolCalls = "tool_calls",
-        /// Its time is up.
         Time = "time",
         /// Its tokens are used up.
         Tokens = "tokens",
@@ -129,7 +123,6 @@ words! {
 words! {
     /// The kind of an inbox row.
     InboxKind {
-        /// A message.
         Message = "said",
         /// A slash command.
         Command = "command",
@@ -165,7 +158,6 @@ words! {
         Plain = "plain",
         /// In smaller parts.
         Small = "small",
-        /// As a file.
         File = "file",
         /// A few words about a message that is given up; nothing is left after it.
         Notice = "notice",
@@ -173,7 +165,6 @@ words! {
 }
 
 words! {
-    /// The state of a question.
     QuestionState {
         /// It waits for an answer.
         Pending = "pending",
@@ -209,7 +200,6 @@ words! {
         Complete = "complete",
         /// Some steps didn't.
         Partial = "partial",
-        /// It failed.
         Failed = "failed",
         /// Stopped by a person.
         Cancelled = "cancelled",

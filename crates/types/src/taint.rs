@@ -54,7 +54,6 @@ impl Taint {
         self
     }
 
-    /// The sources.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

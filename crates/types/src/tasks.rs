@@ -7,7 +7,6 @@ words! {
     TaskState {
         /// To be done.
         Open = "open",
-        /// Done.
         Done = "done",
     }
 }

@@ -111,7 +111,6 @@ impl Catalogue {
         }
     }
 
-    /// The workflow of this name.
     pub fn get(&self, name: &str) -> Option<&Workflow> {
         self.workflows.iter().find(|workflow| workflow.name == name)
     }

@@ -62,7 +62,6 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -72,7 +71,6 @@ impl Draft {
         self.document.to_string()
     }
 
-    /// Reads all of it.
     pub(super) fn read(&self) -> Result<Config, ConfigError> {
         Config::of_text(&self.text(), &self.path, &self.env)
     }
@@ -97,7 +95,6 @@ impl Draft {
         table.into_iter().flat_map(TableLike::iter).map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// The item at a path.
     pub(super) fn item(&self, path: &[&str]) -> Option<&Item> {
         path.iter().try_fold(self.document.as_item(), |item, key| item.get(key))
     }

@@ -52,7 +52,6 @@ impl Unit {
         })
     }
 
-    /// The text of the unit for this program.
     pub(super) fn text(&self, program: &Path) -> Result<String, CliError> {
         let hidden = ["/home", "/root", "/run/user"];
         if !self.is_users && hidden.iter().any(|folder| program.starts_with(folder)) {

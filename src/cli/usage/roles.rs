@@ -21,7 +21,6 @@ pub(super) fn cells(row: &RoleUse) -> [String; 9] {
     [one_line(&row.name), agents, success, calls, prompt, completion, cost(row.cost_usd), mean, ended]
 }
 
-/// A role as JSON.
 pub(super) fn json(row: &RoleUse) -> Value {
     let bailouts: serde_json::Map<String, Value> =
         bailouts(row).map(|(what, times)| (what.replace(' ', "_"), times.into())).collect();

@@ -25,7 +25,6 @@ pub struct Attendee {
     pub address: String,
     /// The name; may be empty.
     pub name: String,
-    /// Their response.
     pub response: ResponseStatus,
 }
 
@@ -45,9 +44,7 @@ pub enum EventStatus {
 pub struct CalendarEvent {
     /// The same for all instances of a series, in every calendar.
     pub uid: String,
-    /// The title.
     pub title: String,
-    /// When it starts.
     pub start: EventTime,
     /// When it ends; for whole days the day after the last.
     pub end: EventTime,

@@ -20,7 +20,6 @@ pub struct TimeRange {
 pub struct WorkingHours {
     /// Their time zone.
     pub zone: Tz,
-    /// The weekdays.
     pub days: Vec<Weekday>,
     /// When they begin.
     pub from: NaiveTime,

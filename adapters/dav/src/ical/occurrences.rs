@@ -26,9 +26,7 @@ const SHORT: i64 = 8 * 3_600;
 /// One occurrence of a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
-    /// When it starts.
     pub start: EventTime,
-    /// When it ends.
     pub end: EventTime,
     /// The same in UTC.
     pub range: TimeRange,

@@ -99,7 +99,6 @@ impl Series {
         self.vevents_mut().find(|vevent| !is_override(vevent)).ok_or_else(no_master)
     }
 
-    /// The override of an instance.
     pub(crate) fn override_mut(&mut self, instance: &EventTime) -> Result<Option<&mut Component>, DavError> {
         for at in 0..self.calendar.nodes.len() {
             let Some(Node::Component(part)) = self.calendar.nodes.get(at) else { continue };

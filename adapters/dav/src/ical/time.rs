@@ -132,7 +132,6 @@ impl EventTime {
 }
 
 impl Length {
-    /// From a start to an end.
     pub(crate) fn between(start: &EventTime, end: &EventTime) -> Result<Self, DavError> {
         let length = match (start, end) {
             (EventTime::Day(start), EventTime::Day(end)) => {

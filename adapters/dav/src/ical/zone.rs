@@ -34,7 +34,6 @@ pub struct CustomZone {
 }
 
 impl Zone {
-    /// UTC.
     pub const UTC: Self = Self::Named(Tz::UTC);
 
     /// The name, as in `TZID`.
@@ -46,7 +45,6 @@ impl Zone {
         }
     }
 
-    /// The offset from UTC at a UTC time.
     pub(crate) fn offset(&self, utc: NaiveDateTime) -> TimeDelta {
         match self {
             Self::Named(zone) => {
@@ -90,7 +88,6 @@ impl Zone {
         (if is_late { late } else { early }).and_utc()
     }
 
-    /// The local time of a UTC time.
     #[must_use]
     pub fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
         let utc = at.naive_utc();

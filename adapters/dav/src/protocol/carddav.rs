@@ -32,7 +32,6 @@ impl CardDav {
         self.client.collections().await
     }
 
-    /// All cards.
     pub async fn list(&self, book: &str) -> Result<Vec<Resource>, DavError> {
         self.query(book, "<C:prop-filter name=\"FN\"/>").await
     }

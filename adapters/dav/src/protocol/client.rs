@@ -32,9 +32,7 @@ pub struct Resource {
 /// The outcome of creating an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreateOutcome {
-    /// It was created.
     Created {
-        /// Its URL.
         url: String,
         /// Its version, if the server sends one.
         etag: Option<String>,

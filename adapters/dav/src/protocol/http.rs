@@ -33,7 +33,6 @@ pub struct Account {
     pub url: String,
     /// The name to log in with.
     pub user: String,
-    /// The password.
     pub password: String,
     /// PEM certificates of a private CA, trusted in addition to the system's.
     pub ca_pem: Option<String>,
@@ -54,7 +53,6 @@ pub(crate) struct Http {
     password: String,
 }
 
-/// One request.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) url: &'a Url,

@@ -243,7 +243,6 @@ impl<T: Fn(GatewayEvent) + Send> GatewayConnection<'_, T> {
 
 type Received = Option<Result<Frame, tokio_tungstenite::tungstenite::Error>>;
 
-/// The text of a frame, if it has one.
 fn text_of(frame: Received) -> Result<Option<String>, Disconnect> {
     match frame {
         Some(Ok(Frame::Text(text))) => Ok(Some(text.as_str().to_owned())),

@@ -105,7 +105,6 @@ impl Session {
         Ok(folders)
     }
 
-    /// The folder of a kind.
     pub(crate) async fn folder_for(&mut self, kind: FolderKind) -> Result<String, MailError> {
         if kind == FolderKind::Inbox {
             return Ok("INBOX".to_owned());

@@ -91,7 +91,6 @@ pub(crate) struct Session {
     timeout: std::time::Duration,
     tag: u32,
     capabilities: HashSet<String>,
-    /// The selected folder.
     selected: Option<(String, SelectedFolder)>,
     /// The cached list of folders.
     pub(crate) known: moka::future::Cache<(), Vec<Folder>>,

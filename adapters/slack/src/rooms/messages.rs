@@ -39,7 +39,6 @@ pub(super) fn people_in(message: &Value) -> Vec<String> {
     people
 }
 
-/// A bot's name.
 fn bot_name(message: &Value) -> Option<&str> {
     message["bot_id"].as_str()?;
     let names = [&message["username"], &message["bot_profile"]["name"]];

@@ -17,7 +17,6 @@ fn now() -> u64 {
     now.duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// A request, signed at a time.
 fn signed(secret: &str, time: u64, body: &str) -> WebhookRequest {
     let headers = [
         ("x-slack-request-timestamp", time.to_string()),

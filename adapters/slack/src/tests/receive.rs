@@ -154,7 +154,6 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
     .await;
 }
 
-/// The answer to a command.
 fn answer_to(command: &IncomingMessage, text: &str) -> Outbound {
     Outbound { answers: vec![command.event.0.clone()], ..outbound(&command.address.place, text) }
 }

@@ -50,7 +50,6 @@ fn composer(form_token: &str) -> Markup {
     }
 }
 
-/// A turn.
 pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
     html! {
         article.turn id={ "turn-" (turn.key) } aria-label="Request" {

@@ -22,7 +22,6 @@ pub struct PlanLine {
 /// A step of a plan, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanStep {
-    /// Its name.
     pub name: String,
     /// Its agent's role.
     pub role: String,
@@ -57,7 +56,6 @@ pub struct Plan {
     pub questions: Vec<Said>,
     /// Its graph.
     pub drawing: Drawing,
-    /// Its steps.
     pub steps: Vec<PlanStep>,
     /// What the planner isn't sure of.
     pub uncertain: Vec<String>,
@@ -71,6 +69,5 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// Markdown: what came out.
     pub output: String,
-    /// Its turn.
     pub turn: Turn,
 }

@@ -42,7 +42,6 @@ impl Said {
 /// A question that takes words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asks {
-    /// The question.
     pub question: String,
     /// The plan that it is about, whose change the words describe; none if they are what was asked for.
     pub plan: Option<String>,

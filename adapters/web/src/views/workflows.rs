@@ -5,7 +5,6 @@ use super::{Badge, Moment, Plan, Turn};
 /// A workflow, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowLine {
-    /// Its name.
     pub name: String,
     /// What it does.
     pub about: String,
@@ -42,7 +41,6 @@ pub struct Workflows {
 pub enum FieldKind {
     /// A text, or JSON.
     Text,
-    /// A number.
     Number,
     /// Yes or no.
     YesNo,
@@ -53,7 +51,6 @@ pub enum FieldKind {
 /// An input of a workflow, as a field of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub about: String,
@@ -68,7 +65,6 @@ pub struct Field {
 /// A step's box in a drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnStep {
-    /// Its place.
     pub place: (usize, usize),
     /// Its width and height.
     pub size: (usize, usize),
@@ -98,14 +94,12 @@ pub struct Drawing {
     pub line: usize,
     /// Its boxes.
     pub steps: Vec<DrawnStep>,
-    /// Its arrows.
     pub arrows: Vec<DrawnArrow>,
 }
 
 /// A workflow, with the form that runs it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkflowPage {
-    /// Its name.
     pub name: String,
     /// What it does.
     pub about: String,
@@ -124,14 +118,11 @@ pub enum Planned {
     Plan(String),
     /// Why it can't run with these inputs.
     Problems(Vec<String>),
-    /// It was asked for.
     Asked,
 }
 
-/// A step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStep {
-    /// Its name.
     pub name: String,
     /// Its agents or its skill.
     pub by: String,
@@ -146,7 +137,6 @@ pub struct RunStep {
 pub struct Run {
     /// Names it.
     pub key: String,
-    /// What runs.
     pub workflow: String,
     /// Whether there still is a workflow of this name.
     pub is_known: bool,
@@ -154,11 +144,9 @@ pub struct Run {
     pub badge: Badge,
     /// When it began.
     pub at: Moment,
-    /// Its inputs.
     pub inputs: Vec<(String, String)>,
     /// Its graph.
     pub drawing: Drawing,
-    /// Its steps.
     pub steps: Vec<RunStep>,
     /// How long it took, how many agents it had.
     pub figures: Vec<String>,
@@ -168,18 +156,15 @@ pub struct Run {
     pub output: String,
     /// From which steps it can be run again.
     pub again: Vec<String>,
-    /// Its turn.
     pub turn: Turn,
 }
 
 /// What a request to run a workflow, or for a plan, has led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
-    /// It waits.
     Waiting,
     /// A turn that has started no run or plan, because it is at work, asks for something or has failed.
     Turn(Box<Turn>),
-    /// A run.
     Run(Box<Run>),
     /// A plan, whether it runs or not.
     Plan(Box<Plan>),

@@ -7,7 +7,6 @@ use super::tree::{Document, Node};
 /// A place in a file. Both numbers start at 1, the column counts characters; line 0 is the file as a whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// The line.
     pub line: usize,
     /// The column; 0 when only the line is known or worth showing.
     pub column: usize,

@@ -15,7 +15,6 @@ pub struct Table<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// The node as a table.
     pub fn of(node: &'t Node, what: &'static str, problems: &mut Problems<'_>) -> Option<Self> {
         Self::at(node, node.at, what, problems)
     }
@@ -65,7 +64,6 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// A table in the table.
     pub fn table(&self, key: &str, what: &'static str, problems: &mut Problems<'_>) -> Option<Self> {
         let entry = self.entry(key)?;
         Self::at(&entry.node, entry.at, what, problems)
@@ -98,7 +96,6 @@ impl<'t> Table<'t> {
         Some(text)
     }
 
-    /// A text.
     pub fn optional_text(&self, key: &str, problems: &mut Problems<'_>) -> Option<&'t str> {
         let node = self.get(key)?;
         self.expect(key, node.as_str(), "a text", problems)
@@ -179,7 +176,6 @@ impl<'t> Table<'t> {
         texts
     }
 
-    /// One of these words.
     pub fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)], problems: &mut Problems<'_>) -> Option<T> {
         let text = self.optional_scalar(key, problems)?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);

@@ -128,7 +128,6 @@ impl Node {
         }
     }
 
-    /// The entries, when it is a table.
     pub fn as_table(&self) -> Option<&[Entry]> {
         match &self.value {
             Value::Table(entries) => Some(entries),

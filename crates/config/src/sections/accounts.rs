@@ -34,12 +34,10 @@ pub enum Tls {
     None,
 }
 
-/// One mail server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailServer {
     /// Its name.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// How the connection is encrypted.
     pub tls: Tls,

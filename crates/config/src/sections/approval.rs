@@ -20,7 +20,6 @@ pub enum Policy {
     Deny,
 }
 
-/// The policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     /// For skills of low risk.
@@ -57,7 +56,6 @@ impl QuietHours {
         (hours.from != hours.to).then_some(hours)
     }
 
-    /// When they end, if they are now.
     pub fn end(self, now: NaiveDateTime) -> Option<NaiveDateTime> {
         let (from, to, time) = (self.from, self.to, now.time());
         let is_over_midnight = from > to;

@@ -9,7 +9,6 @@ use adjutant_chat::suggest::nearest;
 /// The assistant itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assistant {
-    /// Its name.
     pub name: String,
     /// The time zone of people who haven't set one.
     pub timezone: Tz,

@@ -12,11 +12,8 @@ use crate::secret::secret;
 /// A platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Telegram.
     Telegram,
-    /// Discord.
     Discord,
-    /// Slack.
     Slack,
     /// Our own web page.
     Web,
@@ -54,7 +51,6 @@ pub enum Platform {
     Discord(Secret),
     /// Slack, with at least one of `app_token` and `signing_secret`.
     Slack {
-        /// The bot's token.
         bot_token: Secret,
         /// The app's token, for Socket Mode.
         app_token: Option<Secret>,
@@ -63,7 +59,6 @@ pub enum Platform {
     },
     /// Our own web page.
     Web {
-        /// Where to listen.
         listen: SocketAddr,
         /// The address that people open, without a slash at its end.
         public_url: String,
@@ -73,7 +68,6 @@ pub enum Platform {
 /// One connected account of a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelConfig {
-    /// Its platform.
     pub platform: Platform,
     /// Whether to connect it.
     pub enabled: bool,

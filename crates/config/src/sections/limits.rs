@@ -28,7 +28,6 @@ pub struct Limits {
     pub agent_timeout: Duration,
     /// How long a turn may take.
     pub turn_timeout: Duration,
-    /// Tokens of a turn.
     pub turn_tokens: u64,
     /// US dollars of a turn.
     pub turn_cost_usd: f64,

@@ -9,7 +9,6 @@ use crate::secret::secret;
 
 const SCHEMES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
 
-/// The store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     /// Its address, a secret because it may contain a password.

@@ -10,7 +10,6 @@ use crate::document::Node;
 use crate::read::{Reading, Section, address, amount, span, text};
 use crate::secret::secret;
 
-/// Where OpenAI is.
 const OPENAI: &str = "https://api.openai.com/v1/";
 
 /// Voice notes.

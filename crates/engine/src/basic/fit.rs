@@ -43,7 +43,6 @@ pub(super) struct Fit<'f> {
     pub(super) goes_on: bool,
 }
 
-/// How a form fits a sentence.
 pub(super) fn fit<'f>(form: &'f Form, sentence: &Sentence<'_>) -> Option<Fit<'f>> {
     let mut fit = Fit { own: 0, slots: Vec::new(), goes_on: false };
     let items = Items { items: &form.items, then: None };

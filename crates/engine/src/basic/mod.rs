@@ -42,11 +42,9 @@ pub enum Understood {
 /// One call of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The skill.
     pub skill: String,
     /// The part of the message that asks for it.
     pub text: String,
-    /// Its arguments.
     pub arguments: Map<String, Value>,
     /// Whether it waits for the call before it: the person said "then".
     pub is_next: bool,

@@ -21,7 +21,6 @@ impl Admitted {
         Self(row)
     }
 
-    /// The row.
     pub(super) fn into_row(self) -> InboxRow {
         self.0
     }

@@ -197,7 +197,6 @@ pub(super) const ALWAYS: &str = "always";
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
 
-/// A button's question, and which of its buttons it is.
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
     let is_known =

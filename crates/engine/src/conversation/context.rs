@@ -37,7 +37,6 @@ const SCHEDULES: usize = 5;
 
 /// What a turn tells the orchestrator's model at its beginning.
 pub struct TurnContext {
-    /// The first messages.
     pub messages: FirstMessages,
     /// The outside sources of what they say.
     pub taint: Taint,
@@ -189,7 +188,6 @@ fn shown(scope: &Scope, taint: &Taint, text: &str) -> PromptText {
     PromptText::by_origin(&scope.turn, taint, text)
 }
 
-/// The open tasks, and whether these are all.
 fn to_do(tasks: &[OpenTask]) -> PromptText {
     let shown = &tasks[..tasks.len().min(usize::try_from(TASKS).unwrap_or_default())];
     let mut text = match shown.len() {

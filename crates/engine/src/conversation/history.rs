@@ -60,7 +60,6 @@ pub struct EarlierTurn {
     pub texts: [String; 2],
     /// Their outside sources.
     pub taints: [Taint; 2],
-    /// What is added to them.
     pub added: Added,
 }
 

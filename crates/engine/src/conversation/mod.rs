@@ -38,7 +38,6 @@ use adjutant_types::{ConversationId, TurnId};
 
 /// Everything that turns need in one process.
 pub struct Conversations {
-    /// The store.
     pub store: Store,
     /// This process.
     pub instance: Arc<Instance>,

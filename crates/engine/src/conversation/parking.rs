@@ -17,7 +17,6 @@ use adjutant_types::{
 enum Approver {
     /// The person, in their conversation.
     Person,
-    /// An owner, in this conversation.
     Owner((ConversationId, PersonId)),
     /// An owner, but none can be reached.
     NobodyReachable,

@@ -142,7 +142,6 @@ fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
     shown.iter().map(line).collect()
 }
 
-/// A message with a button for each of these.
 fn with_buttons(text: String, shown: &[Numbered<'_>]) -> Message {
     let choice = |(number, known): &Numbered<'_>| Choice {
         id: format!("{BUTTON}{}", known.memory.id),

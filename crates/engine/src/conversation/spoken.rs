@@ -16,9 +16,7 @@ const CONFIRMS_MS: i64 = 3_600_000;
 /// What spoken words are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpokenAs {
-    /// A message.
     Message,
-    /// The answer to this question.
     Answer(QuestionId),
     /// A yes that has to be pressed or typed.
     NeedsHand,

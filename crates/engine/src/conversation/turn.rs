@@ -29,7 +29,6 @@ use adjutant_types::{
 
 /// A turn that this process has the lease for.
 pub struct LeasedTurn {
-    /// Its row.
     pub turn: TurnRow,
     /// The lease of its lane.
     pub lease: Lease,
@@ -40,7 +39,6 @@ pub struct LeasedTurn {
 }
 
 impl LeasedTurn {
-    /// What of it has begun.
     fn begun(&self) -> Begun<'_> {
         Begun { root: &self.root, rows: &self.rows, is_new: self.is_new() }
     }

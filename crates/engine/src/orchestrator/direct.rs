@@ -27,7 +27,6 @@ pub(super) enum Direct {
 }
 
 impl Direct {
-    /// The command.
     pub(super) fn command(&self) -> Option<&str> {
         match self {
             Self::Command(text) => Some(text),

@@ -49,13 +49,11 @@ use tools::ToolUse;
 pub struct Orchestrator {
     /// The assistant's name.
     pub name: String,
-    /// Its model.
     pub model: SharedModel,
     /// When basic mode takes a message instead.
     pub basic: BasicMode,
     /// The current skills.
     pub skills: Arc<Skills>,
-    /// The agents.
     pub agents: Arc<Agents>,
     /// Runs workflows.
     pub runner: Arc<Runner>,

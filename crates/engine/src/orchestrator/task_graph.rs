@@ -16,9 +16,7 @@ use adjutant_workflows::graph::{self, Readiness};
 pub(super) struct Agent {
     /// Its journal row, as last written by us.
     pub(super) row: ExecutionRow,
-    /// Its task.
     pub(super) task: AgentTask,
-    /// Its status.
     pub(super) status: ExecutionStatus,
     /// Its report, once it has ended.
     pub(super) report: Option<Report>,
@@ -33,7 +31,6 @@ pub(super) struct Agent {
 /// All agents of the turn, in dispatch order.
 #[derive(Debug, Default)]
 pub(super) struct TaskGraph {
-    /// The agents.
     pub(super) agents: Vec<Agent>,
 }
 
@@ -73,7 +70,6 @@ impl TaskGraph {
         self.agents.iter().map(|agent| agent.task.agent_id.clone()).collect()
     }
 
-    /// An agent by name.
     pub(super) fn get(&self, name: &str) -> Option<&Agent> {
         self.agents.iter().find(|agent| agent.task.agent_id == name)
     }

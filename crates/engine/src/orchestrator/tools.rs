@@ -99,7 +99,6 @@ pub struct Known<'a> {
     pub registry: &'a Registry,
     /// Those that the person is told of.
     pub listed: &'a Registry,
-    /// The roles.
     pub roles: &'a RoleSet,
     /// What the person may use in this place.
     pub offered: &'a BTreeMap<String, Effects>,

@@ -54,7 +54,6 @@ pub struct Extracted {
     pub refused: usize,
 }
 
-/// A conversation that is due.
 pub async fn due(store: &Store) -> Result<Option<DueConversation>, StoreError> {
     let now = store.now();
     origins::due(store, now - RECENT, now - REST, TURNS).await

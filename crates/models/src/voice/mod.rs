@@ -29,14 +29,12 @@ pub struct Voice {
     pub max_length: Duration,
     /// The languages that people speak, as codes; empty for any.
     pub languages: Vec<String>,
-    /// The clock.
     pub clock: SharedClock,
 }
 
 /// What a call of a service used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spoken<T> {
-    /// The result.
     pub result: T,
     /// The model that made it.
     pub model: String,

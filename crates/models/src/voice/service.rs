@@ -20,7 +20,6 @@ const BOUNDARY: &str = "adjutant-0c1e7b1f5d6a4f2f9b8e-form";
 /// The longest answer that is read: an hour of speech is a tenth of it.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// One service.
 pub struct Service {
     /// The model's name there.
     pub name: String,
@@ -69,7 +68,6 @@ impl Service {
         self.timeout + Duration::from_secs(seconds)
     }
 
-    /// Transcribes a sound.
     pub(super) async fn transcribe(&self, sound: &Sound) -> Result<Transcript, ModelError> {
         let is_brief = self.is_brief.load(Ordering::Relaxed);
         match self.ask(sound, is_brief).await {

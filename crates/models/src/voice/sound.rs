@@ -9,7 +9,6 @@ pub struct Sound {
     pub file: std::fs::File,
     /// Its size.
     pub bytes: u64,
-    /// Its format.
     pub format: Format,
     /// Its length in seconds, at least 1.
     pub seconds: u64,
@@ -20,15 +19,12 @@ pub struct Sound {
 pub enum Format {
     /// Ogg, as a rule with Opus: what people speak on a phone.
     Ogg,
-    /// MP3.
     Mp3,
-    /// WAV.
     Wav,
     /// MPEG-4.
     Mp4,
     /// WebM or Matroska.
     WebM,
-    /// FLAC.
     Flac,
     /// AAC without a container.
     Aac,

@@ -16,7 +16,6 @@ const RECEIPTS: [char; 2] = ['✓', '✗'];
 
 /// A service that speaks.
 pub struct Speaker {
-    /// The service.
     pub service: Service,
     /// Its name of the voice.
     pub voice: String,

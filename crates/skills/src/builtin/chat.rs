@@ -236,7 +236,6 @@ impl<'a> JoinedPlace<'a> {
     }
 }
 
-/// Messages of a place.
 struct Messages {
     lines: Vec<RoomMessage>,
     /// Whether they are only what we journalled.

@@ -120,11 +120,9 @@ pub enum Resource {
     Calendar,
     /// The contacts: an account on a server, or our own store.
     Contacts,
-    /// A chat platform.
     ChatPlatform,
     /// The public internet.
     Internet,
-    /// A search engine.
     SearchEngine,
     /// The folder of the notes.
     Notes,
@@ -165,7 +163,6 @@ impl Default for Preview {
     }
 }
 
-/// One call.
 pub struct CallContext<'a> {
     /// The turn.
     pub scope: &'a Scope,
@@ -173,7 +170,6 @@ pub struct CallContext<'a> {
     pub services: &'a Services,
     /// The skills that there are.
     pub registry: &'a Registry,
-    /// The call's execution.
     pub execution: &'a ExecutionId,
     /// What kind of effect the call has.
     pub effect: Effect,

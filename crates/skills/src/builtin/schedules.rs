@@ -103,7 +103,6 @@ fn next(row: &ScheduleRow) -> String {
     utc(row.next_at).with_timezone(&zone_of(row)).format("%a %-d %b %Y, %H:%M").to_string()
 }
 
-/// A schedule in an error.
 fn named(row: &&ScheduleRow) -> ErrorText {
     ours!("{}", FromStore("schedule", row.id.as_str(), spoken(row).as_str()))
 }

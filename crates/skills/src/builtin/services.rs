@@ -40,9 +40,7 @@ pub struct Services {
     pub http: HttpClient,
     /// The search engine.
     pub search: Option<SearchConfig>,
-    /// The notes.
     pub notes: Option<Notes>,
-    /// The MCP servers.
     pub mcp: Arc<McpServers>,
     /// The logins at services.
     pub oauth: Arc<OAuth>,

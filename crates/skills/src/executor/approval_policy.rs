@@ -17,7 +17,6 @@ use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
 
 /// What becomes of a call.
 pub(super) enum Judgement {
-    /// It runs.
     Run(Basis),
     /// A person is asked; with the reason, unless that is the policy alone.
     Ask(Option<ApprovalReason>),

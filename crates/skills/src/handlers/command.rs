@@ -97,7 +97,6 @@ impl CommandHandler {
         std::iter::once(self.program.as_str()).chain(words).collect::<Vec<_>>().join(" ")
     }
 
-    /// The words for these arguments.
     fn words(&self, arguments: &Value) -> Result<Vec<String>, SkillError> {
         let (mut words, mut options_are_over) = (Vec::new(), false);
         for template in &self.words {

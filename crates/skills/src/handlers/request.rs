@@ -172,7 +172,6 @@ impl HttpHandler {
         Ok(Some(whole))
     }
 
-    /// The body for these arguments.
     pub(super) fn body(&self, arguments: &Value) -> Result<Option<Vec<u8>>, SkillError> {
         let Some(body) = &self.body else { return Ok(None) };
         let value = body.fill(arguments)?.unwrap_or_else(|| Value::Object(Map::new()));

@@ -18,7 +18,6 @@ use adjutant_types::{FromCall, ours};
 pub(super) enum ResponseContent {
     /// Something to read.
     Output(Output),
-    /// A file.
     File {
         /// What the service calls its type.
         media_type: String,

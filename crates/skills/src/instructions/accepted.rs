@@ -27,7 +27,6 @@ const CATALOGUE: usize = 2000;
 const SHORTEST: usize = 40;
 const LONGEST: usize = 200;
 
-/// A call of one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCall {
     /// Which one.
@@ -83,7 +82,6 @@ impl Instructions {
         Ok(true)
     }
 
-    /// All of them as a domain.
     pub fn domain(&self) -> Option<Domain> {
         let pins = self.pins();
         let share = (CATALOGUE / pins.len().max(1)).clamp(SHORTEST, LONGEST);

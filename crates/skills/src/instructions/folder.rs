@@ -18,15 +18,12 @@ const MOST_LINES: usize = 10_000;
 const LARGEST: u64 = 10 << 20;
 /// How deep folders are looked into.
 const DEEPEST: usize = 8;
-/// The longest name.
 const LONGEST_NAME: usize = 40;
 
-/// A folder.
 #[derive(Debug, Clone)]
 pub struct Folder {
     /// Its name as the second part of a skill's.
     pub name: String,
-    /// Its head.
     pub head: Head,
     /// The text behind the head.
     pub body: String,
@@ -36,7 +33,6 @@ pub struct Folder {
     pub suspicions: Vec<Suspicion>,
 }
 
-/// A file of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// Its path in the folder.

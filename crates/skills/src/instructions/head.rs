@@ -12,7 +12,6 @@ const LARGEST: usize = 16 * 1024;
 /// What the head says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
-    /// Its name, if it has one.
     pub(crate) name: Option<String>,
     /// What it is for.
     pub description: String,

@@ -14,5 +14,4 @@ mod scan;
 pub use accepted::{InstructionCall, Instructions, accepted, install, uninstall};
 pub use folder::{Folder, find};
 
-/// The domain of all of them.
 pub const DOMAIN: &str = "instructions";

@@ -14,9 +14,7 @@ const MOST: usize = 50;
 /// Something suspicious.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suspicion {
-    /// The file.
     pub file: String,
-    /// The line, from one.
     pub line: usize,
     /// What it is.
     pub what: &'static str,

@@ -272,7 +272,6 @@ impl<'a> Discovery<'a> {
         Ok(Some(issuer))
     }
 
-    /// The first of these that there is.
     async fn first<T: DeserializeOwned>(&self, places: Vec<Url>) -> Result<Option<T>, SkillError> {
         for place in places {
             let client = self.client(&place)?;

@@ -35,7 +35,6 @@ pub(super) struct Reply {
     pub(super) interval: Option<u64>,
 }
 
-/// The response of an endpoint.
 pub(super) enum EndpointResponse {
     /// It gives something out.
     Success(Reply),

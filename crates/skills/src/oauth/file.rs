@@ -49,7 +49,6 @@ impl Vault {
         }
     }
 
-    /// The tokens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Tokens>, SkillError> {
         match std::fs::read_to_string(&self.file) {
             // What is wrong in it may be a token, so it isn't shown.

@@ -79,12 +79,10 @@ pub struct SpendingRow {
 }
 
 impl SpendingRow {
-    /// The amount used.
     pub fn used(&self) -> Amount {
         Amount { tokens: self.tokens, nano_usd: self.nano_usd }
     }
 
-    /// The amount reserved.
     pub fn reserved(&self) -> Amount {
         Amount { tokens: self.reserved_tokens, nano_usd: self.reserved_nano_usd }
     }
@@ -95,7 +93,6 @@ impl SpendingRow {
 pub struct ReservationRow {
     /// The execution that calls the model.
     pub execution_id: ExecutionId,
-    /// Its turn.
     pub turn_id: TurnId,
     /// The person it counts for.
     pub person_id: PersonId,
@@ -103,7 +100,6 @@ pub struct ReservationRow {
     pub instance: InstanceId,
     /// The day on which it counts, as `2026-11-21`.
     pub day: String,
-    /// The amount.
     pub amount: Amount,
 }
 
@@ -212,7 +208,6 @@ macro_rules! release_reservations {
     }};
 }
 
-/// Releases the reservation of an execution.
 pub fn release(batch: &mut Batch, execution: &ExecutionId) {
     release_reservations!(batch, "r.execution_id = $1", [execution.into()]);
 }

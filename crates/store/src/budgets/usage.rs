@@ -36,7 +36,6 @@ pub struct ModelUse {
 /// The calls of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SkillUse {
-    /// Its name.
     pub name: String,
     /// How many calls.
     pub calls: i64,
@@ -49,7 +48,6 @@ pub struct SkillUse {
 /// The agents of one role that have ended.
 #[derive(Debug, Clone, Default, PartialEq, FromRow)]
 pub struct RoleUse {
-    /// Its name.
     pub name: String,
     /// How many agents.
     pub agents: i64,

@@ -10,7 +10,6 @@ use crate::Stale;
 /// An argument or a returned column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Text.
     Text(String),
     /// Text or NULL.
     MaybeText(Option<String>),

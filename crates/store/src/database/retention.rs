@@ -32,7 +32,6 @@ pub struct Ages {
     pub bodies: Option<Duration>,
     /// Requests and answers of models and skills, counted from the end of the turn.
     pub traces: Option<Duration>,
-    /// Memories.
     pub memories: Option<Duration>,
     /// Files that people sent.
     pub files: Option<Duration>,
@@ -52,7 +51,6 @@ pub struct Emptied {
     pub bodies: usize,
     /// Traces of turns.
     pub traces: usize,
-    /// Memories.
     pub memories: usize,
     /// Files that people sent.
     pub files: usize,

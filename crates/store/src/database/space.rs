@@ -16,9 +16,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The pages of the embedded file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pages {
-    /// All pages.
     pub all: i64,
-    /// Free pages.
     pub free: i64,
     /// Whether free pages can be returned while the file is in use.
     pub gives_back: bool,

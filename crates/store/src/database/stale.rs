@@ -24,10 +24,8 @@ pub enum Stale {
     /// The turn's status isn't the expected one.
     #[error("the turn's status changed")]
     TurnMoved,
-    /// The turn has ended.
     #[error("the turn has ended")]
     TurnEnded,
-    /// The execution has ended.
     #[error("the execution has ended")]
     ExecutionEnded,
     /// The execution has a row already.

@@ -9,7 +9,6 @@ use adjutant_types::{ExecutionId, TurnId};
 /// A model call's row.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct CallRow {
-    /// Its execution.
     pub execution_id: ExecutionId,
     /// Its number within the execution, from 0.
     pub n: i64,
@@ -40,7 +39,6 @@ pub struct CallRow {
 /// A tool call of a model's answer, and its result.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ToolCallRow {
-    /// The execution.
     pub execution_id: ExecutionId,
     /// The model call.
     pub n: i64,
@@ -48,11 +46,9 @@ pub struct ToolCallRow {
     pub idx: i64,
     /// The model's id for it.
     pub call_id: String,
-    /// The tool.
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: String,
-    /// The result, when there is one.
     pub result: Option<String>,
 }
 

@@ -8,7 +8,6 @@ use adjutant_types::{PersonId, TurnId};
 /// How many rows are kept.
 const KEPT: i64 = 50_000;
 
-/// A change.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ChangeRow {
     /// Its place: first by transaction, which is 0 in the embedded store, then by number.
@@ -17,11 +16,9 @@ pub struct ChangeRow {
     pub seq: i64,
     /// Whose work it is; empty for nobody's.
     pub person_id: PersonId,
-    /// The turn.
     pub turn_id: Option<TurnId>,
     /// `turn`, `execution`, `question`, `message` or `arrival`.
     pub kind: String,
-    /// What changed.
     pub id: String,
     /// Its status now.
     pub status: String,

@@ -12,9 +12,7 @@ use adjutant_types::{ConversationId, PersonId, QuestionId, TurnId};
 /// An open task, as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenTask {
-    /// Its id.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// The due date as the person wrote it.
     pub due: Option<String>,
@@ -23,9 +21,7 @@ pub struct OpenTask {
 /// An active schedule, as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveSchedule {
-    /// Its id.
     pub id: String,
-    /// Its text.
     pub text: String,
     /// A cron pattern of five fields.
     pub rule: String,
@@ -36,7 +32,6 @@ pub struct ActiveSchedule {
 /// A question that waits for the person's answer, as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenQuestion {
-    /// Its id.
     pub id: QuestionId,
     /// The `turns.seq` of the turn that waits.
     pub turn: i64,
@@ -72,11 +67,8 @@ pub struct ContextData {
 /// Whose, and how much of it.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextQuery<'a> {
-    /// The person.
     pub person: &'a PersonId,
-    /// The conversation.
     pub conversation: &'a ConversationId,
-    /// The turn.
     pub turn: &'a TurnId,
     /// Turns after this one.
     pub after: i64,

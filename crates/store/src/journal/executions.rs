@@ -14,9 +14,7 @@ pub struct UndoRow {
     pub id: ExecutionId,
     /// What it is.
     pub kind: ExecutionKind,
-    /// Its status.
     pub status: ExecutionStatus,
-    /// Its skill.
     pub skill: String,
     /// One line for people.
     pub result: String,
@@ -53,18 +51,15 @@ pub fn mark_undone(batch: &mut Batch, id: &ExecutionId, by: &ExecutionId) {
     );
 }
 
-/// An execution's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ExecutionRow {
     /// Our id.
     pub id: ExecutionId,
-    /// Its turn.
     pub turn_id: TurnId,
     /// The execution that requested it.
     pub parent_id: Option<ExecutionId>,
     /// What it does.
     pub kind: ExecutionKind,
-    /// Its status.
     pub status: ExecutionStatus,
     /// The number of the model call that requested it.
     pub call_n: Option<i64>,
@@ -100,7 +95,6 @@ pub struct ExecutionRow {
     pub basis: Option<Basis>,
     /// When it first started.
     pub started_at: Option<i64>,
-    /// When it ended.
     pub ended_at: Option<i64>,
 }
 
@@ -356,7 +350,6 @@ pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<Executio
 pub struct PastCall {
     /// The order of its turn.
     pub turn_seq: i64,
-    /// Its skill.
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,
@@ -387,7 +380,6 @@ pub async fn calls_since(
 /// A completed skill call of a person, with its result.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PersonsResult {
-    /// Its skill.
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,

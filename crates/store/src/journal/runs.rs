@@ -5,12 +5,9 @@ use sqlx::FromRow;
 use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{ExecutionId, PersonId, RunStatus, TurnId};
 
-/// A run's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RunRow {
-    /// Its execution.
     pub id: ExecutionId,
-    /// Its turn.
     pub turn_id: TurnId,
     /// The workflow's name.
     pub workflow: String,
@@ -32,7 +29,6 @@ pub struct RunRow {
     pub outputs: Option<String>,
     /// When it began.
     pub started_at: i64,
-    /// When it ended.
     pub ended_at: Option<i64>,
     /// The version of its plan that it runs, if it was planned.
     pub plan_version: Option<i64>,
@@ -76,7 +72,6 @@ pub fn change(batch: &mut Batch, id: &ExecutionId, text: &str, plan_version: i64
     );
 }
 
-/// Ends a run.
 pub fn end(batch: &mut Batch, id: &ExecutionId, status: RunStatus, report: &str, outputs: &str, now: i64) {
     batch.run(
         "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
@@ -97,7 +92,6 @@ pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
     );
 }
 
-/// A run by id.
 pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
@@ -112,7 +106,6 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
         .await
 }
 
-/// The newest runs.
 pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
     store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
 }
@@ -146,7 +139,6 @@ pub struct PlanRow {
     pub id: ExecutionId,
     /// From 1; each change makes another.
     pub version: i64,
-    /// Its turn.
     pub turn_id: TurnId,
     /// What it is for, in the person's words.
     pub goal: String,
@@ -192,7 +184,6 @@ pub async fn plan(store: &Store, id: &ExecutionId) -> Result<Option<PlanRow>, St
     store.first(select_plan!("WHERE p.id = $1 ORDER BY p.version DESC LIMIT 1"), &[id.into()]).await
 }
 
-/// A version of a plan.
 pub async fn plan_version(
     store: &Store,
     id: &ExecutionId,
@@ -234,7 +225,6 @@ pub struct AgentCost {
     pub agent_id: String,
     /// How many calls.
     pub calls: i64,
-    /// Their tokens.
     pub tokens: i64,
     /// US dollars.
     pub cost_usd: f64,

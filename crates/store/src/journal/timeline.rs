@@ -14,11 +14,9 @@ pub struct SaidRow {
     pub id: i64,
     /// What it is.
     pub kind: InboxKind,
-    /// The text.
     pub text: String,
     /// Who wrote it.
     pub name: String,
-    /// The channel.
     pub channel: String,
     /// When it arrived.
     pub received_at: i64,
@@ -37,7 +35,6 @@ pub struct ReplyRow {
     pub file: Option<String>,
     /// Whether it was delivered.
     pub state: OutboxState,
-    /// The channel.
     pub channel: String,
     /// When it was written.
     pub created_at: i64,
@@ -132,7 +129,6 @@ pub async fn is_of(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bo
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
 }
 
-/// The turn of an execution.
 pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<TurnId>, StoreError> {
     let row: Option<(TurnId,)> =
         store.first("SELECT turn_id FROM executions WHERE id = $1", &[execution.into()]).await?;

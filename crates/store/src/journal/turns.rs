@@ -6,14 +6,12 @@ use crate::leases::Lease;
 use crate::{Batch, Stale, Store, StoreError, inbox};
 use adjutant_types::{ConversationId, Ending, InstanceId, PersonId, Taint, TurnId, TurnStatus};
 
-/// A turn's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct TurnRow {
     /// Order over all turns.
     pub seq: i64,
     /// Our id.
     pub id: TurnId,
-    /// The conversation.
     pub conversation_id: ConversationId,
     /// The person it works for.
     pub person_id: PersonId,
@@ -45,7 +43,6 @@ pub struct TurnRow {
     pub started_at: i64,
     /// When it last resumed.
     pub resumed_at: i64,
-    /// When it ended.
     pub ended_at: Option<i64>,
 }
 
@@ -203,7 +200,6 @@ pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
     );
 }
 
-/// A turn by id.
 pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
@@ -224,12 +220,10 @@ pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>, Store
     store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[key.into()]).await
 }
 
-/// The last turn of all.
 pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("ORDER BY seq DESC LIMIT 1"), &[]).await
 }
 
-/// The last turn of a conversation.
 pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
 }
@@ -289,7 +283,6 @@ pub struct PastTurn {
     pub text: String,
     /// The outside sources of the message itself.
     pub text_taint: Taint,
-    /// The answer.
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,

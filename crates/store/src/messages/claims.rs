@@ -101,11 +101,9 @@ pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<Stri
 /// A progress message that stands beside the answer it announced.
 #[derive(Debug, FromRow)]
 pub struct LeftProgress {
-    /// Its turn.
     pub turn_id: TurnId,
     /// Where it is.
     pub place: String,
-    /// Its receipt.
     pub progress_receipt: String,
 }
 

@@ -19,7 +19,6 @@ pub struct InboxRow {
     pub id: i64,
     /// The channel and the platform's id of the message, with a space between.
     pub event: String,
-    /// The conversation.
     pub conversation_id: ConversationId,
     /// The author.
     pub person_id: PersonId,
@@ -101,7 +100,6 @@ impl InboxRow {
 pub struct NewRow<'a> {
     /// The channel and the platform's id of the message.
     pub event: String,
-    /// The conversation.
     pub conversation_id: &'a ConversationId,
     /// The author.
     pub person_id: &'a PersonId,
@@ -117,7 +115,6 @@ pub struct NewRow<'a> {
     pub instance: &'a InstanceId,
     /// The voice note that it was spoken in.
     pub voice: Option<UnheardNote>,
-    /// Its files.
     pub files: Vec<SentFile>,
     /// Whom and what it mentions: see [`mentions`].
     pub mentions: String,
@@ -129,7 +126,6 @@ impl NewRow<'_> {
         self.voice.is_none() && self.files.is_empty()
     }
 
-    /// The row as it is stored.
     pub fn as_stored(&self, id: i64, now: i64) -> InboxRow {
         InboxRow {
             id,

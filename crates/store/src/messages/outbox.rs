@@ -12,7 +12,6 @@ pub use super::forms::{become_file, change_form, give_up, say_instead};
 use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
 
-/// A row of the outbox.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct OutboxRow {
     /// 22 characters, the same for each attempt.
@@ -35,7 +34,6 @@ pub struct OutboxRow {
     pub attempts: i64,
     /// The earliest time of the next attempt.
     pub next_at: i64,
-    /// When it was created.
     pub created_at: i64,
     /// The next part to send.
     pub part: i64,

@@ -11,7 +11,6 @@ use adjutant_types::{
     QuestionState, TurnId,
 };
 
-/// A question's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionRow {
     /// Order over all questions; 0 before it's stored.
@@ -36,7 +35,6 @@ pub struct QuestionRow {
     pub body: String,
     /// The message with the question; empty until it is asked.
     pub outbox_id: OutboxId,
-    /// When it expires.
     pub expires_at: i64,
 }
 
@@ -243,7 +241,6 @@ pub fn withdraw_of_execution(batch: &mut Batch, execution: &ExecutionId, now: i6
     );
 }
 
-/// A question by id.
 pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>, StoreError> {
     store.first(select!("WHERE p.id = $1"), &[id.into()]).await
 }

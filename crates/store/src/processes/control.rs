@@ -14,7 +14,6 @@ fn terminal() -> PersonId {
 /// A signal from another process to a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlSignal {
-    /// Stop.
     Stop,
     /// Let current work finish, and start nothing new.
     Pause,

@@ -11,7 +11,6 @@ use adjutant_types::InstanceId;
 /// A process on the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LivingInstance {
-    /// Its id.
     pub id: InstanceId,
     /// Its process id.
     pub pid: i64,

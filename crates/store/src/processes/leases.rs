@@ -36,7 +36,6 @@ pub const MARGIN: Duration = Duration::from_secs(5);
 
 /// This process, as the other processes on the same store see it.
 pub struct Instance {
-    /// Its id.
     pub id: InstanceId,
     /// When it last sent a heartbeat.
     pub heartbeat: Heartbeat,
@@ -91,7 +90,6 @@ enum Lock {
 pub struct Lease {
     /// The lane or channel.
     pub name: String,
-    /// The instance that has it.
     pub instance: InstanceId,
     /// Increases each time the lease is taken.
     pub epoch: i64,

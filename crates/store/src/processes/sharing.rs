@@ -11,7 +11,6 @@ use adjutant_types::{ConversationId, InstanceId, PersonId, TurnId};
 /// An instance that runs turns with others.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Sharer {
-    /// Its id.
     pub id: InstanceId,
     /// The channels whose turns it runs: `,NAME,NAME,`.
     pub shares: String,
@@ -54,7 +53,6 @@ pub async fn sharers(store: &Store) -> Result<Vec<Sharer>, StoreError> {
 /// A lane that no instance works on although something waits in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, FromRow, Serialize, Deserialize)]
 pub struct WaitingLane {
-    /// The conversation.
     pub conversation_id: ConversationId,
     /// 0 for its own, the others are for its turns in the background: see [`super::leases::lane`].
     pub background: i64,

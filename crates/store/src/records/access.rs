@@ -18,20 +18,17 @@ pub struct Pairing {
     pub user_id: Option<String>,
     /// The stranger's name on the platform.
     pub name: Option<String>,
-    /// When it expires.
     pub expires_at: i64,
 }
 
 /// An account on the list.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Allowed {
-    /// The channel.
     pub channel: String,
     /// The platform's id.
     pub user_id: String,
     /// Their name on the platform at the time.
     pub name: String,
-    /// Since when.
     pub since: i64,
 }
 

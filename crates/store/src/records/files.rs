@@ -32,7 +32,6 @@ pub struct FileRow {
     pub name: String,
     /// What it is.
     pub kind: FileKind,
-    /// Its type.
     pub media_type: String,
     /// Its size.
     pub bytes: i64,
@@ -169,7 +168,6 @@ pub async fn newest(
         .await
 }
 
-/// The ids of all files, or of one person's.
 pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>, StoreError> {
     let rows: Vec<(FileId,)> = match person {
         Some(person) => {

@@ -153,7 +153,6 @@ pub fn tables() -> impl Iterator<Item = &'static str> {
     TABLES.iter().map(|table| table.name)
 }
 
-/// A row of any table, as JSON.
 struct JsonRow(Map<String, Json>);
 
 impl<'r> FromRow<'r, AnyRow> for JsonRow {

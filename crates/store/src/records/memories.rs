@@ -8,7 +8,6 @@ use crate::people::Conversation;
 use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 
-/// A memory.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct MemoryRow {
     /// Six characters, for people to type.
@@ -17,7 +16,6 @@ pub struct MemoryRow {
     pub kind: String,
     /// `private`, or `room` for the room it was said in.
     pub scope: String,
-    /// The text.
     pub text: String,
     /// JSON: a list of words.
     pub tags: String,
@@ -188,7 +186,6 @@ pub fn forget_own_turn(batch: &mut Batch, turn: &TurnId, now: i64) {
 /// A memory and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRow {
-    /// The memory.
     pub memory: MemoryRow,
     /// The words it was taken from; none if it was told.
     pub quote: Option<String>,
@@ -223,9 +220,7 @@ pub async fn with_origins(
 pub struct KeptRow {
     /// Whose it is.
     pub person_id: PersonId,
-    /// Their name.
     pub name: String,
-    /// The memory.
     pub memory: MemoryRow,
     /// The words it was taken from; none if it was told.
     pub quote: Option<String>,

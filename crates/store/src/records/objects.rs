@@ -5,7 +5,6 @@ use sqlx::FromRow;
 use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::PersonId;
 
-/// One object.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ObjectRow {
     /// Its UID.

@@ -9,7 +9,6 @@ use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 /// A conversation in which somebody wrote enough for facts to be taken.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct DueConversation {
-    /// The conversation.
     pub id: ConversationId,
     /// Whose it is.
     pub person_id: PersonId,
@@ -40,9 +39,7 @@ pub async fn due(
 pub struct WrittenRow {
     /// Its turn's number.
     pub seq: i64,
-    /// Its turn.
     pub id: TurnId,
-    /// The text.
     pub text: String,
     /// When.
     pub started_at: i64,
@@ -80,7 +77,6 @@ pub fn advance(batch: &mut Batch, due: &DueConversation, to: i64) {
 /// From where a memory was taken.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct OriginRow {
-    /// The memory.
     pub memory_id: MemoryId,
     /// The turn whose message says it.
     pub turn_id: TurnId,
@@ -175,7 +171,6 @@ pub fn unquote(batch: &mut Batch, memory: &MemoryId) {
     batch.run("UPDATE memory_origins SET quote = '' WHERE memory_id = $1", [memory.into()]);
 }
 
-/// Forgets what a memory was.
 pub fn forget_former(batch: &mut Batch, memory: &MemoryId, former: &MemoryId) {
     batch.run(
         "DELETE FROM memory_formers WHERE memory_id = $1 AND former_id = $2",

@@ -12,7 +12,6 @@ pub struct PinRow {
     pub item: String,
     /// The digest of the definition.
     pub digest: String,
-    /// The definition.
     pub definition: String,
     /// When it was accepted.
     pub approved_at: i64,

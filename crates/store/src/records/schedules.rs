@@ -11,11 +11,9 @@ use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId
 pub struct ScheduleRow {
     /// Six characters, for people to type.
     pub id: ScheduleId,
-    /// Its person.
     pub person_id: PersonId,
     /// The conversation in which it arrives.
     pub conversation_id: ConversationId,
-    /// Its text.
     pub text: String,
     /// A cron pattern of five fields.
     pub rule: String,
@@ -29,7 +27,6 @@ pub struct ScheduleRow {
     pub running: Option<String>,
     /// How many runs in a row have failed.
     pub failures: i64,
-    /// When it was created.
     pub created_at: i64,
 }
 
@@ -105,7 +102,6 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
     );
 }
 
-/// Deletes a schedule.
 pub fn delete(batch: &mut Batch, id: &ScheduleId) {
     batch.must(Stale::ScheduleChanged, "DELETE FROM schedules WHERE id = $1", [id.into()]);
 }
@@ -124,9 +120,7 @@ pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>, Store
 /// A reminder that is due.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Reminder {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Its due date, as the person wrote it.
     pub due: Option<String>,

@@ -20,16 +20,13 @@ const READ: usize = 64;
 /// What a text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A memory.
     Memory {
         /// `private`, or `room`.
         scope: String,
         /// JSON: a list of words.
         tags: String,
     },
-    /// A turn.
     Turn {
-        /// Its answer.
         answer: String,
         /// Whether others read there.
         is_shared: bool,
@@ -261,9 +258,7 @@ fn arguments(seqs: &[i64]) -> Vec<Value> {
 pub struct Neighbours {
     /// The turn.
     pub seq: i64,
-    /// The one before it.
     pub before: Option<i64>,
-    /// The one after it.
     pub after: Option<i64>,
     /// 1 if its answer asked something, so that the one after it answers that.
     pub asked: i64,
@@ -290,7 +285,6 @@ pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>,
 pub struct RecallRow {
     /// Its number.
     pub seq: i64,
-    /// The memory.
     pub memory: MemoryRow,
     /// How often it was said again.
     pub repeated: i64,
@@ -344,15 +338,12 @@ pub fn recalled(seqs: &[i64], now: i64) -> Batch {
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SaidRow {
-    /// The turn.
     pub id: TurnId,
     /// Where.
     pub conversation_id: ConversationId,
-    /// The channel.
     pub channel: String,
     /// Whether others read there.
     pub shared: i64,
-    /// Who said it.
     pub name: String,
     /// Whose turn it was.
     pub person_id: PersonId,
@@ -360,7 +351,6 @@ pub struct SaidRow {
     pub text: String,
     /// Its outside sources.
     pub text_taint: Taint,
-    /// The answer.
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,

@@ -14,7 +14,6 @@ pub struct MarkedRow {
     pub number: i64,
     /// What kind of thing it is.
     pub domain: String,
-    /// Its id there.
     pub id: String,
     /// What it is called; empty for those of an earlier version.
     pub title: String,

@@ -6,14 +6,11 @@ use sqlx::FromRow;
 use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{PersonId, Priority, TaskId, TaskState};
 
-/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct TaskRow {
     /// Six characters, for people to type.
     pub id: TaskId,
-    /// Its person.
     pub person_id: PersonId,
-    /// The title.
     pub title: String,
     /// More details.
     pub notes: String,
@@ -31,12 +28,10 @@ pub struct TaskRow {
     pub recurrence: Option<String>,
     /// Whether it is open or done.
     pub state: TaskState,
-    /// When it was created.
     pub created_at: i64,
 }
 
 impl TaskRow {
-    /// Its tags.
     pub fn tag_list(&self) -> Vec<String> {
         serde_json::from_str(&self.tags).unwrap_or_default()
     }
@@ -104,12 +99,10 @@ pub fn complete(batch: &mut Batch, id: &TaskId, now: i64) {
     );
 }
 
-/// Deletes a task.
 pub fn delete(batch: &mut Batch, id: &TaskId) {
     batch.must(Stale::TaskGone, "DELETE FROM tasks WHERE id = $1", [id.into()]);
 }
 
-/// A person's task by id.
 pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }

@@ -59,7 +59,6 @@ pub struct Pending {
     pub document: i64,
     /// Whose it is.
     pub person_id: PersonId,
-    /// The text.
     pub text: String,
 }
 

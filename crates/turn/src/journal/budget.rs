@@ -59,7 +59,6 @@ impl Limit {
 /// A budget doesn't cover a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
-    /// The limit.
     pub limit: Limit,
     /// Whether it may be covered once other running calls have ended.
     pub passing: bool,
@@ -70,9 +69,7 @@ pub struct Refused {
 pub struct Allowance {
     /// The amount; 0 is no limit.
     pub most: Amount,
-    /// The limit for tokens.
     pub tokens: Limit,
-    /// The limit for money.
     pub money: Limit,
 }
 
@@ -145,7 +142,6 @@ struct Account {
 /// A turn's budget. Once a limit is reached, nothing new starts.
 #[derive(Debug)]
 pub struct Budget {
-    /// The limits.
     pub limits: Limits,
     begun: Instant,
     agents: AtomicI64,

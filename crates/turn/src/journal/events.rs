@@ -20,7 +20,6 @@ pub enum TurnEvent {
     Progress(Progress),
     /// The question in this message was answered, or has expired.
     QuestionClosed(OutboxId),
-    /// It ended.
     Ended(TurnId),
 }
 

@@ -43,7 +43,6 @@ impl From<Vec<Message>> for FirstMessages {
 }
 
 impl FirstMessages {
-    /// The messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

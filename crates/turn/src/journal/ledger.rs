@@ -29,11 +29,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The daily budgets that apply to some work.
 #[derive(Clone)]
 pub struct BudgetLedger {
-    /// The store.
     pub store: Store,
     /// This process.
     pub instance: InstanceId,
-    /// The person.
     pub person: PersonId,
     /// The turn; empty outside of turns.
     pub turn: TurnId,

@@ -29,11 +29,8 @@ pub struct PlaceLock {
 /// A message that its turn's end has claimed. It is to be sent now.
 #[derive(Debug)]
 pub struct ClaimedMessage {
-    /// Its conversation.
     pub conversation: ConversationId,
-    /// The message.
     pub row: OutboxRow,
-    /// The lock of its place.
     pub place: PlaceLock,
 }
 
@@ -62,7 +59,6 @@ impl InFlight {
     }
 }
 
-/// One message in flight.
 #[derive(Debug)]
 pub struct InFlightMessage {
     all: InFlight,

@@ -27,11 +27,9 @@ const OWN_MESSAGES: i64 = 4;
 /// A running turn, as its agents and skill calls see it.
 #[derive(Clone)]
 pub struct Scope {
-    /// The store.
     pub store: Store,
     /// The lease of this conversation; every write checks it.
     pub lease: Lease,
-    /// The turn.
     pub turn: TurnId,
     /// The turn's conversation.
     pub conversation: Arc<Conversation>,
@@ -146,7 +144,6 @@ pub struct Question<'a> {
     pub kind: QuestionKind,
     /// The skill call or the step that waits for the answer; none for "continue?".
     pub execution: Option<&'a ExecutionId>,
-    /// The text of the question.
     pub text: String,
     /// Makes the buttons from the question's id; a choice has one per option instead.
     pub choices: fn(&QuestionId) -> Vec<Choice>,

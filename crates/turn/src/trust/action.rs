@@ -9,13 +9,11 @@ words! {
         TaskCreate = "task.create",
         /// Changes or completes a task.
         TaskChange = "task.change",
-        /// Deletes a task.
         TaskDelete = "task.delete",
         /// Adds an event, perhaps with guests.
         EventCreate = "event.create",
         /// Changes or moves an event.
         EventChange = "event.change",
-        /// Deletes an event.
         EventDelete = "event.delete",
         /// Sends an email.
         MailSend = "mail.send",
@@ -29,7 +27,6 @@ words! {
         MailSort = "mail.sort",
         /// Adds a contact.
         ContactCreate = "contact.create",
-        /// Changes a contact.
         ContactChange = "contact.change",
         /// Remembers something.
         MemorySave = "memory.save",
@@ -41,13 +38,11 @@ words! {
         ScheduleChange = "schedule.change",
         /// Ends a schedule.
         ScheduleDelete = "schedule.delete",
-        /// Writes a note.
         NoteWrite = "note.write",
         /// Posts into a room or to a person.
         PostSend = "post.send",
         /// Opens a page, or asks a service about an address.
         PageOpen = "page.open",
-        /// Searches the web.
         WebSearch = "web.search",
         /// Asks a connected service.
         ToolRead = "tool.read",
@@ -124,7 +119,6 @@ pub struct Thing {
 pub enum Target {
     /// Somebody who gets something.
     Recipient {
-        /// The address.
         address: String,
         /// The names that only the person's own contacts, or an address of the own domain, know it by.
         names: Vec<String>,
@@ -161,7 +155,6 @@ impl Target {
 pub struct Action {
     /// The kind of effect.
     pub kind: ActionKind,
-    /// What it acts on.
     pub targets: Vec<Target>,
 }
 

@@ -32,7 +32,6 @@ pub struct Evidence<'a> {
     pub words: &'a OwnWords,
     /// What the system showed them.
     pub shown: &'a Shown,
-    /// Their name.
     pub name: &'a str,
     /// How often each wish was used.
     pub used: &'a [u32],

@@ -30,7 +30,6 @@ impl Shown {
         shown
     }
 
-    /// The thing with a label.
     pub fn find(&self, label: &str) -> Option<&Thing> {
         let label = label.trim();
         let found = self.labelled.iter().find(|(known, _)| known.eq_ignore_ascii_case(label));

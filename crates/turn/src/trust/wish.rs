@@ -11,7 +11,6 @@ const MAX_TEXT: usize = 600;
 /// The most targets of a wish.
 const MAX_TARGETS: usize = 20;
 
-/// One wish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
     /// The kind of effect.
@@ -30,7 +29,6 @@ pub struct Wish {
 /// The wishes of one message. They are read once and never grow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wishes {
-    /// The wishes.
     #[serde(default)]
     pub all: Vec<Wish>,
     /// Why the message couldn't be read; then nothing was wished for.

@@ -6,7 +6,6 @@ use super::{StatusSummary, duration, first_line};
 use crate::journal::{Limit, Limits};
 use adjutant_types::TurnId;
 
-/// The limit that was reached.
 fn reached(limit: Limit, limits: &Limits) -> String {
     let count = match limit {
         Limit::Paused => return "I've paused this.".into(),

@@ -140,7 +140,6 @@ fn shortened(preview: &str) -> String {
 /// Who gets something, and what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
-    /// The address.
     pub address: String,
     /// Whether it is in the person's contacts; none if that isn't known.
     pub is_contact: Option<bool>,

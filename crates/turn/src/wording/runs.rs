@@ -6,7 +6,6 @@ pub const RUN: &str = "Run it";
 pub const SAVE: &str = "Save it";
 /// Both.
 pub const RUN_AND_SAVE: &str = "Run and save it";
-/// Neither.
 pub const NEITHER: &str = "Neither";
 /// Answer to neither.
 pub const THEN_NOT: &str = "OK, I'll leave it.";

@@ -40,7 +40,6 @@ impl CronRule {
         Ok(Self { cron, zone })
     }
 
-    /// The pattern.
     pub fn pattern(&self) -> String {
         self.cron.as_str().to_owned()
     }

@@ -22,7 +22,6 @@ impl Span {
         Self { from: When::Day(first).local(), to: When::Day(last).ends() }
     }
 
-    /// One day.
     pub fn day(date: NaiveDate) -> Self {
         Self::days(date, date)
     }
@@ -52,7 +51,6 @@ impl Span {
         Self { from: self.from.max(When::Day(day).local()), ..self }
     }
 
-    /// Its first day.
     pub fn first_day(self) -> NaiveDate {
         self.from.date()
     }

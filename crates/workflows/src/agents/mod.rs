@@ -41,9 +41,7 @@ pub type ModelByName = Arc<dyn Fn(&str) -> Result<SharedModel, String> + Send + 
 pub struct Agents {
     /// Makes their skill calls.
     pub executor: Executor,
-    /// Their model.
     pub model: SharedModel,
-    /// The roles that there are.
     pub roles: Arc<Roles>,
     /// Finds models for roles that name one.
     pub named: ModelByName,

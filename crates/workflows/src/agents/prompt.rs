@@ -31,7 +31,6 @@ const ROLE_RULES: &str = "You are a sub-agent with one mission. Do it, then answ
     Answer in text, or with a JSON object: {\"summary\": \"one to three sentences\", \"details\": \"...\", \
     \"data\": {...}, \"warnings\": [\"...\"], \"suggestions\": [\"...\"]}; leave out what is empty.";
 
-/// How to delegate.
 const DELEGATION: &str = "You may hand a part of your mission to another agent with delegate_to_agent. It sees only \
     what you write there. Several in one answer work side by side. You answer for the result.";
 

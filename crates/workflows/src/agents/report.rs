@@ -17,9 +17,7 @@ const SHOWN: usize = 16 * 1024;
 pub struct Report {
     /// Its name within the turn.
     pub agent_id: String,
-    /// Its execution.
     pub execution: ExecutionId,
-    /// Its status.
     pub status: ExecutionStatus,
     /// Its summary.
     pub result: String,

@@ -106,7 +106,6 @@ impl AgentTask {
 
 /// What a role is given to an agent with.
 pub struct Assignment<'a> {
-    /// The role.
     pub role: &'a Role,
     /// The skills that were asked for; none for all that the role has.
     pub asked: Option<Vec<String>>,
@@ -159,7 +158,6 @@ impl Assignment<'_> {
 /// An agent's task, with everything it needs for it.
 #[derive(Clone, Default)]
 pub struct Job {
-    /// The task.
     pub task: AgentTask,
     /// The reports of the agents it depends on.
     pub inputs: Vec<Report>,

@@ -29,7 +29,6 @@ pub struct CheckContext<'w> {
     pub workflows: &'w [&'w Workflow],
 }
 
-/// Checks a workflow that was read.
 pub(crate) fn check(read: &ReadWorkflow, context: &CheckContext<'_>, problems: &mut Problems<'_>) {
     let check = Check { read, workflow: &read.workflow, context };
     for agent in &read.workflow.agents {

@@ -40,7 +40,6 @@ pub struct Workflow {
 pub struct Input {
     /// Its name: `{{inputs.NAME}}`.
     pub name: String,
-    /// Its type.
     pub kind: InputType,
     /// Whether a run needs it. One with a default is never missing.
     pub required: bool,
@@ -50,19 +49,15 @@ pub struct Input {
     pub description: String,
 }
 
-/// The type of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputType {
     /// A text.
     String,
-    /// A number.
     Number,
     /// True or false.
     Boolean,
-    /// Any JSON.
     Json,
-    /// The path of a file.
     FilePath,
 }
 
@@ -144,7 +139,6 @@ pub struct Validation {
     pub rules: Vec<Rule>,
 }
 
-/// A step.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Its name: `{{steps.ID.output}}`.
@@ -162,7 +156,6 @@ pub struct Step {
     pub wait_until: Option<Template>,
     /// Its time limit.
     pub timeout: Option<Duration>,
-    /// Its output.
     pub output: Output,
 }
 
@@ -171,7 +164,6 @@ pub struct Step {
 pub enum InputMapping {
     /// `all prior context`: every output so far.
     AllPrior,
-    /// A template.
     Template(Template),
 }
 
@@ -184,14 +176,12 @@ pub struct Output {
     pub format: Option<Format>,
 }
 
-/// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// JSON; anything else is a failure.
     Json,
     /// Plain text.
     Text,
-    /// Markdown.
     Markdown,
 }
 
@@ -250,10 +240,8 @@ impl StepKind {
     }
 }
 
-/// A skill call.
 #[derive(Debug, Clone)]
 pub struct SkillCall {
-    /// The skill.
     pub skill: String,
     /// Its arguments. Texts are templates; a lone `{{...}}` keeps its type.
     pub arguments: Map<String, Value>,
@@ -275,7 +263,6 @@ pub struct Parallel {
 /// A member of a parallel step.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The agent.
     pub agent: String,
     /// Its input; by default the step's.
     pub input: Option<InputMapping>,
@@ -304,13 +291,11 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// All targets.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         self.cases.iter().filter_map(|case| case.then.as_ref()).chain(&self.otherwise)
     }
 }
 
-/// A case of a choice.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// When it is taken.
@@ -344,7 +329,6 @@ pub struct MapStep {
 /// An agent and a validator.
 #[derive(Debug, Clone)]
 pub struct LoopStep {
-    /// The agent.
     pub agent: String,
     /// The validator gets the agent's output, and passes it with `passed: true`.
     pub validator: String,
@@ -366,7 +350,6 @@ pub struct ApprovalStep {
 /// Another workflow as a step.
 #[derive(Debug, Clone)]
 pub struct SubWorkflow {
-    /// Its name.
     pub name: String,
     /// Its inputs. Texts are templates; a lone `{{...}}` keeps its type.
     pub inputs: Map<String, Value>,

@@ -30,7 +30,6 @@ pub(crate) fn duration_of(table: &Table<'_>, key: &str, problems: &mut Problems<
     duration::parse(&text).map_err(|error| problems.add(table.place(key), format!("`{key}`: {error}"))).ok()
 }
 
-/// A template.
 pub(crate) fn template(table: &Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Template> {
     let text = table.optional_scalar(key, problems)?;
     let node = table.get(key)?;

@@ -11,32 +11,26 @@ pub enum Check {
     Has {
         /// The field; dots lead into tables.
         field: String,
-        /// Its type.
         kind: Option<ValueType>,
     },
     /// A list has this many members.
     Count {
         /// The field, or the author's word for its members; none: the only list in the output.
         of: Option<String>,
-        /// At least.
         least: Option<f64>,
-        /// At most.
         most: Option<f64>,
     },
     /// Each member of a list has these fields.
     Each {
         /// As in a count.
         of: Option<String>,
-        /// The fields.
         fields: Vec<String>,
     },
     /// A number lies in a range.
     Range {
         /// Which.
         field: String,
-        /// At least.
         least: Option<f64>,
-        /// At most.
         most: Option<f64>,
     },
     /// A value isn't null or an empty text, list or table.
@@ -48,7 +42,6 @@ pub enum Check {
     Kind {
         /// Which; none: the output.
         field: Option<String>,
-        /// The type.
         kind: ValueType,
     },
     /// A text is one of these words.
@@ -62,9 +55,7 @@ pub enum Check {
     Length {
         /// In words; else in characters.
         is_words: bool,
-        /// At least.
         least: Option<f64>,
-        /// At most.
         most: Option<f64>,
     },
     /// The text contains these words, or must not.
@@ -76,7 +67,6 @@ pub enum Check {
     },
 }
 
-/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
     /// A web address.
@@ -95,7 +85,6 @@ pub enum ValueType {
     Boolean,
     /// A whole number.
     Integer,
-    /// A number.
     Number,
 }
 

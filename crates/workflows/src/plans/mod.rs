@@ -51,7 +51,6 @@ pub struct Plan {
 /// A rest that came instead of another one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// The steps that failed.
     pub failed: Vec<FailedStep>,
     /// The steps that had not begun and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,10 +72,8 @@ impl Change {
     }
 }
 
-/// A step that failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailedStep {
-    /// Its id.
     pub id: String,
     /// Why.
     pub reason: String,
@@ -89,10 +86,8 @@ impl Plan {
     }
 }
 
-/// A step of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanStep {
-    /// Its id.
     pub id: String,
     /// What its agent does.
     pub task: String,
@@ -109,11 +104,8 @@ pub struct PlanStep {
 /// What a run of the plan takes at least and at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
-    /// Agents.
     pub agents: (u64, u64),
-    /// Model calls.
     pub model_calls: (u64, u64),
-    /// Skill calls.
     pub skill_calls: (u64, u64),
     /// Tokens, of requests and answers.
     pub tokens: (u64, u64),

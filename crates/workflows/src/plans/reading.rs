@@ -22,7 +22,6 @@ const MAX_ERRORS: usize = 10;
 /// What a plan for the rest of another one keeps of that.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
-    /// The steps that are done.
     pub done: Vec<PlanStep>,
     /// The ids of all steps that have begun. No new step can have one of them.
     pub begun: BTreeSet<String>,
@@ -32,7 +31,6 @@ pub struct Kept {
 pub struct PlanContext<'a> {
     /// The skills and the workflows.
     pub check: CheckContext<'a>,
-    /// The roles.
     pub roles: &'a RoleSet,
     /// What the person may use in this place.
     pub offered: &'a BTreeMap<String, Effects>,

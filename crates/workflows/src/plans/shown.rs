@@ -28,7 +28,6 @@ pub fn for_chat(plan: &Plan, goal: &str, workflow: &Workflow, is_changed: bool) 
     text(title, plan, goal, workflow, &CHAT)
 }
 
-/// The plan for a terminal.
 pub fn for_terminal(plan: &Plan, goal: &str, workflow: &Workflow) -> String {
     let style = Style {
         bold: ToOwned::to_owned,

@@ -16,10 +16,8 @@ use adjutant_chat::suggest::did_you_mean;
 use adjutant_skills::RoleRights;
 use adjutant_types::ContextMode;
 
-/// A role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
-    /// Its name.
     pub name: String,
     /// What it is for, in a line.
     pub description: String,
@@ -46,7 +44,6 @@ pub struct Role {
 }
 
 impl RoleSet {
-    /// The role of this name.
     pub fn get(&self, name: &str) -> Option<&Role> {
         self.roles.iter().find(|role| role.name == name)
     }

@@ -70,7 +70,6 @@ pub(super) struct Named {
     pub(super) at: Position,
 }
 
-/// Reads a file's text.
 pub(super) fn read(file: &str, text: &str) -> Result<ReadRole, Vec<Problem>> {
     if text.len() > MAX_FILE {
         return Err(vec![Problem::of_file(file, format!("the file is longer than {} KB", MAX_FILE / 1024))]);

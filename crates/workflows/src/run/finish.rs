@@ -64,7 +64,6 @@ fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i6
 }
 
 impl Run<'_> {
-    /// Ends the run.
     pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd, StoreError> {
         for row in self.state.rows() {
             if !row.status.has_ended() {

@@ -81,7 +81,6 @@ enum Stop {
     LimitReached(Limit),
     /// It starts at this time, in milliseconds.
     Until(i64),
-    /// It was cancelled.
     Cancelled,
     /// The store failed, or the turn lost its lease.
     Store(StoreError),
@@ -168,7 +167,6 @@ struct Run<'r> {
     runner: &'r Runner,
     scope: &'r Scope,
     registry: &'r Arc<Registry>,
-    /// The run's execution.
     row: &'r ExecutionRow,
     kept: RunRow,
     /// Step results taken from an earlier run.

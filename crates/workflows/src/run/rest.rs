@@ -28,7 +28,6 @@ pub(super) struct Rest {
     pub(super) plan: Plan,
     /// What stays of it.
     pub(super) kept: Kept,
-    /// The steps that failed.
     failed: Vec<FailedStep>,
     /// What the planner is told.
     pub(super) context: String,

@@ -84,7 +84,6 @@ impl StepResult {
     }
 }
 
-/// The state of a step.
 #[derive(Debug, Clone)]
 pub(super) enum StepState {
     Pending,
@@ -259,7 +258,6 @@ impl State {
         self.lock().all(false)["steps"].take()
     }
 
-    /// The result of a step.
     pub(super) fn end_of(&self, step: &str) -> Option<StepResult> {
         let inner = self.lock();
         let at = inner.ids.iter().position(|known| known == step)?;

@@ -81,7 +81,6 @@ impl Run<'_> {
         }
     }
 
-    /// A step of one worker.
     async fn single(&self, scope: &StepScope<'_>, worker: Worker<'_>) -> Result<StepResult, StepError> {
         let context = self.input_of(scope.step, None, &scope.templates)?;
         let (key, context) = match self.state.redo_of(&scope.step.id) {

@@ -11,7 +11,6 @@ use adjutant_store::calls::{self, CallRow, ToolCallRow};
 use adjutant_store::{Store, StoreError};
 use adjutant_types::{ExecutionId, PromptText};
 
-/// A model call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelCall {
     /// Its number within the execution, from 0.
@@ -44,9 +43,7 @@ pub struct Request {
 /// What a model answered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Response {
-    /// Its text.
     pub text: String,
-    /// Its tool calls.
     pub tool_calls: Vec<ToolCall>,
 }
 

@@ -36,7 +36,6 @@ use adjutant_types::{
 /// A turn and all that was undertaken in it; as JSON the contract's `trace --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trace {
-    /// The turn.
     pub turn: Turn,
     /// Its executions, each followed by what it asked for.
     pub executions: Vec<Execution>,
@@ -74,7 +73,6 @@ pub struct Turn {
     pub agents: usize,
     /// Tokens of all its model calls.
     pub tokens: Usage,
-    /// What they cost.
     pub cost_usd: f64,
     /// What of it was emptied because it was old, by name, and when: `texts`, `trace`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -130,9 +128,7 @@ pub struct Execution {
     pub model: Option<String>,
     /// Its model calls, failed ones too.
     pub model_calls: usize,
-    /// Their tokens.
     pub tokens: Usage,
-    /// Their cost.
     pub cost_usd: f64,
     /// Which limit ended it early.
     pub bailout: Option<Bailout>,

@@ -31,15 +31,10 @@ impl Range {
 /// The estimate of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Estimate {
-    /// Agents.
     pub agents: Range,
-    /// Model calls.
     pub model_calls: Range,
-    /// Skill calls.
     pub skill_calls: Range,
-    /// Prompt tokens.
     pub prompt_tokens: Range,
-    /// Completion tokens.
     pub completion_tokens: Range,
     /// Whether the price of some agent's model is unknown.
     pub is_unpriced: bool,

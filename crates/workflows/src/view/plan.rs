@@ -22,13 +22,11 @@ use adjutant_skills::risk::policy;
 pub struct EstimateContext<'s> {
     /// The skills, their approval, and the other workflows.
     pub context: CheckContext<'s>,
-    /// The limits.
     pub limits: &'s Limits,
     /// The roles that agents may have.
     pub roles: Option<&'s RoleSet>,
     /// The agents' model, as it is configured.
     pub model: &'s str,
-    /// Its price.
     pub price: Option<Price>,
     /// Whether there is none, in basic mode.
     pub is_free: bool,
@@ -41,7 +39,6 @@ pub struct EstimateContext<'s> {
 /// A step as it would run.
 #[derive(Debug, Clone)]
 pub struct PlannedStep {
-    /// Its id.
     pub id: String,
     /// The `type` of the file.
     pub kind: &'static str,
@@ -62,9 +59,7 @@ pub struct PlannedStep {
 /// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The workflow.
     pub workflow: String,
-    /// Its inputs.
     pub inputs: Map<String, Value>,
     /// The inputs it would ask for.
     pub missing: Vec<String>,
@@ -72,11 +67,9 @@ pub struct Plan {
     pub waves: Vec<Vec<PlannedStep>>,
     /// The questions to a person while it runs.
     pub prompts: Vec<String>,
-    /// The estimate.
     pub estimate: Estimate,
     /// The cost in US dollars, if all prices are known.
     pub cost_usd: Option<(f64, f64)>,
-    /// Notes.
     pub notes: Vec<String>,
 }
 

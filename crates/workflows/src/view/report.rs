@@ -15,7 +15,6 @@ pub struct Report {
 }
 
 words! {
-    /// The status of a step.
     StepStatus {
         /// It hasn't started.
         Pending = "pending",
@@ -25,11 +24,9 @@ words! {
         Waiting = "waiting",
         /// It has an output.
         Completed = "completed",
-        /// It failed.
         Failed = "failed",
         /// It wasn't chosen or reached.
         Skipped = "skipped",
-        /// It was cancelled.
         Cancelled = "cancelled",
     }
 }
@@ -42,17 +39,12 @@ pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
 /// A run as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// Its id.
     pub id: String,
-    /// The workflow.
     pub workflow: String,
-    /// Its status.
     pub status: RunStatus,
     /// How many steps the workflow has.
     pub steps_total: usize,
-    /// Those that completed.
     pub steps_completed: usize,
-    /// Those that failed.
     pub steps_failed: usize,
     /// Those that weren't chosen or reached.
     pub steps_skipped: usize,
@@ -64,7 +56,6 @@ pub struct RunReport {
     pub duration_ms: i64,
     /// Its output: text, or JSON as text.
     pub output: String,
-    /// Warnings.
     pub warnings: Vec<String>,
     /// What it was expected to take, if it was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,14 +89,11 @@ pub struct StepReview {
     pub reason: String,
 }
 
-/// A step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// Its id.
     pub id: String,
     /// Its agents or its skill.
     pub agent: Option<String>,
-    /// Its status.
     pub status: StepStatus,
     /// Attempts; the most of several parallel agents.
     pub attempts: u32,

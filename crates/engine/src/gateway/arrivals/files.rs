@@ -46,13 +46,11 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// What fetching needs.
 pub struct Fetching {
-    /// The store.
     pub store: Store,
     /// The channels by name.
     pub ports: Ports,
     /// Where files are kept.
     pub folder: Arc<Folder>,
-    /// Reads them.
     pub reader: Arc<Reader>,
     /// Limits the messages whose files are fetched at the same time.
     pub slots: Semaphore,

@@ -31,7 +31,6 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionState, Taint
 
 /// Journals what arrives and passes it on.
 pub struct Intake {
-    /// The conversations.
     pub conversations: Arc<Conversations>,
     /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
@@ -57,7 +56,6 @@ pub struct Journalled(Option<Box<InboxRow>>);
 /// The result of receiving something.
 #[derive(Debug)]
 pub enum Arrival {
-    /// It was journalled.
     New(Journalled),
     /// Nothing more to do: it was known already, or is kept until its sender is let in.
     Nothing,

@@ -197,7 +197,6 @@ impl Health {
 pub struct ChannelReceiver {
     /// Journals what arrives.
     pub intake: Arc<Intake>,
-    /// The channel.
     pub channel: String,
     /// The connection to the platform.
     pub connection: Arc<dyn Connection>,

@@ -59,7 +59,6 @@ impl Maintenance {
         self.channels.iter().filter(|(channel, _)| self.health.is_receiver(channel))
     }
 
-    /// Runs all the maintenance once.
     pub async fn run_once(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
         self.do_chores().await

@@ -49,7 +49,6 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from
 
 /// Delivers for the channels of this process.
 pub struct Deliverer {
-    /// The store.
     pub store: Store,
     /// This process.
     pub instance: InstanceId,

@@ -38,7 +38,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress displays of this process's turns.
 pub struct ProgressDisplay {
-    /// The store.
     pub store: Store,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
@@ -103,7 +102,6 @@ impl ProgressDisplay {
     }
 }
 
-/// The progress display of one turn.
 struct TurnDisplay {
     store: Store,
     port: Arc<dyn ChatPort>,

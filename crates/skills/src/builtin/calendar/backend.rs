@@ -35,7 +35,6 @@ pub(super) struct StoredEvent {
 }
 
 impl StoredEvent {
-    /// The calendar's name, if it has one.
     pub(super) fn calendar_name(&self) -> Option<&str> {
         Some(self.calendar.as_str()).filter(|name| !name.is_empty())
     }
@@ -75,7 +74,6 @@ impl CalendarAccount {
         all.map_err(|error| error.as_ref().clone().into())
     }
 
-    /// The calendars of that name, or all.
     async fn named(&self, name: Option<&str>) -> Result<Vec<Collection>, Failure> {
         let all = self.all().await?;
         let Some(name) = name else { return Ok(all.to_vec()) };
@@ -146,7 +144,6 @@ pub(super) async fn list(
     Ok(found)
 }
 
-/// The event with that UID.
 pub(super) async fn find(call: &CallContext<'_>, uid: &str) -> Result<Option<StoredEvent>, Failure> {
     let Some(account) = &call.services.calendar else {
         let row = objects::by_id(call.store(), &call.scope.person.id, EVENT, uid).await?;

@@ -354,7 +354,6 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
     if new.name.is_empty() { Err(SkillError::params("/name: give the contact a name")) } else { Ok(new) }
 }
 
-/// A contact in an error.
 fn named(call: &CallContext<'_>, contact: &Contact) -> ErrorText {
     match call.services.contacts.is_some() {
         true => ours!("{}", FromOutside(spoken(contact))),

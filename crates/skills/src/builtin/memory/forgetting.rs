@@ -49,7 +49,6 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
     Ok(output)
 }
 
-/// What goes of a memory.
 fn as_it_goes(meant: &Meant) -> MemoryRow {
     MemoryRow { text: meant.text(), ..meant.memory.clone() }
 }

@@ -29,7 +29,6 @@ impl Filter {
         }
     }
 
-    /// The state in the store.
     pub(super) fn stored(self) -> Option<TaskState> {
         match self {
             Self::All => None,

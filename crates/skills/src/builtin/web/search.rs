@@ -24,7 +24,6 @@ struct Hit {
     excerpt: String,
 }
 
-/// Searches.
 pub(super) async fn search(
     engine: &SearchConfig,
     query: &str,

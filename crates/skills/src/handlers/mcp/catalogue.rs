@@ -17,7 +17,6 @@ const CATALOGUE: usize = 1000;
 const LONGEST_LINE: usize = 240;
 /// The longest second part of a skill's name.
 const LONGEST_WORD: usize = 36;
-/// The largest schema.
 const LARGEST_SCHEMA: usize = 64 * 1024;
 
 /// The domains of these servers, of what an owner has accepted.

@@ -123,7 +123,6 @@ impl Calls {
 }
 
 impl Listening {
-    /// The next question.
     pub(super) async fn next(&mut self) -> Question {
         match self.questions.recv().await {
             Some(question) => question,

@@ -49,7 +49,6 @@ pub(super) const SKIP: &str = "Skip";
 /// Takes what the server suggests.
 const DEFAULT: &str = "default";
 
-/// A field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Field {
     pub(super) name: String,

@@ -45,7 +45,6 @@ const IDLE: Duration = Duration::from_mins(5);
 /// A tool that an owner has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpTool {
-    /// The server.
     pub server: String,
     /// The server's own name of the tool.
     pub name: String,
@@ -69,9 +68,7 @@ pub struct McpServers {
 /// A call to be made, or to go on with.
 #[derive(Debug, Clone, Copy)]
 pub struct McpCall<'a> {
-    /// The tool.
     pub tool: &'a McpTool,
-    /// Its arguments.
     pub arguments: &'a Value,
     /// The turn and the execution that it belongs to.
     pub place: (&'a TurnId, &'a ExecutionId),
@@ -84,7 +81,6 @@ pub struct McpCall<'a> {
 /// What has come of a call.
 #[derive(Debug)]
 pub enum WorkResult {
-    /// Its result.
     Done(Output),
     /// Its server wants to know more first.
     Asks(Asked),
@@ -110,7 +106,6 @@ pub enum ToolState {
 pub struct Inspection {
     /// What it says of itself.
     pub about: About,
-    /// Its tools.
     pub tools: Vec<(Definition, ToolState)>,
     /// The accepted tools that it has no more.
     pub gone: Vec<String>,
@@ -170,7 +165,6 @@ impl McpServers {
         self.configs.contains_key(name)
     }
 
-    /// The names of all servers.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.configs.keys().map(String::as_str)
     }

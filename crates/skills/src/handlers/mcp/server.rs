@@ -34,7 +34,6 @@ const PROBE: Duration = Duration::from_secs(2);
 /// The first and the longest pause after a failed start.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
-/// A server.
 pub(super) struct Server {
     pub(super) name: String,
     pub(super) config: McpConfig,

@@ -14,9 +14,7 @@ const WITHIN: i64 = 50_000;
 pub struct Took {
     /// Agents: itself and those below.
     pub agents: i64,
-    /// Their skill calls.
     pub skill_calls: i64,
-    /// Their model calls.
     pub model_calls: i64,
     /// Tokens of requests.
     pub prompt: i64,
