@@ -20,6 +20,7 @@ mod remembered;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use adjutant_fakes::embeddings::FakeEmbeddings;
 use adjutant_memory::vectors::Vectors;
 use adjutant_memory::{Asker, SearchIn, index};
 use adjutant_models::embeddings::Embedder;
@@ -27,7 +28,6 @@ use adjutant_store::people::Conversation;
 use adjutant_store::{Batch, Store, people};
 use adjutant_types::clock::SystemClock;
 
-use adjutant_fakes::embeddings::FakeEmbeddings;
 use remembered::meanings::direction;
 use remembered::{Dice, measure};
 

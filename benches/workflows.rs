@@ -22,6 +22,7 @@ use adjutant_skills::{Skills, builtin};
 use adjutant_turn::journal::RateLimits;
 use adjutant_types::clock::{SharedClock, SystemClock};
 use adjutant_workflows::{CheckContext, check};
+
 use sink::Sink;
 
 const STEPS: usize = 200;

@@ -6,6 +6,7 @@ pub mod tail;
 use std::fmt;
 use std::io::{self, IsTerminal};
 
+use adjutant_config::{ConfigError, Env, WRITE_A_FILTER};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
@@ -14,8 +15,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
-
-use adjutant_config::{ConfigError, Env, WRITE_A_FILTER};
 
 /// The log filter, which can change while the process runs.
 pub struct LogFilter {

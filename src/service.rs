@@ -32,8 +32,9 @@ pub use models::{Models, build_models, model_of, unpriced};
 use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
 pub(crate) use skill_set::{missing_models, role_places, skill_layer};
-use tasks::{LONGEST_STEP, Tasks};
 use tokio::sync::mpsc;
+
+use tasks::{LONGEST_STEP, Tasks};
 pub use traces::trace_collector;
 pub use voice::{speaker, transcribers};
 

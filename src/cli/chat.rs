@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{ChatPort, EventId, Inbound};
+use adjutant_config::Config;
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, LONGEST, Line, parse_text};
 use adjutant_console::render::{self, Theme};
 use adjutant_console::{ConsolePort, Settings, Style};
+use adjutant_store::{Store, turns};
+use adjutant_types::clock::{self, SharedClock, SystemClock};
 use tokio::sync::mpsc::Receiver;
 
 use super::{ChatArgs, CliError};
 use crate::service::{self, Channel, Service};
-use adjutant_config::Config;
-use adjutant_store::{Store, turns};
-use adjutant_types::clock::{self, SharedClock, SystemClock};
 
 /// The console's name among the channels.
 pub(super) const CHANNEL: &str = "console";

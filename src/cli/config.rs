@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, out};
-use crate::service;
 use adjutant_config::{BUILTIN, Chain, Config, Endpoint};
 use adjutant_types::clock::{SharedClock, SystemClock};
+
+use super::{CliError, out};
+use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
 pub(super) fn check(config: &Config) -> Result<ExitCode, CliError> {
@@ -64,8 +65,9 @@ fn model(endpoint: &Endpoint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_config::Secret;
+
+    use super::*;
 
     #[test]
     fn the_summary_names_the_parts_without_secrets() {

@@ -8,8 +8,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CliError, DbCommand};
-use crate::service::open_store;
 use adjutant_config::Config;
 use adjutant_engine::gateway::retention::remove_unknown_files;
 use adjutant_store::check::{self, Finding};
@@ -17,6 +15,9 @@ use adjutant_store::instances::{self, LivingInstance};
 use adjutant_store::{Store, StoreError, leases, rate_limits};
 use adjutant_types::clock::{SystemClock, rfc3339};
 use adjutant_workflows::trace::one_line;
+
+use super::{CliError, DbCommand};
+use crate::service::open_store;
 
 /// How many rows of a finding to list.
 const LISTED: usize = 10;
@@ -175,11 +176,11 @@ fn size(bytes: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use adjutant_store::leases::Instance;
+    use adjutant_test_support::journal::{TestStore, busy_turn};
     use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 
     use super::*;
-    use adjutant_store::leases::Instance;
-    use adjutant_test_support::journal::{TestStore, busy_turn};
 
     async fn said(app: &TestStore, what: DbCommand) -> (String, bool) {
         let (text, well) = run_on(&app.store, &what).await.unwrap();

@@ -14,15 +14,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use adjutant_chat::{CheckStatus, Finding};
-use serde::Serialize;
-
-use super::CliError;
 use adjutant_config::{Config, ConfigError};
 use adjutant_store::Store;
 use adjutant_types::clock::{Clock, SystemClock};
 use adjutant_workflows::trace;
 use adjutant_workflows::trace::text::several;
+use serde::Serialize;
 
+use super::CliError;
 use crate::service;
 
 /// A finding and the name of its check.

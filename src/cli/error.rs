@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use crate::service::StartError;
 use adjutant_config::ConfigError;
 use adjutant_store::StoreError;
+
+use crate::service::StartError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]

@@ -14,6 +14,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
+use adjutant_config::{Env, find, place};
 use rustix::fs::Access;
 use tempfile::NamedTempFile;
 
@@ -22,7 +23,6 @@ use self::draft::Draft;
 use self::terminal::Terminal;
 use super::config::can_start;
 use super::{CliError, InitArgs, out};
-use adjutant_config::{Env, find, place};
 
 /// Runs `adjutant init`.
 pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<ExitCode, CliError> {

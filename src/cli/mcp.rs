@@ -6,9 +6,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::oauth::{by_browser, in_words, plain};
-use super::{CliError, McpCommand as Command, confirmed, out};
-use crate::service;
 use adjutant_config::{Config, McpClient, McpConfig, McpLaunch, Secret};
 use adjutant_sandbox::{Launcher, Permissions};
 use adjutant_skills::handlers::mcp::{
@@ -19,6 +16,10 @@ use adjutant_store::{Batch, Store};
 use adjutant_types::clock::{Clock, SystemClock};
 use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
+
+use super::oauth::{by_browser, in_words, plain};
+use super::{CliError, McpCommand as Command, confirmed, out};
+use crate::service;
 
 /// A probed server needn't be stopped for being idle.
 const PROBE: Duration = Duration::from_secs(60);

@@ -4,14 +4,15 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, MemoryCommand, out};
-use crate::service;
 use adjutant_config::Config;
 use adjutant_store::memories::{self, KeptRow};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::MemoryId;
 use adjutant_types::clock::{self, SystemClock};
 use adjutant_workflows::trace::one_line;
+
+use super::{CliError, MemoryCommand, out};
+use crate::service;
 
 pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCode, CliError> {
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;

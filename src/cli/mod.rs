@@ -26,8 +26,9 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::logging::LogFilter;
 use adjutant_config::{Config, Env};
+
+use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{

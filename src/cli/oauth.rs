@@ -5,15 +5,15 @@ use std::io::BufRead as _;
 use std::process::ExitCode;
 use std::thread;
 
-use tokio::sync::oneshot;
-
-use super::{CliError, OAuthCommand as Command, out};
-use crate::service;
 use adjutant_config::Config;
 use adjutant_skills::SkillError;
 use adjutant_skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
 use adjutant_types::clock::local_day;
 use adjutant_types::invisible_chars::line;
+use tokio::sync::oneshot;
+
+use super::{CliError, OAuthCommand as Command, out};
+use crate::service;
 
 /// Runs `adjutant oauth`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {

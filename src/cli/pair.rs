@@ -4,12 +4,13 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, PairCommand, out};
-use crate::service;
 use adjutant_config::Config;
 use adjutant_store::access::{self, Pairing, new_code};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::clock::{self, SystemClock};
+
+use super::{CliError, PairCommand, out};
+use crate::service;
 
 /// An invitation is valid for a week, in milliseconds.
 const INVITATION_MS: i64 = 7 * 24 * 3600 * 1000;

@@ -4,11 +4,6 @@ use std::fmt::Write as _;
 use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
-use chrono_tz::Tz;
-
-use super::workflow::run::{RunEnd, converse, ended};
-use super::workflow::{on_store, runs as reports};
-use super::{CliError, PlanArgs, PlanCommand as Command, columns, out};
 use adjutant_config::Config;
 use adjutant_store::runs::{self, PlanRow};
 use adjutant_store::turns;
@@ -20,6 +15,11 @@ use adjutant_workflows::draft;
 use adjutant_workflows::is_name;
 use adjutant_workflows::plans::{self, Plan};
 use adjutant_workflows::trace::text::{cut, one_line};
+use chrono_tz::Tz;
+
+use super::workflow::run::{RunEnd, converse, ended};
+use super::workflow::{on_store, runs as reports};
+use super::{CliError, PlanArgs, PlanCommand as Command, columns, out};
 
 /// Columns of a goal in the list.
 const GOAL: usize = 60;

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, RolesCommand as Command};
-use crate::service::{build_services, load_skills, missing_models, role_places};
 use adjutant_config::Config;
 use adjutant_config::document::Problem;
 use adjutant_skills::executor::offered;
@@ -16,6 +14,9 @@ use adjutant_turn::wording;
 use adjutant_types::Effects;
 use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
+
+use super::{CliError, RolesCommand as Command};
+use crate::service::{build_services, load_skills, missing_models, role_places};
 
 /// Runs `adjutant roles`.
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {

@@ -9,6 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::WebhookResponse;
+use adjutant_config::{Config, ConfigError, Env};
+use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
+use adjutant_store::leases;
+use adjutant_types::clock::{SharedClock, SystemClock};
 use futures::FutureExt;
 
 use super::CliError;
@@ -17,10 +21,6 @@ use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
 use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
 use crate::logging::LogFilter;
 use crate::service::{self, Channel, Service};
-use adjutant_config::{Config, ConfigError, Env};
-use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
-use adjutant_store::leases;
-use adjutant_types::clock::{SharedClock, SystemClock};
 
 /// How long running turns may take to end; the next start resumes the rest.
 const PATIENCE: Duration = Duration::from_secs(20);

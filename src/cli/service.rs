@@ -9,8 +9,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::{CliError, ServiceCommand, out};
 use adjutant_config::Env;
+
+use super::{CliError, ServiceCommand, out};
 use unit::Unit;
 
 const SERVICE: &str = "adjutant.service";

@@ -9,10 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::{CliError, SkillsCommand as Command};
-use crate::service;
 use adjutant_config::Config;
 use adjutant_config::document::Problem;
 use adjutant_skills::arguments::Argument;
@@ -22,6 +18,10 @@ use adjutant_skills::instructions::Instructions;
 use adjutant_skills::{Domain, Layer, Registry, Skill, Skills, WORKFLOW, check_files, is_word};
 use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::text::several;
+use serde_json::Value;
+
+use super::{CliError, SkillsCommand as Command};
+use crate::service;
 
 /// Runs `adjutant skills`.
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {

@@ -4,13 +4,14 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, TraceArgs};
-use crate::service::open_store;
 use adjutant_config::Config;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, people};
 use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::{self, Style, one_line};
+
+use super::{CliError, TraceArgs};
+use crate::service::open_store;
 
 /// How many turns are listed when the beginning of an id matches several.
 const NAMED: i64 = 5;
@@ -113,8 +114,9 @@ fn style() -> Style {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_test_support::journal::{TestStore, busy_turn};
+
+    use super::*;
 
     fn last() -> TraceArgs {
         TraceArgs { turn: "last".into(), json: false, conversation: None, calls: false }

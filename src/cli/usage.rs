@@ -7,6 +7,12 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use adjutant_config::Config;
+use adjutant_store::usage::questions::{QuestionUse, RuleUse};
+use adjutant_store::usage::{self, ModelUse, RoleUse, SkillUse};
+use adjutant_store::{Store, StoreError};
+use adjutant_types::clock::{SystemClock, local_to_utc, rfc3339};
+use adjutant_workflows::trace::{cost, count, duration, one_line};
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
@@ -14,12 +20,6 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{CliError, UsageArgs, UsageBy};
 use crate::service::open_store;
-use adjutant_config::Config;
-use adjutant_store::usage::questions::{QuestionUse, RuleUse};
-use adjutant_store::usage::{self, ModelUse, RoleUse, SkillUse};
-use adjutant_store::{Store, StoreError};
-use adjutant_types::clock::{SystemClock, local_to_utc, rfc3339};
-use adjutant_workflows::trace::{cost, count, duration, one_line};
 
 /// Runs `adjutant usage`.
 pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
@@ -225,11 +225,12 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_store::Batch;
     use adjutant_store::calls::{self, CallRow};
     use adjutant_test_support::journal::TestStore;
     use adjutant_types::ExecutionKind;
+
+    use super::*;
 
     const BERLIN: Tz = chrono_tz::Europe::Berlin;
     const DAY_MS: u64 = 86_400_000;

@@ -4,12 +4,13 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, WebCommand, out};
-use crate::service;
 use adjutant_config::{Config, ConfigError};
 use adjutant_store::people::Person;
 use adjutant_store::{Store, StoreError, known, people, web};
 use adjutant_types::clock::{SystemClock, utc};
+
+use super::{CliError, WebCommand, out};
+use crate::service;
 
 pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode, CliError> {
     let page = config.page().map(|(_, url)| url.to_owned());

@@ -11,12 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
-use hold::Control;
-
-use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
-use crate::service::{open_store, role_places};
 use adjutant_chat::suggest::did_you_mean;
 use adjutant_config::document::Problem;
 use adjutant_config::{BUILTIN, Config};
@@ -30,6 +24,11 @@ use adjutant_workflows::roles::RoleSet;
 use adjutant_workflows::trace::text::{one_line, several};
 use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles, svg};
+use serde_json::{Map, Value};
+
+use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
+use crate::service::{open_store, role_places};
+use hold::Control;
 
 /// Runs `adjutant workflow`.
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {

@@ -5,14 +5,13 @@ use std::collections::VecDeque;
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use adjutant_types::clock::{Clock, SystemClock};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
-
-use adjutant_types::clock::{Clock, SystemClock};
 
 /// How many lines are kept.
 const LINES: usize = 1_000;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Rooms;
-use adjutant_dav::{Account, CalDav, CardDav};
-use adjutant_mail::{Address, Imap, Server, Smtp, Tls};
-use tokio_util::sync::CancellationToken;
-
-use super::StartError;
 use adjutant_config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
+use adjutant_dav::{Account, CalDav, CardDav};
 use adjutant_engine::gateway::outbox::Deliverer;
 use adjutant_files::{Folder, Reader};
+use adjutant_mail::{Address, Imap, Server, Smtp, Tls};
 use adjutant_memory::vectors::Vectors;
 use adjutant_models::embeddings::Embedder;
 use adjutant_skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
 use adjutant_skills::oauth::OAuth;
+use tokio_util::sync::CancellationToken;
+
+use super::StartError;
 
 /// How long one exchange with a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{ChatPort, Connection, Rooms, SetupGuide};
-use adjutant_web::Web;
-
-use super::StartError;
 use adjutant_config::{ChannelConfig, Config, Kind, Platform, Secret};
 use adjutant_engine::gateway::intake::Intake;
 use adjutant_engine::gateway::maintenance::Maintenance;
 use adjutant_engine::gateway::outbox::DeliveryFilter;
 use adjutant_engine::gateway::receiver::ChannelReceiver;
+use adjutant_web::Web;
+
+use super::StartError;
 
 /// A channel and what this process does with it.
 pub struct Channel {

@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{ChatPort, Progress};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-
 use adjutant_engine::gateway::SharedWakers;
 use adjutant_engine::gateway::governor::Governor;
 use adjutant_engine::gateway::outbox::{Deliverer, DeliveryFilter};
@@ -16,6 +13,8 @@ use adjutant_engine::gateway::speech::Speaking;
 use adjutant_store::Store;
 use adjutant_store::leases::Instance;
 use adjutant_turn::journal::InFlight;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 type Ports = HashMap<String, Arc<dyn ChatPort>>;
 

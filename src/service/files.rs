@@ -1,11 +1,10 @@
 //! What fetches the files that people send.
 
-use tokio::sync::Semaphore;
-
 use adjutant_engine::gateway::download::Ports;
 use adjutant_engine::gateway::files::{AT_ONCE, Fetching};
 use adjutant_skills::builtin::Services;
 use adjutant_store::Store;
+use tokio::sync::Semaphore;
 
 /// What the lanes need to fetch files.
 pub(super) fn fetching(store: &Store, ports: &Ports, services: &Services) -> Fetching {

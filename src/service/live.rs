@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::models::{endpoints, price_of, unpriced};
 use adjutant_config::{ChannelConfig, Config, Endpoint, Settings, SharedSettings};
 use adjutant_models::price::SharedPrice;
+
+use super::models::{endpoints, price_of, unpriced};
 
 /// The part of the configuration that a running service reloads.
 pub struct LiveConfig {
@@ -154,8 +155,9 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
     use adjutant_config::{Chain, Otlp, Platform, Price, Secret};
+
+    use super::*;
 
     fn telegram(token: &str, allow: &str) -> ChannelConfig {
         let platform = Platform::Telegram(Secret::new(token));

@@ -3,11 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use prometheus::{Gauge, GaugeVec, Opts, Registry};
-
-use super::Service;
-use crate::http::MetricsText;
 use adjutant_engine::conversation::Conversations;
 use adjutant_engine::gateway::receiver::Health;
 use adjutant_store::instances::{self, LivingInstance};
@@ -17,6 +12,11 @@ use adjutant_store::spending::{self, Amount};
 use adjutant_turn::journal::Limits;
 use adjutant_types::clock;
 use adjutant_types::metrics::{encode, register, seconds, text};
+use futures::FutureExt;
+use prometheus::{Gauge, GaugeVec, Opts, Registry};
+
+use super::Service;
+use crate::http::MetricsText;
 
 /// The longest to wait for the store; Prometheus waits ten seconds in all.
 const PATIENCE: Duration = Duration::from_secs(5);

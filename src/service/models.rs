@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::StartError;
 use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
 use adjutant_engine::orchestrator::BasicMode;
 use adjutant_models::counted::Counted;
@@ -14,6 +13,8 @@ use adjutant_models::{ModelError, NoModel, SharedModel};
 use adjutant_turn::journal::RateLimits;
 use adjutant_types::clock::SharedClock;
 use adjutant_workflows::agents::ModelByName;
+
+use super::StartError;
 
 /// The models in use.
 pub struct Models {

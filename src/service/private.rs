@@ -5,10 +5,9 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Mode;
-
 use adjutant_config::Config;
 use adjutant_store::{Backend, backups};
+use rustix::fs::Mode;
 
 /// Our folders in the data folder, and how the names of our files there begin. Nothing else there is touched, because the
 /// folder may be shared.

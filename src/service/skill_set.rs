@@ -5,9 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
-use super::StartError;
 use adjutant_config::document::{Problem, Severity};
 use adjutant_config::{BUILTIN, Config, ConfigError};
 use adjutant_skills::builtin::Services;
@@ -18,6 +15,9 @@ use adjutant_store::{Store, StoreError};
 use adjutant_workflows::catalogue::Workflows;
 use adjutant_workflows::roles::{RoleSet, Roles};
 use adjutant_workflows::skill;
+use tokio_util::sync::CancellationToken;
+
+use super::StartError;
 
 /// How often we look whether an owner has approved tools of MCP servers.
 const TOOLS: Duration = Duration::from_secs(2);

@@ -1,11 +1,12 @@
 //! What a long-running process does for its store, beside the turns.
 
-use super::Service;
 use adjutant_config::Config;
 use adjutant_engine::gateway::backups::Backups;
 use adjutant_engine::gateway::retention::Retention;
 use adjutant_engine::gateway::{extraction, vectors};
 use adjutant_store::retention::Ages;
+
+use super::Service;
 
 impl Service {
     /// Starts retention, backups, and the growth and vectors of memory, for a long-running process. No turn waits for them, so they count as never stuck.

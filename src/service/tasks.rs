@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_store::Store;
+use adjutant_store::leases::Instance;
+use adjutant_turn::journal::RateLimits;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::lifecycle::task_monitor::TaskMonitor;
-use adjutant_store::Store;
-use adjutant_store::leases::Instance;
-use adjutant_turn::journal::RateLimits;
 
 /// A healthy task never waits longer than this between two steps.
 pub(super) const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));

@@ -1,10 +1,10 @@
 //! Workflows as skills: both ways of naming one, files that change, and the words that start one.
 
+use adjutant_types::clock::SystemClock;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use adjutant_types::clock::SystemClock;
 
 /// A workflow whose only step calls this skill.
 fn workflow(name: &str, description: &str, inputs: &str, skill: &str) -> String {

@@ -7,17 +7,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_otlp::{Collector, ExportError, Span};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-
-use super::{Service, StartError};
 use adjutant_config::{Config, ConfigError};
+use adjutant_otlp::{Collector, ExportError, Span};
 use adjutant_skills::Skills;
 use adjutant_store::{Store, StoreError, turns};
 use adjutant_types::metrics;
 use adjutant_types::{InstanceId, TurnId};
 use adjutant_workflows::trace;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Service, StartError};
 
 /// How many turns may wait.
 const QUEUE: usize = 1_000;

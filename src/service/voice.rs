@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
-use tokio::sync::Semaphore;
-
-use super::{LiveConfig, StartError};
 use adjutant_config::{Config, VoiceService};
 use adjutant_engine::gateway::speech::Speaking;
 use adjutant_engine::gateway::voice::{AT_ONCE, Listening};
@@ -14,6 +11,9 @@ use adjutant_models::ModelError;
 use adjutant_models::voice::service::ServiceConfig;
 use adjutant_models::voice::{Service, Speaker, Voice};
 use adjutant_types::clock::SharedClock;
+use tokio::sync::Semaphore;
+
+use super::{LiveConfig, StartError};
 
 /// What the lanes need to listen to voice notes.
 pub(super) fn listening(

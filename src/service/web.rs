@@ -18,6 +18,12 @@ use std::sync::Arc;
 use adjutant_chat::{
     Address, ButtonPress, ChannelIntake, EventId, Inbound, IncomingMessage, IntakeOutcome, SenderId,
 };
+use adjutant_engine::conversation::Conversations;
+use adjutant_engine::conversation::access::Access;
+use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
+use adjutant_skills::handlers::mcp::McpServers;
+use adjutant_store::{Store, StoreError, control, people, timeline, turns, web};
+use adjutant_types::{PersonId, TurnId};
 use adjutant_web::views::{Entry, Timeline, Viewer};
 use adjutant_web::{Backend, Unavailable, Web};
 use chrono_tz::Tz;
@@ -25,12 +31,6 @@ use futures::future::try_join_all;
 use futures::try_join;
 
 use super::{LiveConfig, Service};
-use adjutant_engine::conversation::Conversations;
-use adjutant_engine::conversation::access::Access;
-use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
-use adjutant_skills::handlers::mcp::McpServers;
-use adjutant_store::{Store, StoreError, control, people, timeline, turns, web};
-use adjutant_types::{PersonId, TurnId};
 use view::Sight;
 
 /// How many turns a page of a conversation has.

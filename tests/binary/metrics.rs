@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::postgres::NO_SKIP;
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
-
 use serde_json::Value;
 
 use crate::gateway::{DEADLINE, Gateway};

@@ -6,7 +6,6 @@ use adjutant_config::Secret;
 use adjutant_fakes::postgres::{self, counted};
 use adjutant_memory::index;
 use chrono_tz::Europe::Berlin;
-
 use serde_json::json;
 
 use crate::app::{TestApp, direct, scripted_with};

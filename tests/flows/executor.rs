@@ -1,8 +1,9 @@
 //! The single path of every skill call, against a service that misbehaves.
 
+use std::time::Duration;
+
 use adjutant_types::ExecutionKind;
 use serde_json::json;
-use std::time::Duration;
 
 use crate::app::{TestApp, agent, direct, plan, results, scripted, scripted_with, skill, skill_file};
 use crate::scripted::{Reply, Scripted, Who, calls, has_results, in_order, text};

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::memories::recall;
 use adjutant_fakes::pooler::Pooler;
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::{Backend, Batch, Store, StoreError, sharing};
 use adjutant_types::clock::{Clock, FixedClock};
 use tempfile::TempDir;
 
+use crate::memories::recall;
 use crate::world::{World, block_on, on_postgres, on_sqlite, postgres_url};
 
 on_both!(

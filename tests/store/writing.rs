@@ -1,9 +1,8 @@
 //! Batches and the group commit.
 
+use adjutant_fakes::postgres::counted;
 use adjutant_store::Stale;
 use adjutant_store::{Batch, Store, StoreError, Value};
-
-use adjutant_fakes::postgres::counted;
 
 use crate::world::{World, on_postgres, refused, stale};
 

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::document::Problem;
 use adjutant_chat::suggest::nearest;
+
+use crate::document::Problem;
 
 /// All problems of a configuration, in the order of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]

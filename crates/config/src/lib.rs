@@ -43,9 +43,10 @@ pub use sections::voice::{VoiceConfig, VoiceService};
 pub use sections::web::{SearchConfig, SearchKind};
 pub use settings::{Settings, SharedSettings};
 
-use crate::document::{Document, Node, Position, Problem, in_order};
 use adjutant_chat::suggest::nearest;
 use adjutant_sandbox::Launcher;
+
+use crate::document::{Document, Node, Position, Problem, in_order};
 use read::{Reading, Section};
 use sections::{channels, mcp, oauth, web};
 

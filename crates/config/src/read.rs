@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use adjutant_types::clock::duration;
 use reqwest::Url;
 
 use super::Env;
 use super::error::suggestion;
 use crate::document::{Document, Entry, Node, Position, Problem, Severity, Value};
-use adjutant_types::clock::duration;
 
 /// What all sections of a file share.
 pub(super) struct Reading<'r> {

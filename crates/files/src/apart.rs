@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::process::{ExitCode, ExitStatus};
 
+use adjutant_types::FileProblem;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::{archive, mail, pdf};
-use adjutant_types::FileProblem;
 
 /// The first argument of our program that makes it [`run`] this; the second is the [`Job`].
 pub const COMMAND: &str = "read-file";

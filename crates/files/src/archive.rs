@@ -5,6 +5,7 @@
 
 use std::io::{Cursor, Read};
 
+use adjutant_types::FileProblem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,6 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::{MOST_MEGABYTES, MOST_TEXT, file_name, sheets};
-use adjutant_types::FileProblem;
 
 /// The most files that an archive may have inside.
 pub(super) const MOST_FILES: usize = 1_000;

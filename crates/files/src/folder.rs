@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::fs::File;
-use tokio::sync::Semaphore;
-
 use adjutant_store::files::parts;
 use adjutant_store::{Store, StoreError};
 use adjutant_types::FileId;
+use tokio::fs::File;
+use tokio::sync::Semaphore;
 
 /// Files that are put into the database, or taken from it, at the same time.
 const AT_ONCE: usize = 2;

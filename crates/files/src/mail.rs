@@ -1,9 +1,9 @@
 //! Mails as files, `.eml`: in a process of its own, see [`super::apart`].
 
 use adjutant_mail::{Address, AttachmentInfo, Message};
+use adjutant_types::FileProblem;
 
 use super::archive::{Inside, described};
-use adjutant_types::FileProblem;
 
 /// The type of a mail.
 pub(super) const MEDIA_TYPE: &str = "message/rfc822";

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_types::FileProblem;
 use lopdf::content::{Content, Operation};
 use lopdf::{Document, Encoding, LoadOptions, Object, ObjectId};
 use serde::{Deserialize, Serialize};
 
 use super::MOST_TEXT;
-use adjutant_types::FileProblem;
 
 /// The most pages that are read.
 const MOST_PAGES: usize = 200;

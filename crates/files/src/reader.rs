@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use adjutant_types::{FileKind, FileProblem};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::de::DeserializeOwned;
 use tokio::io::AsyncReadExt;
@@ -16,7 +17,6 @@ use super::apart::{self, Job};
 use super::archive::{Archive, Inside};
 use super::pdf::PdfText;
 use super::{MOST_MEGABYTES, MOST_TEXT, charset, decoded, kept, kind_of, mail, says_text};
-use adjutant_types::{FileKind, FileProblem};
 
 /// The type of an archive of which nothing else is known.
 const ZIP: &str = "application/zip";

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::people::Conversation;
+use adjutant_store::{Batch, Store, StoreError, origins, people, search};
+use adjutant_types::{MemoryId, PersonId};
 use chrono_tz::Tz;
 
 use super::days;
 use super::history::{self, now_of};
 use super::index::{ANY, catch_up, said_by};
 use super::words::{Word, has_all_words, words};
-use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::people::Conversation;
-use adjutant_store::{Batch, Store, StoreError, origins, people, search};
-use adjutant_types::{MemoryId, PersonId};
 
 /// How many texts may be kept first, and how many texts of a word are looked at.
 const CATCH_UP: usize = 5_000;

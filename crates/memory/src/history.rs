@@ -1,8 +1,7 @@
 //! A memory that was corrected says what it was before: "Ada moved to Paris (since 3 May 2026; before: Ada moved to Lyon)".
 
-use chrono_tz::Tz;
-
 use adjutant_types::clock::utc;
+use chrono_tz::Tz;
 
 /// The longest history of a text, in bytes.
 const LONGEST: usize = 700;

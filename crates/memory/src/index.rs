@@ -3,6 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use adjutant_store::people::Conversation;
+use adjutant_store::search::{self, Document, Source};
+use adjutant_store::{Store, StoreError};
+use adjutant_types::clock::utc;
+use adjutant_types::{ConversationId, PersonId};
 use chrono::Datelike;
 use chrono_tz::Tz;
 use futures::future::try_join_all;
@@ -10,11 +15,6 @@ use sha2::{Digest, Sha256};
 
 use super::forms::parts;
 use super::words::words;
-use adjutant_store::people::Conversation;
-use adjutant_store::search::{self, Document, Source};
-use adjutant_store::{Store, StoreError};
-use adjutant_types::clock::utc;
-use adjutant_types::{ConversationId, PersonId};
 
 /// How many texts are read at once.
 const READ: i64 = 64;

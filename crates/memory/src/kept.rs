@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use moka::future::Cache;
-
 use adjutant_models::embeddings::Vector;
 use adjutant_store::vectors::{self, Version};
 use adjutant_store::{Store, StoreError};
+use moka::future::Cache;
 
 /// How much is kept, in bytes, and how long after its last use.
 const MOST: u64 = 64 << 20;

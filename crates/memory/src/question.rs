@@ -129,8 +129,9 @@ fn days_of(words: &[Word], at: usize, now: DateTime<Utc>, zone: Tz) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_types::clock::utc;
+
+    use super::*;
 
     fn said(text: &str) -> Vec<String> {
         let now = "2024-05-10T09:00:00Z".parse().unwrap();

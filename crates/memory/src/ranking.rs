@@ -7,18 +7,18 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use chrono_tz::Tz;
-
-use super::fusion;
-use super::index::{self, ANY, catch_up};
-use super::question::{Term, terms};
-use super::vectors::Vectors;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::people::Conversation;
 use adjutant_store::search::{self, Posting, SaidRow};
 use adjutant_store::{Store, StoreError};
 use adjutant_types::PersonId;
 use adjutant_types::clock::utc;
+use chrono_tz::Tz;
+
+use super::fusion;
+use super::index::{self, ANY, catch_up};
+use super::question::{Term, terms};
+use super::vectors::Vectors;
 
 /// How many texts of a word are looked at: the newest.
 const NEWEST: i64 = 2000;

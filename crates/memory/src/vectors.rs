@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use futures::future::try_join_all;
-
-use super::kept::KeptVectors;
-use super::ranking::Asker;
 use adjutant_models::embeddings::{Embedded, Embedder, Vector};
 use adjutant_models::{ModelError, ModelErrorKind};
 use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::vectors::{self, Pending};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::{ConversationId, PersonId};
+use futures::future::try_join_all;
+
+use super::kept::KeptVectors;
+use super::ranking::Asker;
 
 /// How long a search waits for the question's vector.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -1,10 +1,10 @@
 //! A model whose calls are counted, each try and what it used.
 
+use adjutant_types::metrics;
 use async_trait::async_trait;
 
 use super::price::Price;
 use super::{Model, ModelError, ModelResponse, Request, SharedModel};
-use adjutant_types::metrics;
 
 /// A model with the name under which it is counted.
 pub struct Counted {

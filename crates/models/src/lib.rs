@@ -11,12 +11,12 @@ pub mod voice;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_types::{FileId, PromptText};
 use async_trait::async_trait;
-use price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use adjutant_types::{FileId, PromptText};
+use price::Price;
 
 /// Stands for a model where none is configured: every call fails.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::suggest::nearest;
 use async_trait::async_trait;
 use futures::StreamExt;
 use genai::adapter::AdapterKind;
@@ -21,7 +22,6 @@ use tracing::instrument::WithSubscriber;
 use self::response::Frames;
 use super::price::{Price, SharedPrice};
 use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request};
-use adjutant_chat::suggest::nearest;
 
 /// How to reach a model.
 #[derive(Clone)]

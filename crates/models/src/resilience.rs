@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use adjutant_chat::Backoff;
+use adjutant_types::clock::{Clock, SharedClock};
+use adjutant_types::metrics;
 use async_trait::async_trait;
 
 use super::price::Price;
 use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel, Usage};
-use adjutant_types::clock::{Clock, SharedClock};
-use adjutant_types::metrics;
 
 const TRIES: u32 = 4;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), PATIENCE);

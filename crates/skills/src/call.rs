@@ -1,12 +1,12 @@
 //! A skill call: what it is, how it ended, and how the journal keeps that.
 
+use adjutant_store::executions::{Closing, ExecutionRow};
+use adjutant_turn::journal::{Limit, Scope};
+use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{ErrorKind, Grant, Output, SkillError};
-use adjutant_store::executions::{Closing, ExecutionRow};
-use adjutant_turn::journal::{Limit, Scope};
-use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 
 /// Stands for all of a message, which is the first line of the block below.
 const LINE_IN_BLOCK: &str = "the first line below";

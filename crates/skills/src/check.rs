@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::document::{Document, Node, Position, Problem, Problems, Table};
+use adjutant_types::clock::duration;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Argument, kind};
@@ -11,9 +14,6 @@ use super::definition::{self, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
 use super::forms;
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::document::{Document, Node, Position, Problem, Problems, Table};
-use adjutant_types::clock::duration;
 
 const SKILL_KEYS: [&str; 8] =
     ["name", "summary", "risk", "repeatable", "timeout", "handler", "parameters", "forms"];

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_turn::trust::ActionKind;
 use jsonschema::PatternOptions;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
@@ -14,8 +16,6 @@ use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::handlers::mcp::McpTool;
 use super::instructions::InstructionCall;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_turn::trust::ActionKind;
 pub use adjutant_types::Risk;
 
 /// The domain of the workflows, each of which is a skill.

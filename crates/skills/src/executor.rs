@@ -32,11 +32,6 @@ use approval_policy::Judgement;
 pub use permissions::{offered, reach};
 pub(crate) use wishes::mail_id;
 
-use super::breaker::Breakers;
-use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
-use super::call::{Call, CallEnd, Outcome, new_row, report};
-use super::handlers::mcp::{Asked, WorkResult};
-use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
 use adjutant_models::SharedModel;
 use adjutant_sandbox::Launcher;
 use adjutant_store::executions::{self, ExecutionRow};
@@ -46,6 +41,12 @@ use adjutant_turn::trust::Target;
 use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
+
+use super::breaker::Breakers;
+use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
+use super::call::{Call, CallEnd, Outcome, new_row, report};
+use super::handlers::mcp::{Asked, WorkResult};
+use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
 
 /// How often a call on our own store is worked out anew when somebody else changes the same thing.
 const CONFLICTS: u32 = 3;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use adjutant_config::document::{Position, Problem};
+
 use super::builtin::{self, BuiltinDomain};
 use super::check::{parse, parse_ours, workflow_problems};
 use super::definition::{Domain, Skill};
 use super::registry::Registry;
-use adjutant_config::document::{Position, Problem};
 
 /// The folder in each place that holds what a layer reads; a change there is a change of the skills.
 const WORKFLOWS: &str = "workflows";

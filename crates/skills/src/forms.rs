@@ -26,11 +26,11 @@
 //! `say` may be a list of such texts. A slot that is called like an argument fills it. `arguments` adds others, whose texts may hold slots; `{text.line}` is a
 //! slot's first line, and `{results}` what the part before has found. An argument whose slot isn't in the sentence is left out.
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::document::{Node, Position, Problems, Table};
 use serde_json::{Map, Value};
 
 use super::arguments::Argument;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::document::{Node, Position, Problems, Table};
 
 /// Brackets in more brackets than this are a slip.
 const MAX_DEPTH: usize = 4;

@@ -4,16 +4,16 @@
 use std::io;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-
-use super::builtin::CallContext;
-use super::{Failure, Output, SkillError};
 use adjutant_files::{FolderError, MOST_MEGABYTES, Reading, file_name};
 use adjutant_store::files::{self, FileRow};
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::wording;
 use adjutant_types::{FileId, FileKind, FileProblem, FromCall, FromOutside, Own, ours};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::builtin::CallContext;
+use super::{Failure, Output, SkillError};
 
 /// The biggest file that is fetched, in bytes.
 pub(super) const MOST_BYTES: usize = (MOST_MEGABYTES as usize) << 20;

@@ -21,13 +21,12 @@ pub mod template;
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 use adjutant_store::StoreError;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::has_hidden;
 use adjutant_types::{ErrorText, FromConfig, ours};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use check::is_word;
 pub use check::parse;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use adjutant_chat::suggest::nearest;
+use adjutant_config::document::Problem;
 use tokio_util::sync::CancellationToken;
 
 use super::builtin;
 use super::definition::{Domain, Handler, Skill};
 use super::files::{Layer, Print, find, gather, print};
-use adjutant_chat::suggest::nearest;
-use adjutant_config::document::Problem;
 
 const POLL: Duration = Duration::from_secs(1);
 

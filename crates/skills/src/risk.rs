@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 pub(super) use adjutant_chat::fenced;
+use adjutant_config::{Approval, Policy};
+use adjutant_types::clock::rule;
+use adjutant_types::clock::when::When;
 use chrono_tz::Tz;
 use serde_json::Value;
 
 use super::{Risk, Skill};
-use adjutant_config::{Approval, Policy};
-use adjutant_types::clock::rule;
-use adjutant_types::clock::when::When;
 
 /// The policy for a skill at this risk; one for the skill itself comes first.
 pub fn policy(approval: &Approval, skill: &str, risk: Risk) -> Policy {

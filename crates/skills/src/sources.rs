@@ -1,8 +1,7 @@
 //! Who wrote what a result holds, as people are told.
 
-use serde_json::Value;
-
 use adjutant_types::Taint;
+use serde_json::Value;
 
 /// The sources of an output.
 pub(super) fn of_output(title: &str, data: &Value) -> Taint {

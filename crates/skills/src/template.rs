@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::template::{self, MAX_TEXT, Segment, json, lone_expression, message, refused, segments};
 use minijinja::{Environment, Error, UndefinedBehavior, Value as Shown};
 use serde_json::Value;
 
 use super::arguments::Argument;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::template::{self, MAX_TEXT, Segment, json, lone_expression, message, refused, segments};
 
 /// Where a template's text goes, which decides how its values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

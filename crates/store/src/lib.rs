@@ -27,6 +27,7 @@ pub use records::{
 };
 
 use adjutant_types::clock::SharedClock;
+
 use database::{connections, writer};
 
 /// The store: writers that group waiting batches into one commit, and separate connections for reading.

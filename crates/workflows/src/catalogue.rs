@@ -5,12 +5,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::check::{CheckContext, check};
-use super::definition::Workflow;
-use super::language::reading::{self, ReadWorkflow, too_long};
 use adjutant_config::Approval;
 use adjutant_config::document::{MAX_FILE, Problem, Problems};
 use adjutant_skills::Registry;
+
+use super::check::{CheckContext, check};
+use super::definition::Workflow;
+use super::language::reading::{self, ReadWorkflow, too_long};
 
 /// The built-in workflows; they serve as templates, too.
 pub const BUILT_IN: [(&str, &str); 7] = [

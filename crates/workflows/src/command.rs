@@ -3,14 +3,14 @@
 
 use std::fmt::Write;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_turn::wording;
 use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
 use super::language::inputs::fitting;
 use super::plans::MAX_GOAL;
 use super::run::RunRequest;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_turn::wording;
 
 /// Runs a workflow.
 const WORD: &str = "/run";

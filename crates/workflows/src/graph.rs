@@ -3,8 +3,9 @@
 //! Accepted agents never contain a cycle, a missing dependency or a duplicate name. If one is refused, only those that
 //! depend on it are refused too. Every refusal says what to change.
 
-use adjutant_types::ExecutionStatus;
 use std::collections::{HashMap, HashSet};
+
+use adjutant_types::ExecutionStatus;
 
 /// An agent and its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,6 +27,7 @@ pub use view::status::status;
 pub use view::svg::svg;
 
 use adjutant_config::document::{Problem, Problems};
+
 use language::reading::{self, document};
 
 /// Reads a workflow (TOML when the file's name ends in `.toml`, else YAML) and checks it against what is installed. No

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use adjutant_skills::{Domain, Handler, Skill, WORKFLOW};
 use serde_json::{Map, Value, json};
 
 use super::catalogue::Catalogue;
 use super::language::definition::{Input, InputType, Workflow};
 use super::plans::MAX_GOAL;
-use adjutant_skills::{Domain, Handler, Skill, WORKFLOW};
 
 /// Short, because every request carries the summaries.
 const LONGEST_SUMMARY: usize = 200;

@@ -1,9 +1,8 @@
 //! `adjutant init`
 
+use adjutant_config::Kind;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-
-use adjutant_config::Kind;
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Example:\n  adjutant init\n\n\

@@ -2,11 +2,12 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use crate::cli::CliError;
 use adjutant_store::people::{self, Person};
 use adjutant_store::{Store, known, leases};
 use adjutant_workflows::trace::one_line;
 use adjutant_workflows::trace::text::several;
+
+use crate::cli::CliError;
 
 /// How many people to list if a name is ambiguous.
 const LISTED: i64 = 5;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use adjutant_chat::Finding;
+use adjutant_config::Config;
+use adjutant_models::provider;
+use adjutant_types::clock::Clock;
 use chrono::DateTime;
 use toml::{Table, Value};
 
 use crate::service::private::Exposed;
-use adjutant_config::Config;
-use adjutant_models::provider;
-use adjutant_types::clock::Clock;
 
 /// Keys whose values are secrets.
 const SECRETS: [&str; 6] = ["api_key", "token", "bot_token", "app_token", "signing_secret", "password"];

@@ -1,13 +1,13 @@
 //! Tries the server that makes vectors of memories.
 
 use adjutant_chat::Finding;
-
-use super::{Checks, voice};
-use crate::service;
 use adjutant_config::Config;
 use adjutant_models::{ModelError, ModelErrorKind};
 use adjutant_store::{Store, StoreError, vectors};
 use adjutant_workflows::trace::text::several;
+
+use super::{Checks, voice};
+use crate::service;
 
 const SECTION: &str = "[memory.embeddings]";
 
@@ -69,8 +69,9 @@ fn found(model: &str, wanted: Option<&str>, there: i64, missing: i64) -> Finding
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_config::Embeddings;
+
+    use super::*;
 
     #[test]
     fn what_to_do_about_ollama_is_a_command() {

@@ -4,10 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use adjutant_chat::Finding;
-use futures::future::join_all;
-
-use super::Checks;
-use crate::service::{self, Channel, StartError};
 use adjutant_config::{Config, Endpoint, McpLaunch, ModelConfig};
 use adjutant_models::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use adjutant_skills::handlers::mcp::{Inspection, McpServers, ToolState};
@@ -16,6 +12,10 @@ use adjutant_skills::oauth::OAuth;
 use adjutant_store::{Store, StoreError, backups, check, dead, space};
 use adjutant_types::clock::{Clock, SystemClock, rfc3339};
 use adjutant_workflows::trace::text::several;
+use futures::future::join_all;
+
+use super::Checks;
+use crate::service::{self, Channel, StartError};
 
 /// A model that takes longer than this for one word counts as not answering.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,11 +1,11 @@
 //! How far the kernel keeps the programs of skills and MCP servers apart.
 
 use adjutant_chat::Finding;
-
-use crate::service;
 use adjutant_config::{Config, McpLaunch};
 use adjutant_sandbox::{Confinement, confinement};
 use adjutant_skills::handlers;
+
+use crate::service;
 
 /// Says what the kernel lacks, and which programs have no network and see their own folders alone, because nobody has
 /// permitted them more.

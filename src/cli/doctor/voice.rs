@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use adjutant_chat::Finding;
+use adjutant_config::Config;
+use adjutant_models::{ModelError, ModelErrorKind};
+use adjutant_types::clock::{Clock, SystemClock};
 use futures::future::join_all;
 
 use super::Checks;
 use crate::service;
-use adjutant_config::Config;
-use adjutant_models::{ModelError, ModelErrorKind};
-use adjutant_types::clock::{Clock, SystemClock};
 
 /// A service that takes longer than this for a second of sound counts as not answering.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use adjutant_chat::{CheckStatus, Finding};
+use adjutant_config::Config;
+use adjutant_workflows::trace;
 use futures::future::join_all;
 
 use super::draft::Draft;
 use crate::cli::doctor::{parts, sign};
 use crate::service::{self, StartError};
-use adjutant_config::Config;
-use adjutant_workflows::trace;
 
 /// A part of the configuration that is asked for and tested as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

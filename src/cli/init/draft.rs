@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use adjutant_config::{Config, ConfigError, Env};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, RawString, Table, TableLike, Value};
 
 use crate::cli::CliError;
-use adjutant_config::{Config, ConfigError, Env};
 
 /// The start of a new file.
 const NEW: &str = "# Written by `adjutant init`. If you run it again, it keeps your changes.\n\

@@ -1,9 +1,10 @@
 //! Asks for the model.
 
+use adjutant_config::BUILTIN;
+
 use super::draft::Draft;
 use super::terminal::Terminal;
 use crate::cli::CliError;
-use adjutant_config::BUILTIN;
 
 const TABLE: [&str; 1] = ["model"];
 

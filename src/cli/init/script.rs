@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use adjutant_config::{BUILTIN, Kind};
+
 use super::check::Part;
 use super::draft::Draft;
 use super::{model, wizard};
 use crate::cli::{CliError, InitArgs};
 use crate::service;
-use adjutant_config::{BUILTIN, Kind};
 
 /// Puts the answers into the draft; returns the parts they are about.
 pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>, CliError> {

@@ -1,6 +1,7 @@
 //! The questions, in order. Each answer is tested at once.
 
 use adjutant_chat::SetupGuide;
+use adjutant_config::{BUILTIN, Kind};
 
 use super::check::{Part, check, has_problem, shown};
 use super::draft::Draft;
@@ -8,7 +9,6 @@ use super::terminal::Terminal;
 use super::{accounts, model};
 use crate::cli::{CliError, out};
 use crate::service;
-use adjutant_config::{BUILTIN, Kind};
 
 /// The ways to give a secret.
 const SECRETS: &str = "Secrets go into that file, which only its owner can read. To keep a secret elsewhere,\n\

@@ -1,7 +1,7 @@
+use adjutant_skills::{Skills, builtin};
 use tempfile::TempDir;
 
 use super::*;
-use adjutant_skills::{Skills, builtin};
 
 fn registry() -> Arc<Registry> {
     Skills::load(&[], &builtin::names(false)).unwrap().current()

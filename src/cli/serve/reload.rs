@@ -7,11 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use adjutant_config::{Config, ConfigError, Env};
+use adjutant_skills::Skills;
+
 use crate::lifecycle::{ReloadSignals, ServiceManager};
 use crate::logging::LogFilter;
 use crate::service::{self, LiveConfig, SkillSet};
-use adjutant_config::{Config, ConfigError, Env};
-use adjutant_skills::Skills;
 
 /// How often to check whether the file has changed.
 const INTERVAL: Duration = Duration::from_secs(1);

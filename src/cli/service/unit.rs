@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::CliError;
 use adjutant_config::Env;
+
+use super::CliError;
 
 /// The unit in the Debian package.
 const UNIT: &str = include_str!("../../../systemd/adjutant.service");

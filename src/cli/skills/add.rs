@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::cli::{CliError, confirmed, out};
-use crate::service;
 use adjutant_config::Config;
 use adjutant_sandbox::Permissions;
 use adjutant_skills::instructions::{self, DOMAIN, Folder};
 use adjutant_types::clock::SystemClock;
 use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
+
+use crate::cli::{CliError, confirmed, out};
+use crate::service;
 
 /// What scripts may use besides their own folders.
 pub(super) fn permissions(

@@ -1,10 +1,10 @@
 //! What people were asked: how often, by which skill, and how they answered.
 
+use adjutant_store::usage::questions::{QuestionUse, RuleUse};
+use adjutant_workflows::trace::{count, duration, one_line};
 use serde_json::{Value, json};
 
 use super::table;
-use adjutant_store::usage::questions::{QuestionUse, RuleUse};
-use adjutant_workflows::trace::{count, duration, one_line};
 
 const HEAD: [&str; 7] = ["asked by", "asked", "yes", "no", "expired", "withdrawn", "median time"];
 const RULES: [&str; 3] = ["a rule for", "asked", "spared by it"];

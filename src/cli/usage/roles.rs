@@ -1,10 +1,10 @@
 //! Usage by role: how many agents, how often they succeed, what ends them early.
 
+use adjutant_store::usage::RoleUse;
+use adjutant_workflows::trace::{cost, count, duration, one_line};
 use serde_json::{Value, json};
 
 use super::number;
-use adjutant_store::usage::RoleUse;
-use adjutant_workflows::trace::{cost, count, duration, one_line};
 
 /// The table's head.
 pub(super) const HEAD: [&str; 9] =

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use adjutant_console::json::USER;
-use adjutant_types::{ConversationId, TurnId};
-use async_trait::async_trait;
-
-use super::{CliError, Workspace, named, on_store};
-use crate::cli::chat::CHANNEL;
-use crate::service::build_models;
 use adjutant_config::{BUILTIN, Settings};
+use adjutant_console::json::USER;
 use adjutant_models::price::Price;
 use adjutant_models::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel};
 use adjutant_store::leases::Instance;
 use adjutant_store::people;
 use adjutant_turn::journal::BudgetLedger;
+use adjutant_types::{ConversationId, TurnId};
 use adjutant_workflows::draft::{self, DraftError};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain};
+use async_trait::async_trait;
+
+use super::{CliError, Workspace, named, on_store};
+use crate::cli::chat::CHANNEL;
+use crate::service::build_models;
 
 impl Workspace<'_> {
     /// Drafts a workflow from words, then writes it or only prints it.

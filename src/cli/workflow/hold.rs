@@ -1,11 +1,12 @@
 //! `adjutant workflow pause | resume | cancel`: controlling a run that another process has.
 
-use super::runs::{find, status};
-use crate::cli::CliError;
-use crate::cli::chat::CHANNEL;
 use adjutant_store::{Store, control, people, turns};
 use adjutant_types::TurnId;
 use adjutant_workflows::trace::one_line;
+
+use super::runs::{find, status};
+use crate::cli::CliError;
+use crate::cli::chat::CHANNEL;
 
 /// A control command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,10 +7,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Delivery, EventId, Inbound, Limits, Outbound, Progress, Reconciliation};
+use adjutant_config::Config;
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{Entry, LONGEST};
 use adjutant_console::{ConsolePort, Style};
+use adjutant_store::runs as rows;
+use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::{Store, StoreError};
+use adjutant_types::clock::{self, SharedClock, SystemClock};
 use adjutant_types::{RunStatus, TurnStatus};
+use adjutant_workflows::command::written;
+use adjutant_workflows::language::inputs::resolve;
+use adjutant_workflows::run::RunRequest;
+use adjutant_workflows::trace::one_line;
+use adjutant_workflows::view::report::Report;
+use adjutant_workflows::{Workflow, is_name};
 use async_trait::async_trait;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use tempfile::TempDir;
@@ -20,17 +31,6 @@ use super::{Workspace, given, runs};
 use crate::cli::args::RunArgs;
 use crate::cli::chat::{CHANNEL, PATIENCE, Session};
 use crate::cli::{CliError, columns, out, write_new};
-use adjutant_config::Config;
-use adjutant_store::runs as rows;
-use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Store, StoreError};
-use adjutant_types::clock::{self, SharedClock, SystemClock};
-use adjutant_workflows::command::written;
-use adjutant_workflows::language::inputs::resolve;
-use adjutant_workflows::run::RunRequest;
-use adjutant_workflows::trace::one_line;
-use adjutant_workflows::view::report::Report;
-use adjutant_workflows::{Workflow, is_name};
 
 /// Runs a workflow and prints its report.
 pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<ExitCode, CliError> {

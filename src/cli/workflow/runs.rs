@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use chrono_tz::Tz;
-use serde_json::{Value, json};
-
-use crate::cli::{CliError, columns};
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::{Store, StoreError, retention, turns};
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::{RunStatus, TurnStatus};
 use adjutant_workflows::trace::text::{duration, one_line};
 use adjutant_workflows::view::report::Report;
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use crate::cli::{CliError, columns};
 
 /// How many runs are named when a beginning fits several.
 const NAMED: i64 = 5;
@@ -125,8 +125,9 @@ fn took(store: &Store, row: &RunRow) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_test_support::journal::TestStore;
+
+    use super::*;
 
     /// A run that begins now, in a turn of its own.
     async fn begin(app: &TestStore, id: &str, workflow: &str) {

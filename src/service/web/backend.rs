@@ -1,6 +1,10 @@
 //! The page's questions and requests, each passed to the part that knows.
 
 use adjutant_chat::OutgoingFile;
+use adjutant_engine::conversation::questions::with_words;
+use adjutant_store::{changes, people, timeline, web};
+use adjutant_types::metrics;
+use adjutant_types::{OutboxId, PersonId};
 use adjutant_web::views::{
     Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
     Usage, Viewer, WorkflowPage, Workflows,
@@ -11,10 +15,6 @@ use async_trait::async_trait;
 use super::view::moment;
 use super::workflows::request;
 use super::{PEOPLE, Pages, ROWS, log_look, unavailable};
-use adjutant_engine::conversation::questions::with_words;
-use adjutant_store::{changes, people, timeline, web};
-use adjutant_types::metrics;
-use adjutant_types::{OutboxId, PersonId};
 
 #[async_trait]
 impl Backend for Pages {

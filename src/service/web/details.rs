@@ -1,13 +1,13 @@
 //! What was asked and answered in one execution.
 
-use adjutant_web::views::{Details, Viewer};
-
-use super::Pages;
 use adjutant_models::{Message, Role};
 use adjutant_store::{StoreError, executions, timeline, turns};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionId, ExecutionKind};
+use adjutant_web::views::{Details, Viewer};
 use adjutant_workflows::trace::{self, ModelCall};
+
+use super::Pages;
 
 /// The longest text of one part, in characters.
 const LONGEST: usize = 20_000;

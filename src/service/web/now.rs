@@ -1,13 +1,13 @@
 //! What happens at the moment.
 
-use adjutant_web::views::{Budget, Now, Viewer};
-
-use super::{Pages, ROWS};
 use adjutant_store::spending::{self, SpendingRow};
 use adjutant_store::{StoreError, people, schedules, tasks, timeline, turns};
 use adjutant_types::clock::local_day;
 use adjutant_types::{PersonId, ScheduleState, TaskState};
+use adjutant_web::views::{Budget, Now, Viewer};
 use adjutant_workflows::trace::{cost, count};
+
+use super::{Pages, ROWS};
 
 /// How many turns are shown.
 const TURNS: i64 = 20;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use adjutant_store::{StoreError, origins, timeline};
+use adjutant_types::{MemoryId, PersonId, TurnId};
 use adjutant_web::views::{Act, Cell, Table};
 
 use super::Pages;
 use super::tables::row;
 use super::view::Sight;
-use adjutant_store::{StoreError, origins, timeline};
-use adjutant_types::{MemoryId, PersonId, TurnId};
 
 /// How many memories are shown.
 const ROWS: i64 = 200;

@@ -2,25 +2,25 @@
 
 use std::collections::HashMap;
 
-use adjutant_web::Unavailable;
-use adjutant_web::views::{Act, Badge, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer};
-
-use super::runs::step_badge;
-use super::view::{Sight, turn_badge};
-use super::workflows::{drawing, run_badge};
-use super::{Pages, ROWS, unavailable};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::runs::{self, PlanRow, RunRow};
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{StoreError, people, timeline, turns};
 use adjutant_turn::wording::plans::{EMPTIED, cancel_button};
 use adjutant_types::{PersonId, QuestionKind, QuestionState, RunStatus};
+use adjutant_web::Unavailable;
+use adjutant_web::views::{Act, Badge, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer};
 use adjutant_workflows::command::{PLAN, planned};
 use adjutant_workflows::plans::{self, Plan, PlanStep};
 use adjutant_workflows::trace::text::several;
 use adjutant_workflows::trace::{duration, one_line};
 use adjutant_workflows::view::comparison::{deed, took};
 use adjutant_workflows::view::report::{Report, Spent, StepReport};
+
+use super::runs::step_badge;
+use super::view::{Sight, turn_badge};
+use super::workflows::{drawing, run_badge};
+use super::{Pages, ROWS, unavailable};
 
 /// How many plans the list has.
 const PLANS: i64 = 50;

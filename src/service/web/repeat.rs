@@ -2,15 +2,15 @@
 //! turn that it repeats.
 
 use adjutant_chat::{Address, ChannelIntake, EventId, Inbound, IncomingMessage, SenderId};
-use adjutant_web::Unavailable;
-use adjutant_web::views::Viewer;
-
-use super::view::Sight;
-use super::{Pages, unavailable};
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{StoreError, people, timeline};
 use adjutant_types::TurnId;
+use adjutant_web::Unavailable;
+use adjutant_web::views::Viewer;
 use adjutant_workflows::command::UNDO;
+
+use super::view::Sight;
+use super::{Pages, unavailable};
 
 /// The name of the message that repeats a turn.
 fn event_of(turn: &TurnId) -> String {

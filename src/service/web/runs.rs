@@ -1,18 +1,18 @@
 //! A run on its workflow's drawing, and the files behind messages.
 
 use adjutant_chat::OutgoingFile;
-use adjutant_web::views::{Badge, Run, RunStep, Started, Viewer};
-use serde_json::Value;
-
-use super::workflows::{drawing, run_badge};
-use super::{Pages, ROWS};
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::{StoreError, retention, timeline};
 use adjutant_types::{ExecutionId, OutboxId, RunStatus};
+use adjutant_web::views::{Badge, Run, RunStep, Started, Viewer};
 use adjutant_workflows::trace::text::several;
 use adjutant_workflows::trace::{duration, one_line};
 use adjutant_workflows::view::report::{Report, StepReport, StepStatus};
 use adjutant_workflows::{Workflow, parse, status};
+use serde_json::Value;
+
+use super::workflows::{drawing, run_badge};
+use super::{Pages, ROWS};
 
 impl Pages {
     /// What is known by this name: a plan, a run, or the request for one.

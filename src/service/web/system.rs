@@ -1,13 +1,13 @@
 //! What runs behind the page: instances, leases, servers of tools, and the log by turn.
 
+use adjutant_store::{StoreError, leases};
+use adjutant_types::{InstanceId, TurnId};
 use adjutant_web::views::{Cell, LogLine, Table, Viewer};
 
 use super::Pages;
 use super::tables::{row, texts};
 use super::view::Sight;
 use crate::logging::tail;
-use adjutant_store::{StoreError, leases};
-use adjutant_types::{InstanceId, TurnId};
 
 /// How many turns with log lines are listed.
 const LOGGED: usize = 30;

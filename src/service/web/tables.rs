@@ -1,14 +1,14 @@
 //! A person's things, the system, and what can be done with them.
 
-use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
-
-use super::Pages;
 use adjutant_memory::{Forgetting, Meant};
 use adjutant_store::{
     Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks,
 };
 use adjutant_types::{PersonId, TaskState};
+use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
+
+use super::Pages;
 
 /// How many rows a table has.
 const ROWS: i64 = 200;

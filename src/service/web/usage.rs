@@ -1,13 +1,13 @@
 //! What was used in the last days.
 
-use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
-
-use super::Pages;
 use adjutant_store::usage::{self, ModelUse};
 use adjutant_store::{StoreError, spending};
 use adjutant_types::PersonId;
 use adjutant_types::clock::local_day;
+use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
 use adjutant_workflows::trace::duration;
+
+use super::Pages;
 
 /// How many days are shown.
 const DAYS: i64 = 30;

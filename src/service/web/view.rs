@@ -1,14 +1,6 @@
 //! Rows of the journal as the page shows them.
 
 use adjutant_chat::Choice;
-use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
-use chrono::{Datelike, TimeDelta};
-use chrono_tz::Tz;
-use futures::try_join;
-use serde_json::Value;
-
-use super::ROWS;
-
 use adjutant_models::Usage;
 use adjutant_store::timeline::{self, ReplyRow, SaidRow};
 use adjutant_store::turns::{self, TurnRow};
@@ -16,7 +8,14 @@ use adjutant_store::{Store, StoreError};
 use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
+use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
 use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
+use chrono::{Datelike, TimeDelta};
+use chrono_tz::Tz;
+use futures::try_join;
+use serde_json::Value;
+
+use super::ROWS;
 
 /// The longest mission or result in a row, in characters.
 const ABOUT: usize = 160;

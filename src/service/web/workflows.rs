@@ -2,20 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_web::Given;
-use adjutant_web::views::{
-    Badge, Drawing, DrawnArrow, DrawnStep, Field, FieldKind, Planned, RunLine, Viewer, WorkflowLine,
-    WorkflowPage, Workflows,
-};
-use serde_json::{Map, Value};
-
-use super::Pages;
-use super::view::Sight;
 use adjutant_config::BUILTIN;
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::{StoreError, people, turns};
 use adjutant_types::clock::utc;
 use adjutant_types::{PersonId, RunStatus, TurnStatus};
+use adjutant_web::Given;
+use adjutant_web::views::{
+    Badge, Drawing, DrawnArrow, DrawnStep, Field, FieldKind, Planned, RunLine, Viewer, WorkflowLine,
+    WorkflowPage, Workflows,
+};
 use adjutant_workflows::definition::{Input, InputType};
 use adjutant_workflows::language::inputs::resolve;
 use adjutant_workflows::run::RunRequest;
@@ -23,6 +19,10 @@ use adjutant_workflows::trace::{duration, one_line};
 use adjutant_workflows::view::layout::{LINE, Layout};
 use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, command, date_values, explain};
+use serde_json::{Map, Value};
+
+use super::Pages;
+use super::view::Sight;
 
 /// How many runs the list has.
 const RUNS: i64 = 50;

@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-
 use adjutant_chat::{
     Address, AgentProgress, ChatPort, Choice, Delivery, Form, Outbound, OutgoingFile, Progress,
     Reconciliation, Retract,
 };
+use async_trait::async_trait;
 
 /// A platform with one empty place, as a test sees it.
 #[async_trait]

@@ -25,9 +25,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use world::{BOT, Chat, Kind, Message, World};
-
 use crate::sounds::Download;
+use world::{BOT, Chat, Kind, Message, World};
 
 /// The bot's name, without the `@`.
 pub const BOT_NAME: &str = "Adjutant_Bot";

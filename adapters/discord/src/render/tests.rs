@@ -1,7 +1,7 @@
-use super::*;
-
 use adjutant_fakes::discord::plain;
 use proptest::prelude::*;
+
+use super::*;
 
 #[track_caller]
 fn part(markdown: &str) -> String {

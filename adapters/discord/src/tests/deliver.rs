@@ -1,9 +1,9 @@
 use std::time::Instant;
 
-use super::*;
-
 use adjutant_chat::{Delivery, Reconciliation, Retract};
 use adjutant_fakes::discord::Fault;
+
+use super::*;
 
 fn start() -> (FakeDiscord, Discord, String) {
     let fake = FakeDiscord::start();

@@ -1,8 +1,8 @@
-use super::*;
-
 use adjutant_chat::{Delivery, Reconciliation};
 use adjutant_fakes::discord::Fault;
 use serde_json::json;
+
+use super::*;
 
 /// A message whose part 1 is this file, in a channel of the guild.
 fn report(place: &str, name: &str, text: &str) -> Outbound {

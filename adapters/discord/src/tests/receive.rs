@@ -1,7 +1,7 @@
-use super::*;
-
 use adjutant_chat::{DownloadError, IncomingMessage};
 use adjutant_fakes::downloaded;
+
+use super::*;
 
 /// Runs a test while the adapter receives.
 async fn receiving(fake: &FakeDiscord, journal: &Journal, test: impl AsyncFnOnce()) {

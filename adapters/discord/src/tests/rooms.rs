@@ -1,8 +1,8 @@
-use super::*;
-
 use adjutant_chat::{Room, RoomError, RoomMessage, Rooms, SenderId};
 use adjutant_fakes::discord::Fault;
 use serde_json::json;
+
+use super::*;
 
 const VIEW: u64 = 1 << 10;
 const HISTORY: u64 = 1 << 16;

@@ -1,7 +1,7 @@
-use super::*;
-
 use adjutant_fakes::slack::plain;
 use proptest::prelude::*;
+
+use super::*;
 
 #[track_caller]
 fn section(markdown: &str) -> String {

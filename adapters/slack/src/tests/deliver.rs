@@ -1,8 +1,9 @@
-use super::*;
+use std::time::Duration;
 
 use adjutant_chat::{Delivery, Reconciliation, Retract};
 use adjutant_fakes::slack::Fault;
-use std::time::Duration;
+
+use super::*;
 
 fn start() -> (FakeSlack, Slack, String) {
     let fake = FakeSlack::start();

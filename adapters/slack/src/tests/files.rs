@@ -1,8 +1,9 @@
-use super::*;
+use std::time::Duration;
 
 use adjutant_chat::{Delivery, Reconciliation};
 use adjutant_fakes::slack::Fault;
-use std::time::Duration;
+
+use super::*;
 
 const COMPLETE: &str = "files.completeUploadExternal";
 

@@ -1,10 +1,10 @@
-use super::*;
-
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use adjutant_chat::{WebhookRequest, WebhookResponse};
 use adjutant_fakes::slack::{Fault, signature};
 use serde_json::{Value, json};
+
+use super::*;
 
 fn listening(fake: &FakeSlack) -> Slack {
     let signing_secret = Some(SIGNING_SECRET.into());

@@ -1,9 +1,9 @@
-use super::*;
-
 use adjutant_chat::DownloadError;
 use adjutant_fakes::downloaded;
 use adjutant_fakes::slack::Fault;
 use serde_json::json;
+
+use super::*;
 
 /// Runs a test while the adapter receives.
 async fn receiving(fake: &FakeSlack, journal: &Journal, test: impl AsyncFnOnce()) {

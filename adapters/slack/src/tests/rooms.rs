@@ -1,8 +1,8 @@
-use super::*;
-
 use adjutant_chat::{Room, RoomError, RoomMessage, Rooms, SenderId};
 use adjutant_fakes::slack::Fault;
 use serde_json::json;
+
+use super::*;
 
 fn shown(lines: &[RoomMessage]) -> Vec<String> {
     let replies =

@@ -1,8 +1,9 @@
 //! Typed getters on a table, which note every problem.
 
+use adjutant_chat::suggest::did_you_mean;
+
 use super::problem::{Position, Problems};
 use super::tree::{Entry, Node, Value};
-use adjutant_chat::suggest::did_you_mean;
 
 /// A table of a file.
 #[derive(Clone, Copy)]

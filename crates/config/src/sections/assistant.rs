@@ -1,10 +1,10 @@
 //! `[assistant]`: its name, its time zone and its owners.
 
+use adjutant_chat::suggest::nearest;
 use chrono_tz::Tz;
 
 use crate::document::Node;
 use crate::read::{Reading, Section, text};
-use adjutant_chat::suggest::nearest;
 
 /// The assistant itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use adjutant_sandbox::Permissions;
+use adjutant_types::Risk;
+
 use crate::Secret;
 use crate::document::Node;
 use crate::read::{Reading, Section, address, flag, span, text};
 use crate::secret::secret;
-use adjutant_sandbox::Permissions;
-use adjutant_types::Risk;
 
 /// The longest name of a server: it is the first part of its skills' names.
 const LONGEST_NAME: usize = 24;

@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use adjutant_chat::suggest::nearest;
 use genai::adapter::AdapterKind;
 
 use crate::Secret;
 use crate::document::Node;
 use crate::read::{Reading, Section, address, amount, count, flag, span, text};
 use crate::secret::secret;
-use adjutant_chat::suggest::nearest;
 
 /// The provider that needs no network.
 pub const BUILTIN: &str = "builtin";

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use adjutant_skills::forms::{Form, Item, SlotType};
+use adjutant_types::clock::spoken;
+use adjutant_types::clock::when::When;
 use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 
 use super::words::Word;
-use adjutant_skills::forms::{Form, Item, SlotType};
-use adjutant_types::clock::spoken;
-use adjutant_types::clock::when::When;
 
 /// The first line of a text becomes a subject of at most this many characters.
 const MAX_LINE: usize = 80;

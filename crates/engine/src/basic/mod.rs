@@ -13,12 +13,12 @@ mod tests;
 
 use std::collections::HashSet;
 
-use chrono::NaiveDateTime;
-use serde_json::{Map, Value};
-
 use adjutant_skills::forms::Form;
 use adjutant_skills::{Registry, Skill};
 use adjutant_types::SPOKEN;
+use chrono::NaiveDateTime;
+use serde_json::{Map, Value};
+
 use fit::{RESULTS, Sentence};
 use words::{Word, words};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use chrono::NaiveDateTime;
-
-use super::words::words;
 use adjutant_skills::forms::Form;
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_types::ExecutionStatus;
 use adjutant_workflows::agents::Report;
+use chrono::NaiveDateTime;
+
+use super::words::words;
 
 /// How many examples a refusal shows.
 const NEAREST: usize = 3;

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use adjutant_skills::Skills;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use adjutant_skills::Skills;
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/basic/sentences.toml");
 

@@ -1,8 +1,9 @@
 //! What a typed text or a button says to the questions that are open.
 
+use adjutant_store::questions::QuestionRow;
+
 use super::commands::{is_command, is_run};
 use super::verdicts::{self, Verdicts, verdict};
-use adjutant_store::questions::QuestionRow;
 pub use adjutant_types::with_words;
 use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 
@@ -231,8 +232,9 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_types::Allowance;
+
+    use super::*;
 
     fn approval() -> QuestionKind {
         QuestionKind::Approval { preview: String::new(), arguments: String::new(), rule: None, delay: None }

@@ -1,9 +1,6 @@
 //! Asks what a turn's calls wait for: all of them in one message, once nothing else is left to do.
 
 use adjutant_chat::Choice;
-
-use super::Conversations;
-use super::turn::LeasedTurn;
 use adjutant_skills::builtin;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::outbox::{self, Message};
@@ -15,6 +12,9 @@ use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
 use adjutant_types::clock;
 use adjutant_types::{ConversationId, OutboxId, QuestionKind, TurnStatus};
+
+use super::Conversations;
+use super::turn::LeasedTurn;
 
 impl Conversations {
     /// Asks for the turn's new approvals and puts it to sleep, in one commit.

@@ -2,17 +2,17 @@
 
 use adjutant_chat::COMMANDS;
 use adjutant_chat::suggest::nearest;
-
-use super::answers::typed;
-use super::verdicts;
-use super::{Conversations, Handle};
-use crate::orchestrator::Orchestrator;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
+
+use super::answers::typed;
+use super::verdicts;
+use super::{Conversations, Handle};
+use crate::orchestrator::Orchestrator;
 pub use adjutant_workflows::command::{is_background, is_run};
 use adjutant_workflows::trace;
 

@@ -6,8 +6,6 @@ mod files;
 use std::fmt::Write;
 use std::time::Duration;
 
-use chrono_tz::Tz;
-
 use adjutant_memory::vectors::Vectors;
 use adjutant_memory::{Asker, Found, SearchIn};
 use adjutant_models::{Message, Role};
@@ -21,6 +19,7 @@ use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::utc;
 use adjutant_types::invisible_chars::display_name;
 use adjutant_types::{PromptText, Taint, WAITING};
+use chrono_tz::Tz;
 
 use super::history::{self, EarlierTurn};
 

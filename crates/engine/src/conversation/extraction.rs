@@ -1,9 +1,10 @@
 //! Lets memory grow from what people wrote, beside the turns.
 
-use super::Conversations;
 use adjutant_memory::extraction::{self, Extracted};
 use adjutant_store::{StoreError, people};
 use adjutant_types::TurnId;
+
+use super::Conversations;
 
 impl Conversations {
     /// Takes facts from the next turns of one conversation that is due; none if no conversation is.

@@ -1,11 +1,6 @@
 //! The part of a conversation's past that the model sees: a window of recent turns, limited by tokens, and a running
 //! summary of older ones. Compacting older turns into the summary happens after a turn, so that no turn waits for it.
 
-use chrono_tz::Tz;
-use tracing::Instrument;
-
-use super::Conversations;
-use super::touched::Touched;
 use adjutant_models::price::tokens;
 use adjutant_models::{Message, Request, Role, SharedModel};
 use adjutant_store::first_messages::{self, Added};
@@ -15,6 +10,11 @@ use adjutant_store::{Batch, Store, StoreError};
 use adjutant_turn::journal::{BudgetLedger, Scope};
 use adjutant_types::clock;
 use adjutant_types::{ConversationId, PersonId, PromptText, Taint, TurnId};
+use chrono_tz::Tz;
+use tracing::Instrument;
+
+use super::Conversations;
+use super::touched::Touched;
 
 /// How many tokens of history a request holds.
 const WINDOW: usize = 3000;

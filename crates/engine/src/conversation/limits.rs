@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Conversations;
-use super::turn::LeasedTurn;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::people::{self, Conversation, Person};
@@ -13,6 +11,9 @@ use adjutant_turn::journal::budget::{Allowance, Spent};
 use adjutant_turn::journal::{BudgetLedger, Limits, Scope, Settings};
 use adjutant_turn::wording;
 use adjutant_types::{ConversationId, ExecutionKind, PersonId, TurnId};
+
+use super::Conversations;
+use super::turn::LeasedTurn;
 
 impl Conversations {
     /// The ledger of the daily budgets, for a turn or for a background model call.

@@ -2,12 +2,13 @@
 //!
 //! Only words that the person writes take a mark away: this is no skill, so no model can do it.
 
-use super::Conversations;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::taints::{self, MarkedRow};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_turn::wording::mine;
 use adjutant_types::PersonId;
+
+use super::Conversations;
 
 /// Ways to say it without a slash.
 const PHRASES: [&str; 7] =

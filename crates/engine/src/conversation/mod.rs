@@ -25,16 +25,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chrono_tz::Tz;
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
-
-use crate::orchestrator::Orchestrator;
 use adjutant_store::control::{self, ControlSignal};
 use adjutant_store::people::Person;
 use adjutant_store::{Store, StoreError, leases::Instance};
 use adjutant_turn::journal::{LockPlace, SharedSettings, TurnEvents};
 use adjutant_types::{ConversationId, TurnId};
+use chrono_tz::Tz;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::orchestrator::Orchestrator;
 
 /// Everything that turns need in one process.
 pub struct Conversations {

@@ -4,14 +4,15 @@
 //! direct conversation, and the person is told. While an owner hasn't answered about one turn of a person, no question
 //! goes out about another turn of the same person: it ends at once and says when to try again.
 
-use super::Conversations;
-use super::turn::LeasedTurn;
 use adjutant_store::{Batch, StoreError, control, people, questions, turns};
 use adjutant_turn::journal::{Limit, Question, Scope, fail_point};
 use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::{
     ConversationId, Ending, ExecutionStatus, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus,
 };
+
+use super::Conversations;
+use super::turn::LeasedTurn;
 
 /// Who decides whether a parked turn goes on.
 enum Approver {

@@ -2,9 +2,6 @@
 
 use adjutant_chat::Choice;
 use adjutant_chat::suggest::nearest;
-use chrono_tz::Tz;
-
-use super::Conversations;
 use adjutant_memory::{Asker, Forgetting, Found, Meant, SearchIn};
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::memories::{self, KnownRow};
@@ -13,6 +10,9 @@ use adjutant_store::people::{Conversation, Person};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
+use chrono_tz::Tz;
+
+use super::Conversations;
 
 /// How many memories are shown at once; Discord takes no more buttons than 25.
 const SHOWN: usize = 10;

@@ -1,13 +1,13 @@
 //! `/rules`: what the person has allowed in advance, with a button to end each.
 
 use adjutant_chat::Choice;
-
-use super::Conversations;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::{Batch, Stale, StoreError, people, rules};
 use adjutant_turn::wording::rules as words;
 use adjutant_types::clock::day;
+
+use super::Conversations;
 
 /// How many rules are shown at once; Discord takes no more buttons than 25.
 const SHOWN: usize = 20;

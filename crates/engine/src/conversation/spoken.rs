@@ -3,12 +3,13 @@
 //! Property: nothing that is spoken approves anything. What was heard may be wrong, and not only its owner speaks near a
 //! phone.
 
-use super::Conversations;
-use super::answers::{Typed, agrees, read};
-use super::questions::AnswerMatch;
 use adjutant_store::people::Conversation;
 use adjutant_store::{StoreError, inbox, questions};
 use adjutant_types::{Answer, PersonId, QuestionId};
+
+use super::Conversations;
+use super::answers::{Typed, agrees, read};
+use super::questions::AnswerMatch;
 
 /// How long a "yes" confirms what may have been said, in milliseconds.
 const CONFIRMS_MS: i64 = 3_600_000;

@@ -1,11 +1,6 @@
 //! The start of a turn: one commit that takes its lane and its messages.
 
 use adjutant_chat::EventId;
-
-use super::Conversations;
-use super::access::Admitted;
-use super::commands::short;
-use super::turn::LeasedTurn;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::inbox::{self, InboxRow, NewRow};
 use adjutant_store::leases::lane;
@@ -15,6 +10,11 @@ use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
+
+use super::Conversations;
+use super::access::Admitted;
+use super::commands::short;
+use super::turn::LeasedTurn;
 
 impl Conversations {
     /// Journals a message and starts its turn in the same commit.

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use adjutant_store::executions::{self, PastCall};
 use adjutant_store::people::Conversation;
 use adjutant_store::turns::PastTurn;
 use adjutant_store::{Store, StoreError};
+use serde_json::Value;
 
 /// The most things of one turn.
 const MOST: usize = 10;

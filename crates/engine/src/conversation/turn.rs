@@ -10,9 +10,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::context::{self, TurnContext};
-use super::{Conversations, Handle};
-use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::inbox;
 use adjutant_store::leases::{Lease, lane};
@@ -26,6 +23,10 @@ use adjutant_types::{
     Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId,
     TurnStatus,
 };
+
+use super::context::{self, TurnContext};
+use super::{Conversations, Handle};
+use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 
 /// A turn that this process has the lease for.
 pub struct LeasedTurn {

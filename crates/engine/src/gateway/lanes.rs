@@ -19,6 +19,10 @@ mod waking;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_store::Stale;
+use adjutant_store::inbox::InboxRow;
+use adjutant_store::{StoreError, sharing, turns};
+use adjutant_types::{ConversationId, InboxKind, PersonId};
 use futures::FutureExt;
 use tracing::Instrument;
 
@@ -30,10 +34,6 @@ use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
 use crate::conversation::commands;
 use crate::conversation::turn::LeasedTurn;
-use adjutant_store::Stale;
-use adjutant_store::inbox::InboxRow;
-use adjutant_store::{StoreError, sharing, turns};
-use adjutant_types::{ConversationId, InboxKind, PersonId};
 use pace::{Pace, WINDOW_MS};
 
 /// The pause before retrying, if another process works on the conversation or the store fails.

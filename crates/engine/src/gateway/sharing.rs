@@ -44,6 +44,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::Progress;
+use adjutant_store::leases::Instance;
+use adjutant_store::sharing::{self, Sharer, WaitingLane};
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_types::{ConversationId, TurnId};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -54,10 +58,6 @@ use self::usage::Usage;
 use super::maintenance::Maintenance;
 use super::receiver::Health;
 use crate::conversation::Conversations;
-use adjutant_store::leases::Instance;
-use adjutant_store::sharing::{self, Sharer, WaitingLane};
-use adjutant_store::{Batch, Store, StoreError};
-use adjutant_types::{ConversationId, TurnId};
 
 /// How often to look for lanes that wait, and for what to send.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -1,12 +1,12 @@
 //! Which workers run, and waking them.
 
-use adjutant_types::{ConversationId, OutboxId, TurnId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use adjutant_types::{ConversationId, OutboxId, TurnId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 

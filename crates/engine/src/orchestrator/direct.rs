@@ -1,9 +1,5 @@
 //! Turns without a model: a command such as `/run NAME`, whose report is the answer, and the messages of basic mode.
 
-use serde_json::{Value, json};
-
-use super::{Orchestrator, Run, TurnEnd};
-use crate::basic::{self, Understood};
 use adjutant_models::{ModelResponse, ToolCall};
 use adjutant_skills::{Handler, Registry};
 use adjutant_store::{StoreError, runs};
@@ -16,6 +12,10 @@ use adjutant_workflows::command;
 use adjutant_workflows::run::RunRequest;
 use adjutant_workflows::skill::PLANNING;
 use adjutant_workflows::view::report::Report;
+use serde_json::{Value, json};
+
+use super::{Orchestrator, Run, TurnEnd};
+use crate::basic::{self, Understood};
 
 /// A message that needs no model.
 #[derive(Debug, Clone)]

@@ -23,10 +23,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjutant_chat::Progress;
-use adjutant_types::{BASIC_MODE, Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
-use tokio::task::JoinSet;
-
-use crate::basic::Understood;
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
@@ -36,11 +32,15 @@ use adjutant_turn::journal::{
     Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, Scope, TurnEvent, fail_point, ledger,
 };
 use adjutant_turn::wording::{self, StatusSummary};
+use adjutant_types::{BASIC_MODE, Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
 use adjutant_workflows::agents::{AgentEnd, Agents, usable};
 use adjutant_workflows::command;
 use adjutant_workflows::graph;
 use adjutant_workflows::roles::RoleSet;
 use adjutant_workflows::run::Runner;
+use tokio::task::JoinSet;
+
+use crate::basic::Understood;
 use direct::Direct;
 use task_graph::TaskGraph;
 use tools::ToolUse;

@@ -1,11 +1,10 @@
 //! The pictures in a request, loaded when it is made: the journal only names them.
 
-use base64::prelude::{BASE64_STANDARD, Engine};
-
 use adjutant_files::{Folder, FolderError};
 use adjutant_models::Request;
 use adjutant_store::Store;
 use adjutant_types::FileId;
+use base64::prelude::{BASE64_STANDARD, Engine};
 
 /// Loads the pictures of a request. One that isn't there any more stays away.
 pub(super) async fn load(request: &mut Request, store: &Store, folder: &Folder) {

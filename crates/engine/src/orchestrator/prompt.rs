@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::tools;
 use adjutant_skills::Registry;
 use adjutant_turn::journal::{Limits, Prefix};
 use adjutant_types::PromptText;
 use adjutant_workflows::roles::RoleSet;
+
+use super::tools;
 
 const RULES: &str = ", an assistant that people trust with their mail, calendar and to-do list in the chat apps they \
     use. Plan each message and get it done with the skills below. You never run a skill yourself; you dispatch agents.

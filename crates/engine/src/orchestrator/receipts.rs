@@ -1,7 +1,5 @@
 //! What a turn has really done, in lines that no model writes.
 
-use super::Run;
-use super::direct::Direct;
 use adjutant_skills::{ErrorKind, call};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, outbox, rules};
@@ -9,6 +7,9 @@ use adjutant_turn::wording;
 use adjutant_types::clock::day;
 use adjutant_types::{Basis, ExecutionKind, ExecutionStatus};
 use adjutant_workflows::command;
+
+use super::Run;
+use super::direct::Direct;
 
 impl Run<'_> {
     /// Adds the receipts of the turn's effects to a model's answer, or to the report of a run, which says what agents say.

@@ -2,13 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-use tracing::Instrument;
-
-use super::direct::run_request;
-use super::task_graph::{Agent, TaskGraph};
-use super::tools::{self, Known, ToolUse};
-use super::{Outcome, Run, TurnEnd};
 use adjutant_models::Message;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, StoreError};
@@ -18,6 +11,13 @@ use adjutant_types::metrics;
 use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText};
 use adjutant_workflows::agents::{AgentEnd, AgentTask, Job};
 use adjutant_workflows::run::RunRequest;
+use serde_json::json;
+use tracing::Instrument;
+
+use super::direct::run_request;
+use super::task_graph::{Agent, TaskGraph};
+use super::tools::{self, Known, ToolUse};
+use super::{Outcome, Run, TurnEnd};
 
 /// A tool call of the round, and the agents it waits for.
 struct Awaited {

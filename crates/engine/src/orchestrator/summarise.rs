@@ -1,10 +1,11 @@
 //! Ends a parked turn with a summary: one model call without tools.
 
-use super::{BasicMode, Run, TurnEnd};
 use adjutant_store::{Batch, StoreError};
 use adjutant_turn::journal::{LimitReached, ledger};
 use adjutant_turn::wording;
 use adjutant_workflows::agents::usable;
+
+use super::{BasicMode, Run, TurnEnd};
 
 impl Run<'_> {
     pub(super) async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {

@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 
 use adjutant_chat::AgentProgress;
-use adjutant_types::{ExecutionKind, ExecutionStatus};
-
 use adjutant_store::executions::ExecutionRow;
 use adjutant_turn::journal::SubProgress;
 use adjutant_turn::wording::{StatusSummary, became};
+use adjutant_types::{ExecutionKind, ExecutionStatus};
 use adjutant_workflows::agents::{AgentTask, Report};
 use adjutant_workflows::graph::{self, Readiness};
 

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-
 use adjutant_models::Tool;
 use adjutant_skills::{Registry, by_itself};
 use adjutant_turn::journal::Limits;
@@ -13,6 +10,8 @@ use adjutant_types::{Effects, PromptText};
 use adjutant_workflows::agents::{AgentTask, Assignment};
 use adjutant_workflows::graph::Refused;
 use adjutant_workflows::roles::RoleSet;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The tools, in their fixed order.
 pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {

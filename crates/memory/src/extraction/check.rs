@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use adjutant_store::origins::WrittenRow;
+use adjutant_types::clock::utc;
 use chrono::Datelike;
 use chrono_tz::Tz;
 use serde::Deserialize;
@@ -9,8 +11,6 @@ use serde::Deserialize;
 use crate::days;
 use crate::secrets::has_secret;
 use crate::words::{Word, all_words, has_no_spaces, words};
-use adjutant_store::origins::WrittenRow;
-use adjutant_types::clock::utc;
 
 /// A longer message was pasted rather than written.
 const LONGEST_MESSAGE: usize = 2000;

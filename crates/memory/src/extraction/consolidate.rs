@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::history::now_of;
-use crate::words::words;
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::PersonId;
+
+use crate::history::now_of;
+use crate::words::words;
 
 /// From which part of common words on two facts are nearly the same.
 const NEARLY: f64 = 0.7;

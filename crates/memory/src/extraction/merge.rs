@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::origins::{self, DueConversation, OriginRow};
+use adjutant_store::{Batch, Store, StoreError};
+
 use super::Extracted;
 use super::check::Checked;
 use crate::history::{now_of, with_history};
 use crate::words::words;
-use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::origins::{self, DueConversation, OriginRow};
-use adjutant_store::{Batch, Store, StoreError};
 
 /// From which part of common words on two texts say the same.
 const SAME: f64 = 0.8;

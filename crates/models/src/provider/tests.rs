@@ -1,10 +1,10 @@
 use adjutant_fakes::model::{FakeModel, Reply, has_tool};
+use adjutant_types::clock::FixedClock;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::resilience::Resilient;
 use crate::{Message, Picture, Role, SharedModel, Tool, ToolCall, Usage};
-use adjutant_types::clock::FixedClock;
 
 const KEY: &str = "sk-secret-0123456789";
 

@@ -17,9 +17,10 @@ pub use sound::Sound;
 pub use speak::{Speaker, aloud};
 pub use transcript::Transcript;
 
+use adjutant_types::clock::SharedClock;
+
 use crate::resilience::Retries;
 use crate::{ModelError, ModelErrorKind};
-use adjutant_types::clock::SharedClock;
 
 /// The configured services.
 pub struct Voice {

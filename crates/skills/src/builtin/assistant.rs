@@ -2,12 +2,6 @@
 
 use std::fmt::Write;
 
-use async_trait::async_trait;
-use chrono::NaiveTime;
-use serde_json::{Value, json};
-
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
-use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, control, questions, usage};
@@ -19,6 +13,12 @@ use adjutant_types::{
     Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
     TurnStatus, ours,
 };
+use async_trait::async_trait;
+use chrono::NaiveTime;
+use serde_json::{Value, json};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
+use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 
 domain! {
     "assistant", "../../../../skills/assistant.toml", AssistantSkill {

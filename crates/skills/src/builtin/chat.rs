@@ -5,6 +5,10 @@
 //! - A post is an outbox row, committed with the call's row. The process that serves the channel delivers it.
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
+use adjutant_store::{Batch, outbox, people, rooms};
+use adjutant_turn::trust::{ActionKind, Target};
+use adjutant_types::clock::utc;
+use adjutant_types::{FromCall, FromConfig, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -13,10 +17,6 @@ use super::calendar::event;
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words};
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
-use adjutant_store::{Batch, outbox, people, rooms};
-use adjutant_turn::trust::{ActionKind, Target};
-use adjutant_types::clock::utc;
-use adjutant_types::{FromCall, FromConfig, ours};
 
 domain! {
     "chat", "../../../../skills/chat.toml", ChatSkill {

@@ -1,14 +1,14 @@
 //! Files that people sent: listing and reading them. Whatever they say is text from outside.
 
+use adjutant_store::Batch;
+use adjutant_store::files::{self, FileRow};
+use adjutant_turn::trust::ActionKind;
+use adjutant_turn::wording;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
 use crate::{Approved, Failure, Output, SkillError, kept};
-use adjutant_store::Batch;
-use adjutant_store::files::{self, FileRow};
-use adjutant_turn::trust::ActionKind;
-use adjutant_turn::wording;
 
 domain! {
     "files", "../../../../skills/files.toml", FileSkill {

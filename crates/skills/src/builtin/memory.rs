@@ -4,15 +4,6 @@ mod forgetting;
 
 use std::collections::HashMap;
 
-use async_trait::async_trait;
-use chrono_tz::Tz;
-use serde_json::{Value, json};
-
-use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
-
-use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
-use crate::{Approved, Failure, Output, SkillError};
 use adjutant_memory::{Asker, Found, SearchIn, now_of, with_history};
 use adjutant_store::Batch;
 use adjutant_store::memories::{self, MemoryRow};
@@ -21,6 +12,14 @@ use adjutant_store::search::SaidRow;
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::utc;
 use adjutant_types::{FromCall, MemoryId, REMEMBERED, ours};
+use async_trait::async_trait;
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use super::undo::{self, Step};
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use crate::{Approved, Failure, Output, SkillError};
+use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
 
 /// Why something isn't kept.
 const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \

@@ -54,7 +54,6 @@ pub use email::Mailbox;
 pub use notes::Notes;
 pub use services::Services;
 
-use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 use adjutant_config::Config;
 use adjutant_store::objects::ObjectRow;
 use adjutant_store::{Batch, Store};
@@ -62,6 +61,8 @@ use adjutant_turn::journal::Scope;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
 use adjutant_types::{Allowance, ErrorText, ExecutionId, FromCall, ours};
+
+use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 
 /// A built-in skill.
 #[async_trait]

@@ -1,5 +1,11 @@
 //! What the assistant does by itself, again and again.
 
+use adjutant_store::Batch;
+use adjutant_store::schedules::{self, ScheduleRow};
+use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::clock::recurring::CronRule;
+use adjutant_types::clock::utc;
+use adjutant_types::{ErrorText, FromCall, FromStore, ScheduleState, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -7,12 +13,6 @@ use serde_json::{Value, json};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
 use crate::{Approved, Failure, Output, SkillError};
-use adjutant_store::Batch;
-use adjutant_store::schedules::{self, ScheduleRow};
-use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::clock::recurring::CronRule;
-use adjutant_types::clock::utc;
-use adjutant_types::{ErrorText, FromCall, FromStore, ScheduleState, ours};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {

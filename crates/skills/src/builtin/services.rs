@@ -7,6 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Finding, Rooms};
+use adjutant_config::SearchConfig;
+use adjutant_files::{Folder, Reader};
+use adjutant_memory::vectors::Vectors;
+use adjutant_store::StoreError;
+use adjutant_turn::journal::Scope;
+use adjutant_types::ours;
 
 use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
 use crate::handlers::HttpClient;
@@ -14,12 +20,6 @@ use crate::handlers::mcp::McpServers;
 use crate::instructions::Instructions;
 use crate::oauth::OAuth;
 use crate::{ErrorKind, Failure, SkillError};
-use adjutant_config::SearchConfig;
-use adjutant_files::{Folder, Reader};
-use adjutant_memory::vectors::Vectors;
-use adjutant_store::StoreError;
-use adjutant_turn::journal::Scope;
-use adjutant_types::ours;
 
 /// The accounts, and whatever else the built-in skills use.
 #[derive(Default)]

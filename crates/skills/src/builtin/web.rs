@@ -3,6 +3,9 @@
 
 mod search;
 
+use adjutant_store::Batch;
+use adjutant_turn::trust::{ActionKind, Target};
+use adjutant_types::{FromCall, FromOutside, ours};
 use async_trait::async_trait;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
@@ -12,9 +15,6 @@ use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::handlers::http::{failed, lost, read, shorten};
 use crate::handlers::{HttpClient, host};
 use crate::{Approved, Failure, Output, SkillError};
-use adjutant_store::Batch;
-use adjutant_turn::trust::{ActionKind, Target};
-use adjutant_types::{FromCall, FromOutside, ours};
 
 domain! {
     "web", "../../../../skills/web.toml", WebSkill {

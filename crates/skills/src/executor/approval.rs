@@ -1,12 +1,5 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
-use super::ActiveCall;
-use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
-use crate::builtin::{self, Preview};
-use crate::call::CallEnd;
-use crate::handlers::mcp::Asked;
-use crate::handlers::transfer;
-use crate::{ErrorKind, Failure, Skill, SkillError, risk, sources};
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
@@ -15,6 +8,14 @@ use adjutant_turn::trust::{ActionKind, ApprovalReason};
 use adjutant_turn::wording;
 use adjutant_turn::wording::questions::{Circumstances, Recipient};
 use adjutant_types::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState, Taint};
+
+use super::ActiveCall;
+use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
+use crate::builtin::{self, Preview};
+use crate::call::CallEnd;
+use crate::handlers::mcp::Asked;
+use crate::handlers::transfer;
+use crate::{ErrorKind, Failure, Skill, SkillError, risk, sources};
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
 /// nobody, a person's stored yes to exactly this call, or a row whose work had begun with one of these.

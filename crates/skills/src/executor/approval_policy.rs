@@ -1,11 +1,6 @@
 //! Whether a call runs, asks or is refused: by the policy of `[approval]`, by how much its turn has done already, and,
 //! where the turn has read text from outside, by what the person asked for.
 
-use serde_json::Value;
-
-use super::{ActiveCall, Executor, implementation, wishes};
-use crate::builtin::{self, BuiltinSkill};
-use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 use adjutant_config::Policy;
 use adjutant_store::{StoreError, executions, rules};
 use adjutant_turn::journal::{Scope, WishBook};
@@ -14,6 +9,11 @@ use adjutant_turn::trust::{
     Verdict, Wish, Wishes, decide,
 };
 use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
+use serde_json::Value;
+
+use super::{ActiveCall, Executor, implementation, wishes};
+use crate::builtin::{self, BuiltinSkill};
+use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 
 /// What becomes of a call.
 pub(super) enum Judgement {

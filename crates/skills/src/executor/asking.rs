@@ -1,14 +1,15 @@
 //! Calls whose server wants to know more before it goes on: the person is asked, and the call waits for them.
 
-use super::{ActiveCall, Approved};
-use crate::call::CallEnd;
-use crate::handlers::mcp::{Asked, Prompted};
-use crate::{Failure, Handler, Skill};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::{StoreError, asked, executions};
 use adjutant_turn::journal::{Question, fail_point};
 use adjutant_turn::wording::asked as words;
 use adjutant_types::{Answer, QuestionKind, QuestionState};
+
+use super::{ActiveCall, Approved};
+use crate::call::CallEnd;
+use crate::handlers::mcp::{Asked, Prompted};
+use crate::{Failure, Handler, Skill};
 
 impl ActiveCall<'_> {
     /// What the call's server has asked; none if it waits for something else.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::ActiveCall;
-use crate::call::Outcome;
 use adjutant_store::{StoreError, taints};
 use adjutant_types::{ErrorText, Taint};
+
+use super::ActiveCall;
+use crate::call::Outcome;
 
 impl ActiveCall<'_> {
     /// Decides which words of an error are ours. Returns the sources of all that the call was given and read.

@@ -3,15 +3,15 @@
 //! Such a read tells the other side nothing but which of its own links was followed. So it needs no wish, as long as
 //! nothing private could have chosen the link.
 
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::turns;
+use adjutant_turn::trust::{Action, ActionKind, MAX_LINKED_PAGES, Target, links};
+use adjutant_types::{Basis, ExecutionStatus};
 use reqwest::Url;
 
 use super::ActiveCall;
 use super::approval_policy::domain;
 use crate::{Failure, Handler};
-use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::turns;
-use adjutant_turn::trust::{Action, ActionKind, MAX_LINKED_PAGES, Target, links};
-use adjutant_types::{Basis, ExecutionStatus};
 
 impl ActiveCall<'_> {
     /// Whether what the call asks for was named by the one who is asked, in this turn.

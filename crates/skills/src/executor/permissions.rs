@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ActiveCall, Executor, implementation};
-use crate::builtin::{Effect, Services};
-use crate::call::Call;
-use crate::{ErrorKind, Registry, Skill, SkillError, by_itself};
 use adjutant_store::StoreError;
 use adjutant_turn::journal::Scope;
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
 use adjutant_types::{Effects, FromCall, FromConfig, ours};
+
+use super::{ActiveCall, Executor, implementation};
+use crate::builtin::{Effect, Services};
+use crate::call::Call;
+use crate::{ErrorKind, Registry, Skill, SkillError, by_itself};
 
 /// How far a skill's effects reach with these accounts.
 pub fn reach(services: &Services, skill: &Skill) -> Effects {

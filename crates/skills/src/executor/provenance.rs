@@ -1,13 +1,13 @@
 //! Where the text of a result came from, and whether what was made is the person's own.
 
+use adjutant_store::{Batch, StoreError, taints};
+use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
+use adjutant_types::Taint;
 use serde_json::Value;
 
 use super::ActiveCall;
 use super::approval_policy::domain;
 use crate::{Output, Skill, sources};
-use adjutant_store::{Batch, StoreError, taints};
-use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
-use adjutant_types::Taint;
 
 /// The domains whose things a person keeps, with their ids in `data`.
 const STORED: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];

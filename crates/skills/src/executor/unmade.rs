@@ -1,10 +1,11 @@
 //! Calls that aren't made now.
 
+use adjutant_store::{Batch, StoreError};
+use adjutant_turn::journal::Scope;
+
 use super::{ActiveCall, Executor};
 use crate::call::{Call, CallEnd};
 use crate::{Failure, Registry, SkillError};
-use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::Scope;
 
 impl Executor {
     /// Asks a person about a call whose turn hasn't come yet, if it needs that. Everything else waits until then.

@@ -8,15 +8,15 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::approval_policy::handler_in;
-use crate::Registry;
 use adjutant_models::{Message, Request, Role, SharedModel};
 use adjutant_store::{StoreError, executions, turns};
 use adjutant_turn::journal::{Scope, WishBook};
 use adjutant_turn::trust::{OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::PromptText;
+use serde_json::Value;
+
+use super::approval_policy::handler_in;
+use crate::Registry;
 
 /// How long the clean room may take.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use adjutant_store::Batch;
+use adjutant_types::metrics;
+use adjutant_types::{FromConfig, ours};
+
 use super::retry::delay_before_retry;
 use super::{ActiveCall, Approved, timed_out};
 use crate::builtin::{self, CallContext, Effect};
 use crate::handlers::mcp::{McpCall, WorkResult};
 use crate::{Failure, Handler, Skill, SkillError, by_itself, handlers};
-use adjutant_store::Batch;
-use adjutant_types::metrics;
-use adjutant_types::{FromConfig, ours};
 
 /// How much longer than its question a call stays open that waits for a person.
 const LINGER: Duration = Duration::from_mins(1);

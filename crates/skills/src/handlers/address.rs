@@ -9,11 +9,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use adjutant_types::{FromCall, Own, ours};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
 
 use crate::{ErrorKind, SkillError};
-use adjutant_types::{FromCall, Own, ours};
 
 const CONNECT: Duration = Duration::from_secs(10);
 

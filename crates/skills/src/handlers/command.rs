@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use adjutant_config::document::{Node, Problems, Table};
+use adjutant_sandbox::{Launcher, Permissions, Processes};
+use adjutant_types::{ErrorText, FromCall, FromConfig, Own, ours};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
@@ -16,9 +19,6 @@ use crate::arguments::Argument;
 use crate::definition::cut;
 use crate::template::{Place, Template};
 use crate::{ErrorKind, Output, SkillError};
-use adjutant_config::document::{Node, Problems, Table};
-use adjutant_sandbox::{Launcher, Permissions, Processes};
-use adjutant_types::{ErrorText, FromCall, FromConfig, Own, ours};
 
 /// How much of a program's output is kept, unless the skill says otherwise.
 pub(crate) const OUTPUT: usize = 64 * 1024;

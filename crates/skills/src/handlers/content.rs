@@ -1,6 +1,8 @@
 //! What an HTTP skill sends behind its JSON, as services take new files: `multipart/related` (RFC 2387). Without JSON,
 //! it's the whole request.
 
+use adjutant_config::document::{Problems, Table};
+use adjutant_types::{Own, ours};
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
@@ -8,8 +10,6 @@ use super::response::contains;
 use crate::SkillError;
 use crate::arguments::Argument;
 use crate::template::{Place, Template};
-use adjutant_config::document::{Problems, Table};
-use adjutant_types::{Own, ours};
 
 /// A text or a file, and its type.
 #[derive(Debug, Clone)]

@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use super::address::{HttpClient, Refused, host};
 use super::content::Upload;
 pub use super::request::HttpHandler;
+use adjutant_config::Secret;
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromCall, Own, ours};
+
 use super::response::{ResponseContent, media_type, receive};
 use crate::definition::cut;
 use crate::oauth::OAuth;
 use crate::{ErrorKind, Output, SkillError};
-use adjutant_config::Secret;
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromCall, Own, ours};
 
 /// How much of a response is read: JSON must be complete.
 const READ: usize = 1 << 20;

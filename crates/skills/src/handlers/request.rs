@@ -3,6 +3,9 @@
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
+use adjutant_config::Secret as Token;
+use adjutant_config::document::{Entry, Node, Problems, Table, Value as Written};
+use adjutant_types::{FromCall, FromConfig, Own, ours};
 use regex::Regex;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -14,9 +17,6 @@ use super::secret::Secret;
 use crate::arguments::Argument;
 use crate::template::{Place, Template, TemplateError, split_outside};
 use crate::{ErrorKind, SkillError};
-use adjutant_config::Secret as Token;
-use adjutant_config::document::{Entry, Node, Problems, Table, Value as Written};
-use adjutant_types::{FromCall, FromConfig, Own, ours};
 
 /// A call of an HTTP API.
 #[derive(Debug, Clone)]

@@ -1,5 +1,8 @@
 //! What an HTTP skill makes of a response: a line for people, or a file that is kept.
 
+use adjutant_config::document::{Problems, Table, Value as Written};
+use adjutant_files::MOST_MEGABYTES;
+use adjutant_types::{FromCall, ours};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
@@ -9,9 +12,6 @@ use crate::arguments::Argument;
 use crate::kept::MOST_BYTES;
 use crate::template::{Place, Template};
 use crate::{Output, SkillError};
-use adjutant_config::document::{Problems, Table, Value as Written};
-use adjutant_files::MOST_MEGABYTES;
-use adjutant_types::{FromCall, ours};
 
 /// What is taken from a response.
 #[derive(Debug)]

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::{ErrorKind, SkillError};
 use adjutant_config::document::{Problems, Table};
 use adjutant_config::{Env, credential};
 use adjutant_types::{ErrorText, FromConfig, ours};
+
+use crate::{ErrorKind, SkillError};
 
 /// Where a secret is kept; it is read when the call is made.
 #[derive(Debug, Clone)]

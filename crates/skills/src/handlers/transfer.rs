@@ -1,6 +1,8 @@
 //! The calls of HTTP skills, with the files that they send and get. Both are kept files, so that a call's arguments and
 //! its result only name them.
 
+use adjutant_store::Batch;
+use adjutant_turn::wording;
 use serde_json::Value;
 
 use super::content::Upload;
@@ -9,8 +11,6 @@ use super::response::ResponseContent;
 use crate::builtin::CallContext;
 use crate::kept::{self, Fetched};
 use crate::{Failure, Handler, Output, Skill};
-use adjutant_store::Batch;
-use adjutant_turn::wording;
 
 /// Makes the call of an HTTP skill; the caller limits its time by dropping it.
 pub(crate) async fn call(

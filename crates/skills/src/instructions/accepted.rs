@@ -5,6 +5,12 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use adjutant_config::Config;
+use adjutant_sandbox::{Launcher, Permissions};
+use adjutant_store::pins::{self, PinRow};
+use adjutant_store::{Batch, Store, StoreError};
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromCall, FromConfig, PinKind, Risk, ours};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,12 +21,6 @@ use crate::definition::Checker;
 use crate::handlers::command;
 use crate::handlers::http::shorten;
 use crate::{Domain, ErrorKind, Handler, Output, Skill, SkillError};
-use adjutant_config::Config;
-use adjutant_sandbox::{Launcher, Permissions};
-use adjutant_store::pins::{self, PinRow};
-use adjutant_store::{Batch, Store, StoreError};
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromCall, FromConfig, PinKind, Risk, ours};
 
 /// How many characters all descriptions together take in the catalogue, and the limits of a single one's share.
 const CATALOGUE: usize = 2000;

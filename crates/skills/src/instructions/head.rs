@@ -1,8 +1,7 @@
 //! The head of a `SKILL.md`, read leniently: people write it by hand, and not all of them know YAML.
 
-use serde_json::{Map, Value};
-
 use adjutant_config::document::Document;
+use serde_json::{Map, Value};
 
 /// The keys with which a head may begin that nobody has opened.
 const KEYS: [&str; 3] = ["name", "description", "license"];

@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use adjutant_types::invisible_chars::{is_hidden, line, shown};
+use regex::Regex;
 
 /// The longest line that is shown, in characters.
 const SHOWN: usize = 160;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Url;
@@ -13,7 +14,6 @@ use tokio::net::{TcpListener, TcpStream};
 use super::endpoint::{EndpointResponse, Refusal, Reply};
 use super::{Account, Place};
 use crate::{ErrorKind, SkillError};
-use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
 
 /// How long the person has.
 const PATIENCE: Duration = Duration::from_mins(10);

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use adjutant_types::invisible_chars::line;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::{StatusCode, Url};
 use serde::de::DeserializeOwned;
@@ -15,7 +16,6 @@ use serde_json::json;
 use crate::handlers::http::{lost, read};
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, SkillError};
-use adjutant_types::invisible_chars::line;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);

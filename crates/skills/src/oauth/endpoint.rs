@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use adjutant_config::OAuthConfig;
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromConfig, ours};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::Deserialize;
@@ -11,9 +14,6 @@ use super::server::Service;
 use crate::handlers::host;
 use crate::handlers::http::{lost, read};
 use crate::{ErrorKind, SkillError};
-use adjutant_config::OAuthConfig;
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromConfig, ours};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -6,12 +6,12 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use adjutant_types::{FromConfig, Own, ours};
 use serde::{Deserialize, Serialize};
 
 use super::server::Service;
 use super::{LoginState, Place};
 use crate::SkillError;
-use adjutant_types::{FromConfig, Own, ours};
 
 /// How often, and how long after another, a lock is tried that somebody holds: they are asking the service.
 const TRIES: u32 = 400;

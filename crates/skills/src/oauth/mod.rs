@@ -17,11 +17,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handlers::HttpClient;
-use super::{ErrorKind, SkillError};
 use adjutant_config::{Config, OAuthConfig, Secret};
 use adjutant_types::clock::{SharedClock, SystemClock};
 use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
+
+use super::handlers::HttpClient;
+use super::{ErrorKind, SkillError};
 
 pub use self::code::CodeLogin;
 use self::code::Listener;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use adjutant_config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
+use adjutant_types::clock::SharedClock;
+use adjutant_types::{FromConfig, ours};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +15,6 @@ use super::discovery::{Discovery, Found, Registered};
 use super::{Account, CodeLogin, LoginState, Place, Vault};
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, SkillError};
-use adjutant_config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
-use adjutant_types::clock::SharedClock;
-use adjutant_types::{FromConfig, ours};
 
 /// A login at an MCP server.
 pub(super) struct ServerLogin {

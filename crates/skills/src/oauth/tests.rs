@@ -2,10 +2,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::thread;
 
 use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET, get};
+use adjutant_types::clock::FixedClock;
 use tempfile::TempDir;
 
 use super::*;
-use adjutant_types::clock::FixedClock;
 
 struct World {
     cloud: FakeCloud,

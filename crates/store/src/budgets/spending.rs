@@ -17,10 +17,10 @@
 //! - A day without any spending allows one call, however small the budget; otherwise a budget smaller than one call
 //!   would block everything.
 
+use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
 
 /// The `who` of the row for everyone.
 const EVERYONE: &str = "";

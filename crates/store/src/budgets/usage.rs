@@ -3,10 +3,10 @@
 pub mod questions;
 pub mod role_history;
 
+use adjutant_types::{ConversationId, PersonId};
 use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
-use adjutant_types::{ConversationId, PersonId};
 
 /// The model calls of one person or one model.
 #[derive(Debug, Clone, PartialEq, FromRow)]

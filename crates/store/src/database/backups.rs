@@ -8,10 +8,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use adjutant_types::clock;
 use chrono::NaiveDateTime;
 
 use crate::{Store, StoreError};
-use adjutant_types::clock;
 
 /// The name of a copy: `adjutant-20260101T090000Z.db`, in UTC.
 const NAME: &str = "adjutant-%Y%m%dT%H%M%SZ.db";

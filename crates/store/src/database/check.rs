@@ -1,7 +1,8 @@
 //! The queries of `db check` and `db status`.
 
-use crate::{Store, StoreError, leases};
 use adjutant_types::InstanceId;
+
+use crate::{Store, StoreError, leases};
 
 /// Rows that break a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,10 +11,10 @@
 
 use std::time::Duration;
 
+use adjutant_types::TurnId;
 use serde_json::{Value as Json, json};
 
 use crate::{Batch, Store, StoreError, attempts, files, rules};
-use adjutant_types::TurnId;
 
 /// How many ids are read at once.
 const READ: i64 = 1000;

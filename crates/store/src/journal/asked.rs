@@ -1,7 +1,8 @@
 //! What the server of a skill call wants to know before it goes on.
 
-use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::ExecutionId;
+
+use crate::{Batch, Stale, Store, StoreError};
 
 /// What a call's server asked, as JSON; none if it asked nothing.
 pub async fn of(store: &Store, id: &ExecutionId) -> Result<Option<String>, StoreError> {

@@ -1,10 +1,10 @@
 //! The model calls of an execution. Each request is stored as what it adds to the ones before it.
 
+use adjutant_types::{ExecutionId, TurnId};
 use sqlx::FromRow;
 
 use super::first_messages;
 use crate::{Batch, Store, StoreError};
-use adjutant_types::{ExecutionId, TurnId};
 
 /// A model call's row.
 #[derive(Debug, Clone, PartialEq, FromRow)]

@@ -1,9 +1,9 @@
 //! What changed in the journal, in order: for pages that are open. Triggers write it, while anybody is signed in.
 
+use adjutant_types::{PersonId, TurnId};
 use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
-use adjutant_types::{PersonId, TurnId};
 
 /// How many rows are kept.
 const KEPT: i64 = 50_000;

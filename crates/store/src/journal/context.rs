@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use adjutant_types::{ConversationId, PersonId, QuestionId, TurnId};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
 use crate::turns::PastTurn;
 use crate::{Store, StoreError};
-use adjutant_types::{ConversationId, PersonId, QuestionId, TurnId};
 
 /// An open task, as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The execution journal: each piece of work, and how it ended.
 
-use sqlx::FromRow;
-
-use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{
     Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId,
 };
+use sqlx::FromRow;
+
+use crate::{Batch, Stale, Store, StoreError};
 
 /// A skill call, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

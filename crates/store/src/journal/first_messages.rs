@@ -10,13 +10,13 @@
 
 use std::collections::HashMap;
 
+use adjutant_types::ExecutionId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::FromRow;
 
 use super::calls::CallRow;
 use crate::{Batch, Store, StoreError};
-use adjutant_types::ExecutionId;
 
 /// In place of an answer that a turn didn't give.
 const NO_ANSWER: &str = "(no answer)";

@@ -1,9 +1,9 @@
 //! Runs of workflows.
 
+use adjutant_types::{ExecutionId, PersonId, RunStatus, TurnId};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ExecutionId, PersonId, RunStatus, TurnId};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RunRow {

@@ -1,11 +1,11 @@
 //! What a person said and was replies, over all channels, for the web page.
 
-use sqlx::FromRow;
-
-use crate::{Store, StoreError};
 use adjutant_types::{
     ConversationId, ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, QuestionId, TurnId,
 };
+use sqlx::FromRow;
+
+use crate::{Store, StoreError};
 
 /// What somebody wrote.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

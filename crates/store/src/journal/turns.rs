@@ -1,10 +1,10 @@
 //! Turns: from a message to its answer.
 
+use adjutant_types::{ConversationId, Ending, InstanceId, PersonId, Taint, TurnId, TurnStatus};
 use sqlx::FromRow;
 
 use crate::leases::Lease;
 use crate::{Batch, Stale, Store, StoreError, inbox};
-use adjutant_types::{ConversationId, Ending, InstanceId, PersonId, Taint, TurnId, TurnStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct TurnRow {

@@ -1,12 +1,12 @@
 //! Messages that are claimed for sending in the commit that adds them, and the progress messages that others replace.
 
+use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxState, TurnId};
 use sqlx::FromRow;
 
 use super::outbox::{Message, OutboxRow, json};
 use crate::people::Conversation;
 use crate::turns::TurnRow;
 use crate::{Batch, Store, StoreError, Value};
-use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxState, TurnId};
 
 /// The row of a new message of a turn, as [`super::outbox::open`] would read it.
 pub fn row(store: &Store, here: &Conversation, turn: &TurnRow, message: &Message) -> OutboxRow {

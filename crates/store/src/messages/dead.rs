@@ -1,8 +1,9 @@
 //! Messages of ours that couldn't be delivered, and another try; arrivals that our own code fails on.
 
+use adjutant_types::OutboxId;
+
 use crate::outbox::anybody;
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::OutboxId;
 
 /// How the topic of an arrival that was set aside begins.
 const DEAD_LETTER: &str = "dead letter ";

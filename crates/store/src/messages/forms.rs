@@ -1,10 +1,10 @@
 //! What becomes of a message that can't be sent as it is.
 
 use adjutant_chat::OutgoingFile;
+use adjutant_types::{ConversationId, InstanceId, MessageForm};
 
 use super::outbox::{Message, OutboxRow, json, say};
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, InstanceId, MessageForm};
 
 /// Sends the text of a row's file as a message instead, when the place takes no files.
 pub async fn say_instead(

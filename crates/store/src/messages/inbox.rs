@@ -1,13 +1,13 @@
 //! Incoming messages, each stored once.
 
 use adjutant_chat::{Mention, VoiceNote};
+use adjutant_types::invisible_chars::display_name;
+use adjutant_types::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::files::SentFile;
 use crate::{Batch, Stale, Store, StoreError, Value};
-use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
 
 /// The most people and places of one message whose names are kept.
 const MOST_MENTIONS: usize = 20;

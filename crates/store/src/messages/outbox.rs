@@ -9,8 +9,9 @@ pub use super::claims::{
     LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
 };
 pub use super::forms::{become_file, change_form, give_up, say_instead};
-use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
+
+use crate::{Batch, Stale, Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct OutboxRow {

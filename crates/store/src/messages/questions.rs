@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use sqlx::any::AnyRow;
-use sqlx::{FromRow, Row};
-
-use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::{
     Allowance, Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind,
     QuestionState, TurnId,
 };
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
+
+use crate::{Batch, Stale, Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionRow {

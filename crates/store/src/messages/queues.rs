@@ -1,9 +1,9 @@
 //! Counts of pending work in the store, for monitoring.
 
+use adjutant_types::{ConversationId, InstanceId};
 use sqlx::FromRow;
 
 use crate::{Store, StoreError};
-use adjutant_types::{ConversationId, InstanceId};
 
 /// Pending rows of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

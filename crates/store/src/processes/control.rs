@@ -1,10 +1,11 @@
 //! Control signals for a turn under way: stop, pause, continue. The process that runs the turn sees them within a
 //! second.
 
+use adjutant_types::{Answer, ConversationId, Ending, InstanceId, PersonId, QuestionState, TurnId};
+
 use crate::outbox::anybody;
 use crate::questions::{self, QuestionRow};
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{Answer, ConversationId, Ending, InstanceId, PersonId, QuestionState, TurnId};
 
 /// The person who answers from this machine's command line.
 fn terminal() -> PersonId {

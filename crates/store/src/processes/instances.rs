@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_types::InstanceId;
 use sqlx::FromRow;
 
 use super::leases::{self, Instance};
 use crate::{Batch, Store, StoreError};
-use adjutant_types::InstanceId;
 
 /// A process on the store.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use locks::{held_locks, is_free, key, lock_file, lock_session, locks_of};
+use adjutant_types::{ConversationId, InstanceId};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, Connection};
 
 use super::instances::About;
 use crate::{Backend, Batch, Stale, Store, StoreError, Value};
-use adjutant_types::{ConversationId, InstanceId};
+use locks::{held_locks, is_free, key, lock_file, lock_session, locks_of};
 
 /// How long a silent instance on a server keeps its leases.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);

@@ -1,12 +1,12 @@
 //! What instances need to know of one another to run the turns of a channel together.
 
 use adjutant_chat::Progress;
+use adjutant_types::{ConversationId, InstanceId, PersonId, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::turns::TurnRow;
 use crate::{Batch, Listener, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, InstanceId, PersonId, TurnId};
 
 /// An instance that runs turns with others.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

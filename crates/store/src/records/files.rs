@@ -3,12 +3,12 @@
 pub mod parts;
 
 use adjutant_chat::RemoteFile;
+use adjutant_types::{ConversationId, FileId, FileKind, FileProblem, InstanceId, PersonId, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::inbox::InboxRow;
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, FileId, FileKind, FileProblem, InstanceId, PersonId, TurnId};
 
 /// A file of a message that is still to be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,12 @@
 //! Everything stored about a person: exporting and erasing it.
 
+use adjutant_types::PersonId;
 use serde_json::{Map, Value as Json};
 use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
 use crate::people::Person;
 use crate::{Batch, Stale, Store, StoreError, spending};
-use adjutant_types::PersonId;
 
 /// One table's rows about a person; `$1` is the person's id.
 struct PersonTable {

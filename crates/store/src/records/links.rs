@@ -1,7 +1,8 @@
 //! Links one person's accounts on several platforms by a code sent from one to the other.
 
-use crate::{Batch, Stale, Store, StoreError};
 use adjutant_types::PersonId;
+
+use crate::{Batch, Stale, Store, StoreError};
 
 /// How long a code is valid, in milliseconds.
 pub const LINK_MS: i64 = 10 * 60 * 1000;

@@ -1,12 +1,12 @@
 //! Memories. Each query limits what a person may recall in a place.
 
+use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
 use crate::people::Conversation;
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct MemoryRow {

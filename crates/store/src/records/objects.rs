@@ -1,9 +1,9 @@
 //! Calendar objects and contacts in the store itself, as the same texts that servers keep.
 
+use adjutant_types::PersonId;
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::PersonId;
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ObjectRow {

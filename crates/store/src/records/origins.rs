@@ -1,10 +1,10 @@
 //! Where memories come from that were taken from what somebody wrote, and how far that has got.
 
+use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 use sqlx::FromRow;
 
 use crate::memories::{self, MemoryRow};
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 
 /// A conversation in which somebody wrote enough for facts to be taken.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

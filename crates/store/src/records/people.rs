@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use adjutant_types::{ConversationId, PersonId, Taint};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, PersonId, Taint};
 
 /// A person, with any number of accounts.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

@@ -1,7 +1,8 @@
 //! What an owner has accepted of what others wrote: the tools of MCP servers, `SKILL.md` folders.
 
-use crate::{Batch, Store, StoreError};
 use adjutant_types::PinKind;
+
+use crate::{Batch, Store, StoreError};
 
 /// Something as it was when an owner accepted it.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]

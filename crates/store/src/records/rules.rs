@@ -1,9 +1,9 @@
 //! Standing approvals: what people have allowed in advance.
 
+use adjutant_types::{Allowance, PersonId, QuestionId, RuleId};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{Allowance, PersonId, QuestionId, RuleId};
 
 /// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

@@ -1,10 +1,10 @@
 //! Scheduled messages and reminders.
 
+use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId};
 
 /// A recurring message.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]

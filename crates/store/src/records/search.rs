@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use adjutant_types::{ConversationId, PersonId, Taint, TurnId};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
@@ -10,7 +11,6 @@ use super::vectors;
 use crate::memories::MemoryRow;
 use crate::people::Conversation;
 use crate::{Batch, Stale, Store, StoreError, Value};
-use adjutant_types::{ConversationId, PersonId, Taint, TurnId};
 
 /// How many words go into one statement.
 const AT_ONCE: usize = 32;

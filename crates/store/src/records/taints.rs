@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use adjutant_types::{PersonId, Taint};
 use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
-use adjutant_types::{PersonId, Taint};
 
 /// Something marked.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

@@ -1,10 +1,10 @@
 //! The person's to-do list.
 
+use adjutant_types::{PersonId, Priority, TaskId, TaskState};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::{PersonId, Priority, TaskId, TaskState};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct TaskRow {

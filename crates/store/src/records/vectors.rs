@@ -1,12 +1,12 @@
 //! Vectors of memories and of what was said. A text gets its row with its words, as long as vectors are wanted, and its
 //! vector later, beside the turns; both go with the text.
 
+use adjutant_types::PersonId;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
-use adjutant_types::PersonId;
 
 /// Which model makes the vectors from now on; none if none are wanted. Texts without a row get one; vectors of another
 /// model stay until they are made again.

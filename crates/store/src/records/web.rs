@@ -1,11 +1,11 @@
 //! Who is signed in on the web page: codes that let one browser in, and sessions. Only digests of them are kept.
 
+use adjutant_types::PersonId;
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
 use crate::people::{self, Person};
 use crate::{Batch, Stale, Store, StoreError};
-use adjutant_types::PersonId;
 
 /// How long a code is valid, in milliseconds.
 pub const CODE_MS: i64 = 5 * 60 * 1000;

@@ -1,12 +1,13 @@
 //! Model calls outside of turns: reserved, counted and recorded like any other.
 
-use super::BudgetLedger;
-use super::ledger::{NotReserved, Reservation, estimate, used};
 use adjutant_models::{Model, ModelError, ModelResponse, Request};
 use adjutant_store::spending::Amount;
 use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::{Batch, StoreError};
 use adjutant_types::{ConversationId, ExecutionId};
+
+use super::BudgetLedger;
+use super::ledger::{NotReserved, Reservation, estimate, used};
 
 impl BudgetLedger {
     /// Makes a call outside of any turn. `what` says what it is for (`fold`: compacting the history). `None` if a daily

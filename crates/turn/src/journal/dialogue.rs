@@ -9,14 +9,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-use tokio::sync::OnceCell;
-
-use super::FirstMessages;
 use adjutant_models::{Message, ModelError, ModelResponse, Request, Role, Tool, ToolCall};
 use adjutant_store::calls::{self, CallRow, ToolCallRow};
 use adjutant_store::{Batch, Store, StoreError, first_messages};
 use adjutant_types::{ExecutionId, PromptText};
+use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
+
+use super::FirstMessages;
 
 /// The stable beginning of a model's requests: the same bytes for every turn with the same skills.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 //! A turn never waits for whoever listens. What is sent and not yet handled counts as work that is under way.
 
 use adjutant_chat::Progress;
+use adjutant_types::{ConversationId, OutboxId, TurnId};
 use tokio::sync::{mpsc, watch};
 use tracing::Span;
 
 use super::ClaimedMessage;
-use adjutant_types::{ConversationId, OutboxId, TurnId};
 
 /// Something that a turn did.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! The first messages of a dialogue, and which of them earlier turns said.
 
-use serde_json::Value;
-
 use adjutant_models::Message;
 use adjutant_store::first_messages::{self, Added};
+use serde_json::Value;
 
 /// The first messages of a dialogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

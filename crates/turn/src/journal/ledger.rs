@@ -12,16 +12,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono_tz::Tz;
-
-use super::budget::{Allowance, Budget, Limit, Refused};
-use super::{Scope, Settings};
 use adjutant_models::{Model, ModelError, ModelResponse, Request, price};
 use adjutant_store::Stale;
 use adjutant_store::spending::{self, Amount, ReservationRow, SpendingRow};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::clock;
 use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
+use chrono_tz::Tz;
+
+use super::budget::{Allowance, Budget, Limit, Refused};
+use super::{Scope, Settings};
 
 /// How often to check whether running calls have freed some budget.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);

@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::OwnedMutexGuard;
-
 use adjutant_store::outbox::OutboxRow;
 use adjutant_types::{ConversationId, InstanceId};
+use tokio::sync::OwnedMutexGuard;
 
 /// Locks the place of a new message. None if it can't be sent at once; then it is claimed later, on its own.
 pub type LockPlace = Arc<dyn Fn(&ConversationId, &OutboxRow) -> Option<PlaceLock> + Send + Sync>;

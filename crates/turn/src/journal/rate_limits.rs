@@ -21,15 +21,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
-
 use adjutant_config::Secret;
 use adjutant_models::price::Price;
 use adjutant_models::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel};
 use adjutant_store::leases::Instance;
 use adjutant_store::{Backend, Store, rate_limits};
+use async_trait::async_trait;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// How long a request counts: a second more than a minute, because it reaches its provider some time after it was
 /// counted.

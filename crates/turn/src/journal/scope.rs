@@ -5,12 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_chat::{AgentProgress, Choice};
-use chrono_tz::Tz;
-use tokio::sync::{Notify, OnceCell, watch};
-use tokio_util::sync::CancellationToken;
-
-use super::{AgentSlots, Budget, BudgetLedger, TurnEvent, TurnEvents, WishBook};
-use crate::trust::{EffectCounters, OwnWords};
 use adjutant_config::Settings;
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::{self, QuestionRow};
@@ -20,6 +14,12 @@ use adjutant_types::{
     ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
     with_words,
 };
+use chrono_tz::Tz;
+use tokio::sync::{Notify, OnceCell, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentSlots, Budget, BudgetLedger, TurnEvent, TurnEvents, WishBook};
+use crate::trust::{EffectCounters, OwnWords};
 
 /// How many of a person's messages may say what is meant: this turn's, and a few before it.
 const OWN_MESSAGES: i64 = 4;

@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::trust::Wishes;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_types::{Basis, ExecutionStatus};
+
+use crate::trust::Wishes;
 
 /// The wishes of a turn's message. What they allow is counted by the rows of the calls that they allowed, so a turn
 /// that goes on after a crash allows no more than it would have.

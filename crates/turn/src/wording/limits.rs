@@ -1,10 +1,10 @@
 //! Limits and budgets: what was reached, who decides whether to go on, and that little is left.
 
+use adjutant_types::TurnId;
 use chrono_tz::Tz;
 
 use super::{StatusSummary, duration, first_line};
 use crate::journal::{Limit, Limits};
-use adjutant_types::TurnId;
 
 fn reached(limit: Limit, limits: &Limits) -> String {
     let count = match limit {

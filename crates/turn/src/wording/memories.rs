@@ -1,7 +1,8 @@
 //! What people read about what is remembered of them.
 
-use super::clipped;
 use adjutant_store::memories::KnownRow;
+
+use super::clipped;
 
 /// There is no such memory here.
 pub const NO_SUCH: &str = "I don't remember that, or not here. Send `/memories` to see what I remember, each with a button to forget it.";

@@ -1,9 +1,9 @@
 //! What people and the planner read about plans.
 
 use adjutant_chat::Choice;
+use adjutant_types::{Answer, QuestionId};
 
 use super::choices;
-use adjutant_types::{Answer, QuestionId};
 
 /// The button that asks what should change.
 pub const CHANGE_BUTTON: &str = "change";

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use adjutant_chat::Choice;
-
-use super::{APPROVE, choices, first_line};
-use crate::trust::ApprovalReason;
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::invisible_chars::shown;
 use adjutant_types::{Answer, QuestionKind, Taint};
+
+use super::{APPROVE, choices, first_line};
+use crate::trust::ApprovalReason;
 
 /// The buttons of an email that is sent unless somebody stops it.
 const SEND: [(&str, &str); 2] = [("approve", "Send now"), ("reject", "Don't send")];

@@ -1,7 +1,8 @@
 //! The lines under an answer that say what was really done.
 
-use super::{first_line, unknown};
 use adjutant_types::ExecutionStatus;
+
+use super::{first_line, unknown};
 
 /// The longest receipt, in characters.
 const LONGEST: usize = 160;

@@ -1,9 +1,10 @@
 //! What people read about standing approvals.
 
-use super::clipped;
 use adjutant_store::rules::RuleRow;
 use adjutant_types::Allowance;
 use adjutant_types::invisible_chars::shown;
+
+use super::clipped;
 
 /// The longest label of a button, in characters: Slack takes 75.
 const LABEL: usize = 60;

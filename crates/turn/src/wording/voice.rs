@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::duration;
 use adjutant_models::ModelErrorKind;
 use adjutant_models::voice::doubt::Doubt;
+
+use super::duration;
 
 /// The longest quotation of what was heard, in characters.
 const QUOTED: usize = 1000;

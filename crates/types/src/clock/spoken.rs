@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use adjutant_chat::suggest::distance;
 use chrono::{Datelike, Days, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 use chrono_tz::Tz;
 
 use super::when::When;
 use super::{MONTHS, WEEKDAYS};
-use adjutant_chat::suggest::distance;
 
 /// Prepositions before a day or a clock time that don't change what it means.
 const LEADS: [&str; 5] = ["on", "at", "@", "for", "the"];

@@ -1,11 +1,12 @@
 //! What an agent of a role is told of the conversation, by the role's context mode.
 
-use super::{Job, Report};
-use crate::roles::Role;
 use adjutant_models::{Message, Role as Speaker};
 use adjutant_store::{StoreError, executions, memories, taints};
 use adjutant_turn::journal::Scope;
 use adjutant_types::{ContextMode, PromptText, Taint};
+
+use super::{Job, Report};
+use crate::roles::Role;
 
 /// The longest summary, in bytes.
 const SUMMARY: usize = 2000;

@@ -2,12 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-use super::delegation::DELEGATE;
-use super::outside::{List, Outside};
-use super::{AgentRun, AgentTask, Agents, Work, results};
 use adjutant_skills::call::{Call, CallEnd, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
 use adjutant_store::executions::{self, ExecutionRow};
@@ -15,6 +9,12 @@ use adjutant_store::{StoreError, calls::ToolCallRow};
 use adjutant_turn::journal::Dialogue;
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_types::{ExecutionId, ExecutionStatus, FromCall, PromptText, Taint, ours};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::delegation::DELEGATE;
+use super::outside::{List, Outside};
+use super::{AgentRun, AgentTask, Agents, Work, results};
 
 const USED_UP: &str = "not run: your skill calls are used up. Answer in text now";
 

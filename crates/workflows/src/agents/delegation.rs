@@ -10,14 +10,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjutant_chat::AgentProgress;
-use futures::StreamExt;
-use futures::future::BoxFuture;
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-use super::calls::read_before;
-use super::task::Assignment;
-use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report, Work};
 use adjutant_chat::suggest::did_you_mean;
 use adjutant_skills::call::CallError;
 use adjutant_skills::{ErrorKind, Registry};
@@ -29,6 +21,14 @@ use adjutant_turn::journal::{Dialogue, Limit, Scope, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{Bailout, Effects, ExecutionKind, ExecutionStatus, PromptText};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::calls::read_before;
+use super::task::Assignment;
+use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report, Work};
 
 /// The tool of agents that may delegate.
 pub(super) const DELEGATE: &str = "delegate_to_agent";

@@ -1,8 +1,5 @@
 //! Ends an agent with a status that matches the outcome of its calls.
 
-use serde_json::{Value, json};
-
-use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
 use adjutant_skills::call::{self, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::Stale;
@@ -11,6 +8,9 @@ use adjutant_store::{Batch, StoreError};
 use adjutant_turn::journal::{Scope, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint, ours};
+use serde_json::{Value, json};
+
+use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
 
 impl Agents {
     /// Closes an agent that answered, with a status that matches its calls.

@@ -23,7 +23,6 @@ pub use report::Report;
 pub use structured_output::StructuredOutput;
 pub use task::{AgentTask, Assigned, Assignment, Job};
 
-use crate::roles::Roles;
 use adjutant_models::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
 use adjutant_skills::call::{Call, CallEnd, CallError, CallReport};
 use adjutant_skills::executor::Executor;
@@ -33,6 +32,8 @@ use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
 use adjutant_turn::wording;
 use adjutant_types::{Bailout, ErrorText, ExecutionId, ExecutionStatus, PromptText};
+
+use crate::roles::Roles;
 
 /// Finds the model of a name, or says why it isn't available.
 pub type ModelByName = Arc<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;

@@ -1,11 +1,11 @@
 //! Results from outside, as models are told them: what is ours in a line of JSON, the rest in blocks below. A list of
 //! what several others wrote has a block for each, so that none can speak for another.
 
+use adjutant_skills::sources;
+use adjutant_types::{ExecutionId, PromptText, Taint};
 use serde_json::{Value, json};
 
 use super::{Report, results};
-use adjutant_skills::sources;
-use adjutant_types::{ExecutionId, PromptText, Taint};
 
 /// Stands for the data of a result, which is the last line of the block below.
 const DATA_IN_BLOCK: &str = "the last line below";

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
+use adjutant_models::{Message, Role as Speaker, Tool};
+use adjutant_skills::Registry;
+use adjutant_turn::journal::Prefix;
+use adjutant_types::PromptText;
 use serde_json::{Value, json};
 
 use super::delegation::DELEGATE;
 use super::report::Report;
 use super::{AgentTask, Assigned};
 use crate::roles::{Role, RoleSet};
-use adjutant_models::{Message, Role as Speaker, Tool};
-use adjutant_skills::Registry;
-use adjutant_turn::journal::Prefix;
-use adjutant_types::PromptText;
 
 const RULES: &str = "You are a sub-agent. You have one mission and one tool, use_skill. Do the mission with the \
     skills below, then answer in text: a short summary of what you did and found, with the facts that others need. \

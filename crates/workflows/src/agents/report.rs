@@ -1,13 +1,13 @@
 //! The report of an agent.
 
-use serde_json::{Value, json};
-
-use super::outside::{self, List, Outside};
-use super::{StructuredOutput, results};
 use adjutant_skills::call::CallError;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_turn::wording;
 use adjutant_types::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PromptText, Taint};
+use serde_json::{Value, json};
+
+use super::outside::{self, List, Outside};
+use super::{StructuredOutput, results};
 
 /// The orchestrator sees at most this many bytes of a result.
 const SHOWN: usize = 16 * 1024;

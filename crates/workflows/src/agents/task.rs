@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::Report;
-use crate::roles::Role;
 use adjutant_models::{Message, SharedModel};
 use adjutant_skills::{Grant, Rights};
 use adjutant_turn::journal::Limits;
 use adjutant_turn::wording;
 use adjutant_types::Effects;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Report;
+use crate::roles::Role;
 
 /// An agent's task, as the journal keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -6,17 +6,18 @@ mod roles;
 use names::Names;
 pub use roles::missing_roles;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::document::{Problems, Severity};
+use adjutant_config::{Approval, Policy};
+use adjutant_skills::risk::policy;
+use adjutant_skills::{Registry, Skill, WORKFLOW};
+
 use super::language::definition::{Agent, Choice, OnFailure, Step, StepKind, SubWorkflow, Target, Workflow};
 use super::language::order::{targets, waves};
 use super::language::reading::ReadWorkflow;
 use super::language::template::{Values, Verdict};
 use super::language::wait::Start;
 use crate::graph;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::document::{Problems, Severity};
-use adjutant_config::{Approval, Policy};
-use adjutant_skills::risk::policy;
-use adjutant_skills::{Registry, Skill, WORKFLOW};
 
 /// What a workflow is checked against.
 #[derive(Clone, Copy)]

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::document::Problems;
 use serde_json::{Map, Value};
 
 use crate::language::dates::DATE_NAMES;
@@ -11,8 +13,6 @@ use crate::language::definition::{
 use crate::language::order::ancestors;
 use crate::language::reading::ReadWorkflow;
 use crate::language::template::Template;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::document::Problems;
 
 pub(crate) struct Names<'n> {
     read: &'n ReadWorkflow,

@@ -1,8 +1,9 @@
 //! The roles that a workflow names. They are checked where roles are known: by `workflow check`, and before a run.
 
+use adjutant_config::document::Problem;
+
 use crate::Workflow;
 use crate::roles::RoleSet;
-use adjutant_config::document::Problem;
 
 /// A problem for each role that isn't there.
 pub fn missing_roles(workflow: &Workflow, roles: &RoleSet) -> Vec<Problem> {

@@ -1,12 +1,13 @@
 //! The request to the model, and reading its answer.
 
+use adjutant_models::{Message, Model, Request, Role};
+use adjutant_skills::Registry;
+use adjutant_types::PromptText;
+
 use super::{DraftError, cleaned};
 use crate::check::CheckContext;
 use crate::language::definition::Workflow;
 use crate::trace::text::one_line;
-use adjutant_models::{Message, Model, Request, Role};
-use adjutant_skills::Registry;
-use adjutant_types::PromptText;
 
 /// How often a model is asked in all.
 pub const MAX_TRIES: usize = 2;

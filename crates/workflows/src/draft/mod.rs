@@ -6,10 +6,11 @@
 mod by_model;
 mod preview;
 
+use adjutant_models::ModelError;
+
 use crate::is_name;
 use crate::language::definition::Workflow;
 use crate::trace::text::clean;
-use adjutant_models::ModelError;
 
 pub use by_model::{MAX_TRIES, draft, read, request, retry};
 pub use preview::{preview, save};

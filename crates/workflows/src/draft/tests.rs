@@ -1,12 +1,12 @@
 use std::sync::LazyLock;
 
+use adjutant_config::Approval;
+use adjutant_skills::{Registry, Skills, builtin};
+use adjutant_test_support::model::FakeModel;
 use proptest::prelude::*;
 
 use super::*;
 use crate::{CheckContext, parse};
-use adjutant_config::Approval;
-use adjutant_skills::{Registry, Skills, builtin};
-use adjutant_test_support::model::FakeModel;
 
 static SKILLS: LazyLock<std::sync::Arc<Registry>> =
     LazyLock::new(|| Skills::load(&[], &builtin::names(true)).unwrap().current());

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use adjutant_config::document::{Node, Problems, Table, Value};
+use adjutant_types::clock::duration;
 use serde_json::{Map, Value as Json};
 
 use super::condition::Condition;
 use super::definition::InputMapping;
 use super::template::{Template, TemplateError};
-use adjutant_config::document::{Node, Problems, Table, Value};
-use adjutant_types::clock::duration;
 
 fn note(error: &TemplateError, node: &Node, problems: &mut Problems<'_>) {
     match &error.excerpt {

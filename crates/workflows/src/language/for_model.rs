@@ -1,7 +1,8 @@
 //! Templates for models, with untrusted text in blocks.
 
-use super::template::{Template, TemplateError, Values, render};
 use adjutant_config::template::{Segment, segments};
+
+use super::template::{Template, TemplateError, Values, render};
 
 /// Puts a text into the block of a name, if that is an outside one.
 pub(super) type Block<'b> = &'b dyn Fn(&str, &str) -> Option<String>;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_chat::suggest::did_you_mean;
 use serde_json::{Map, Value};
 
 use super::definition::{Input, InputType, Workflow};
 use super::reading::misfit;
-use adjutant_chat::suggest::did_you_mean;
 
 /// The longest input, as text.
 const LONGEST: usize = 1 << 20;

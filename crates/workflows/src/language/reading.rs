@@ -1,5 +1,6 @@
 //! Reads a parsed file as a workflow, and notes every problem of its form.
 
+use adjutant_config::document::{Document, MAX_FILE, Node, Problem, Problems, Table};
 use serde_json::Value as Json;
 
 use super::definition::{Agent, Backoff, Input, InputType, OnFailure, Retry, Step, Validation, Workflow};
@@ -7,7 +8,6 @@ use super::fields::{duration_of, template};
 use super::rules::Rule;
 use super::template::Template;
 use super::{order, steps};
-use adjutant_config::document::{Document, MAX_FILE, Node, Problem, Problems, Table};
 
 const MAX_STEPS: usize = 500;
 const MAX_ATTEMPTS: u32 = 10;

@@ -1,12 +1,13 @@
 //! Reads a step.
 
+use adjutant_config::document::{Problems, Table, Value};
+
 use super::definition::{
     ApprovalStep, Case, Choice, Format, LoopStep, MapStep, Member, Output, Parallel, SkillCall, Step,
     StepKind, SubWorkflow, Target, WaitFor,
 };
 use super::fields::{condition, duration_of, input_mapping, requires, template, templates};
 use super::reading::{check_template_name, retry};
-use adjutant_config::document::{Problems, Table, Value};
 
 const MAX_ITERATIONS: u32 = 50;
 const MAX_CONCURRENT: u32 = 64;

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use chrono::{NaiveTime, TimeDelta};
-use chrono_tz::Tz;
-
 use adjutant_types::clock::duration;
 use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
+use chrono::{NaiveTime, TimeDelta};
+use chrono_tz::Tz;
 
 /// When a step starts.
 #[derive(Debug, Clone, PartialEq)]

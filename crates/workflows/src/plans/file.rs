@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use adjutant_config::document::Problem;
+
 use super::{Plan, REVIEWER};
 use crate::trace::text::clean;
 use crate::{Workflow, parse};
-use adjutant_config::document::Problem;
 
 /// The workflow of a plan, as a run keeps it and as it is saved.
 pub fn workflow(plan: &Plan, goal: &str) -> Result<Workflow, Vec<Problem>> {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjutant_turn::journal::Limits;
+use adjutant_types::Effects;
 use serde_json::Value;
 
 use super::{MAX_STEPS, Plan, PlanStep, REVIEWER, file};
@@ -9,8 +11,6 @@ use crate::agents::{AgentTask, Assignment, StructuredOutput};
 use crate::roles::RoleSet;
 use crate::trace::text::one_line;
 use crate::{CheckContext, is_name};
-use adjutant_turn::journal::Limits;
-use adjutant_types::Effects;
 
 /// A longer answer is refused, in bytes.
 const MAX_ANSWER: usize = 60_000;

@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use adjutant_config::{Approval, Limits};
+use adjutant_skills::{Registry, Skills, builtin};
+use adjutant_types::Effects;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::CheckContext;
 use crate::roles::RoleSet;
-use adjutant_config::{Approval, Limits};
-use adjutant_skills::{Registry, Skills, builtin};
-use adjutant_types::Effects;
 
 static SKILLS: LazyLock<Arc<Registry>> =
     LazyLock::new(|| Skills::load(&[], &builtin::names(true)).unwrap().current());

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, SystemTime};
 
+use adjutant_config::document::{MAX_FILE, Position, Problem, Severity};
+use adjutant_skills::{Registry, Skills};
 use tokio_util::sync::CancellationToken;
 
 use super::Role;
 use super::reading::{self, ReadRole};
 use super::resolving::{self, Names};
-use adjutant_config::document::{MAX_FILE, Position, Problem, Severity};
-use adjutant_skills::{Registry, Skills};
 
 /// The built-in roles.
 pub const BUILT_IN: [(&str, &str); 5] = [
@@ -247,8 +247,9 @@ fn print(places: &[PathBuf]) -> Print {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_skills::builtin;
+
+    use super::*;
 
     #[test]
     fn a_dropped_in_file_is_offered_and_a_broken_one_keeps_its_last_good_version() {

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_config::document::{Position, Problem, Severity};
+use adjutant_skills::{Registry, RoleRights};
+
 use super::Role;
 use super::catalogue::{OURS, read_file};
 use super::reading::{Named, Prompt, ReadRole, prompt_problem};
 use crate::graph;
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::document::{Position, Problem, Severity};
-use adjutant_skills::{Registry, RoleRights};
 
 /// The names that a role's file may use.
 pub(super) struct Names {

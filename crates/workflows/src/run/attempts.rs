@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use adjutant_skills::ErrorKind;
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_types::metrics;
+use adjutant_types::{ExecutionStatus, block};
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -11,11 +16,6 @@ use super::{Run, Stop, keys};
 use crate::agents::{AgentTask, Assignment as RoleAssignment, Job, Report};
 use crate::definition::{Agent, Backoff, Format, OnFailure, Retry, SkillCall};
 use crate::language::template::TemplateError;
-use adjutant_skills::ErrorKind;
-use adjutant_store::StoreError;
-use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_types::metrics;
-use adjutant_types::{ExecutionStatus, block};
 
 /// The waits of `backoff: exponential`.
 const DOUBLING: adjutant_chat::Backoff =

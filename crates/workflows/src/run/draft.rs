@@ -2,12 +2,6 @@
 
 use std::sync::Arc;
 
-use super::questions::{ask, of_run, question};
-use super::unit::{name_of, new_row};
-use super::{NotStarted, Runner, start};
-use crate::agents::{AgentEnd, AgentTask, Job, Report};
-use crate::draft::{self, DraftError, MAX_TRIES};
-use crate::{CheckContext, Workflow, parse};
 use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
@@ -18,6 +12,13 @@ use adjutant_turn::wording::{
     runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
 };
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
+
+use super::questions::{ask, of_run, question};
+use super::unit::{name_of, new_row};
+use super::{NotStarted, Runner, start};
+use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::draft::{self, DraftError, MAX_TRIES};
+use crate::{CheckContext, Workflow, parse};
 
 impl Runner {
     /// The workflow drafted from words, once its person wants it to run.

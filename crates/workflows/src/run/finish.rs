@@ -3,6 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_chat::AgentProgress;
+use adjutant_skills::ErrorKind;
+use adjutant_skills::call::CallError;
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::{StoreError, questions, runs};
+use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
 use serde_json::Value;
 
 use super::context::plain;
@@ -13,12 +19,6 @@ use crate::definition::StepKind;
 use crate::plans::Plan;
 use crate::view::report::{Report, RunReport, StepReport, StepStatus, count};
 use crate::view::status::{is_by_agents, workers};
-use adjutant_skills::ErrorKind;
-use adjutant_skills::call::CallError;
-use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{StoreError, questions, runs};
-use adjutant_turn::journal::{Scope, fail_point};
-use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
 
 impl Runner {
     /// Ends a run that can't start.

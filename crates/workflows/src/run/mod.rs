@@ -37,6 +37,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_skills::Registry;
+use adjutant_store::StoreError;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::runs::RunRow;
+use adjutant_turn::journal::{Limit, Scope};
+use adjutant_types::{ExecutionId, Taint};
 use chrono_tz::Tz;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -49,12 +55,6 @@ use super::catalogue::Workflows;
 use super::language::template::TemplateError;
 use super::plans::Plan;
 use crate::agents::{AgentEnd, Agents, ModelByName};
-use adjutant_skills::Registry;
-use adjutant_store::StoreError;
-use adjutant_store::executions::ExecutionRow;
-use adjutant_store::runs::RunRow;
-use adjutant_turn::journal::{Limit, Scope};
-use adjutant_types::{ExecutionId, Taint};
 use state::{State, StepResult};
 
 /// With nothing else to do, a run that waits for longer than this for its time gives its lane back.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use adjutant_skills::schema_misfit;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,7 +11,6 @@ use super::attempts::{Assignment, AttemptError};
 use crate::Rule;
 use crate::agents::{AgentTask, Job, Report};
 use crate::definition::{Agent, Format};
-use adjutant_skills::schema_misfit;
 
 impl Run<'_> {
     /// Checks an output against its agent's `validation`. `key` is the attempt's.

@@ -7,15 +7,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::questions::{ask, of_run, question};
-use super::rest::Rest;
-use super::{NotStarted, Runner, keys};
-use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
-use crate::draft::{self, MAX_TRIES};
-use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
-use crate::view::estimate::Range;
-use crate::view::history::{History, Past};
-use crate::{CheckContext, Workflow};
 use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
@@ -25,6 +16,16 @@ use adjutant_store::usage::role_history;
 use adjutant_turn::journal::{Question, Scope, fail_point};
 use adjutant_turn::wording::{self, plans as words};
 use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState, block};
+
+use super::questions::{ask, of_run, question};
+use super::rest::Rest;
+use super::{NotStarted, Runner, keys};
+use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
+use crate::draft::{self, MAX_TRIES};
+use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
+use crate::view::estimate::Range;
+use crate::view::history::{History, Past};
+use crate::{CheckContext, Workflow};
 
 /// How much of an answer that can't be used is repeated to the planner.
 const MAX_REPEATED: usize = 8_000;

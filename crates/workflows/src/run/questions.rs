@@ -1,5 +1,11 @@
 //! Questions to a person: for a run's missing inputs, and in approval steps.
 
+use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::{Batch, StoreError};
+use adjutant_turn::journal::{Question, Scope, fail_point};
+use adjutant_turn::wording::{self, runs::NOBODY_ANSWERED};
+use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::Value;
 
 use super::state::{StepOutcome, StepResult};
@@ -8,12 +14,6 @@ use super::{NotStarted, Run, Runner, StepError, Stop};
 use crate::agents::{AgentEnd, AgentTask};
 use crate::definition::{ApprovalStep, Input, Workflow};
 use crate::language::inputs::fitting;
-use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::{Question, Scope, fail_point};
-use adjutant_turn::wording::{self, runs::NOBODY_ANSWERED};
-use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 
 /// A person's answers about a run's inputs.
 pub(super) struct AnsweredInputs {

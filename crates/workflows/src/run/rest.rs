@@ -6,6 +6,10 @@
 use std::fmt::Write;
 
 use adjutant_chat::AgentProgress;
+use adjutant_store::{StoreError, executions, questions, runs};
+use adjutant_turn::journal::fail_point;
+use adjutant_turn::wording::plans as words;
+use adjutant_types::{Answer, ExecutionStatus, QuestionKind};
 use serde_json::Value;
 
 use super::plan::{Decision, Wanted};
@@ -14,10 +18,6 @@ use super::{NotStarted, Run, Stop, Walk, keys};
 use crate::Workflow;
 use crate::agents::AgentEnd;
 use crate::plans::{self, Change, FailedStep, Kept, MAX_CHANGES, Plan, PlanStep};
-use adjutant_store::{StoreError, executions, questions, runs};
-use adjutant_turn::journal::fail_point;
-use adjutant_turn::wording::plans as words;
-use adjutant_types::{Answer, ExecutionStatus, QuestionKind};
 
 /// How much of a result the planner reads, in characters.
 const SHOWN: usize = 2_000;

@@ -5,6 +5,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use adjutant_chat::AgentProgress;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::runs;
+use adjutant_store::{StoreError, executions};
+use adjutant_turn::journal::fail_point;
+use adjutant_turn::wording;
+use adjutant_types::{ExecutionKind, ExecutionStatus};
 use serde_json::Value;
 
 use super::attempts::AttemptError;
@@ -15,12 +21,6 @@ use crate::agents::{AgentTask, Job, Report};
 use crate::definition::{Step, StepKind};
 use crate::view::report;
 use crate::view::report::{Spent, StepReview};
-use adjutant_store::executions::ExecutionRow;
-use adjutant_store::runs;
-use adjutant_store::{StoreError, executions};
-use adjutant_turn::journal::fail_point;
-use adjutant_turn::wording;
-use adjutant_types::{ExecutionKind, ExecutionStatus};
 
 /// The first review, and one of what was done again.
 const ROUNDS: u32 = 2;

@@ -3,6 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use adjutant_chat::suggest::did_you_mean;
+use adjutant_skills::Registry;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::runs::{self, RunRow};
+use adjutant_store::turns;
+use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_types::clock::utc;
+use adjutant_types::{RunStatus, Taint};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -18,14 +26,6 @@ use crate::view::estimate::{self, Estimate};
 use crate::view::history::History;
 use crate::view::plan::EstimateContext;
 use crate::{ancestors, date_values, missing_roles, parse};
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_skills::Registry;
-use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::runs::{self, RunRow};
-use adjutant_store::turns;
-use adjutant_turn::journal::{Scope, fail_point};
-use adjutant_types::clock::utc;
-use adjutant_types::{RunStatus, Taint};
 
 impl Runner {
     /// The run of this row, as the journal has it or new.

@@ -6,6 +6,8 @@ mod reviews;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use adjutant_store::executions::ExecutionRow;
+use adjutant_types::block;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,8 +15,6 @@ use super::keys;
 use crate::language::definition::Workflow;
 use crate::language::template::Values;
 use crate::view::report::StepStatus;
-use adjutant_store::executions::ExecutionRow;
-use adjutant_types::block;
 pub(super) use outside::in_blocks;
 pub(super) use reviews::Redo;
 use reviews::Reviews;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use adjutant_store::StoreError;
+use adjutant_turn::journal::Scope;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +16,6 @@ use crate::agents::{AgentEnd, AgentTask, Report};
 use crate::definition::{Agent, Choice, LoopStep, Step, StepKind, SubWorkflow, Target};
 use crate::language::template::Verdict;
 use crate::language::wait::Start;
-use adjutant_store::StoreError;
-use adjutant_turn::journal::Scope;
 
 impl Run<'_> {
     /// Runs or resumes a step.

@@ -1,14 +1,14 @@
 //! One unit of work: an agent's attempt, or a skill call.
 
-use tokio_util::sync::CancellationToken;
-
-use super::{Run, Stop};
-use crate::agents::{AgentEnd, AgentTask, Job, Report};
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_turn::journal::{Scope, fail_point};
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionKind, ExecutionStatus, Taint};
+use tokio_util::sync::CancellationToken;
+
+use super::{Run, Stop};
+use crate::agents::{AgentEnd, AgentTask, Job, Report};
 
 impl Run<'_> {
     /// Runs or resumes a unit of work, or takes its result from the journal.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use adjutant_config::{Approval, Limits, Price};
+use adjutant_skills::{Registry, Skills, builtin};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,8 +13,6 @@ use super::super::*;
 use super::VISIT;
 use crate::language::inputs::resolve;
 use crate::view::plan::{EstimateContext, Plan, plan};
-use adjutant_config::{Approval, Limits, Price};
-use adjutant_skills::{Registry, Skills, builtin};
 
 fn skills() -> std::sync::Arc<Registry> {
     Skills::load(&[], &builtin::names(true)).unwrap().current()

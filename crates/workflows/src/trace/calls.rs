@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
-use super::usage;
 use adjutant_models::{Message, Role, Tool, ToolCall, Usage};
 use adjutant_store::calls::{self, CallRow, ToolCallRow};
 use adjutant_store::{Store, StoreError};
 use adjutant_types::{ExecutionId, PromptText};
+use serde::Serialize;
+
+use super::usage;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelCall {

@@ -3,12 +3,12 @@
 
 use std::fmt::Write;
 
+use adjutant_turn::wording;
+use adjutant_types::{ExecutionKind, ExecutionStatus, NO_MODEL, TurnStatus};
 use unicode_width::UnicodeWidthStr;
 
 use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, several, wrap};
 use super::{Execution, Trace, Turn, transcript};
-use adjutant_turn::wording;
-use adjutant_types::{ExecutionKind, ExecutionStatus, NO_MODEL, TurnStatus};
 
 /// How a trace is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

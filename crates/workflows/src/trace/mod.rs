@@ -20,7 +20,6 @@ pub use spans::spans;
 pub use text::one_line;
 pub use text::{cost, count, duration};
 
-use crate::agents::AgentTask;
 use adjutant_models::Usage;
 use adjutant_store::calls::CallRow;
 use adjutant_store::executions::{self, ExecutionRow};
@@ -32,6 +31,8 @@ use adjutant_types::clock::rfc3339;
 use adjutant_types::{
     Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId, TurnStatus,
 };
+
+use crate::agents::AgentTask;
 
 /// A turn and all that was undertaken in it; as JSON the contract's `trace --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

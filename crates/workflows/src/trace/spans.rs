@@ -5,14 +5,14 @@
 //! `adjutant.`. All ids come from ours, so that a turn that is sent twice is one trace. Source of facts:
 //! <https://opentelemetry.io/docs/specs/semconv/gen-ai/>.
 
+use adjutant_models::Usage;
 use adjutant_otlp::{Attributes, Event, Span};
+use adjutant_types::clock;
+use adjutant_types::{ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Execution, ModelSpan, Trace};
-use adjutant_models::Usage;
-use adjutant_types::clock;
-use adjutant_types::{ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
 
 /// The type of an error whose kind isn't one of the contract's words.
 const OTHER: &str = "_OTHER";

@@ -1,12 +1,12 @@
 //! Traces of turns that were written through the store.
 
+use adjutant_store::executions::Closing;
+use adjutant_test_support::journal::{TestStore, busy_turn};
+use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, Taint, TurnStatus};
 use serde_json::json;
 
 use super::text::{arguments, clean, count, cut, duration, fit, wrap};
 use super::*;
-use adjutant_store::executions::Closing;
-use adjutant_test_support::journal::{TestStore, busy_turn};
-use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, Taint, TurnStatus};
 
 fn plain(trace: &Trace, width: usize) -> String {
     draw(trace, Style { width, colour: false })

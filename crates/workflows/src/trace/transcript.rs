@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use adjutant_models::{Message, Role};
+
 use super::draw::{Ink, Style, name};
 use super::text::{clean, cost, count, duration, one_line};
 use super::{Execution, ModelCall, Trace};
-use adjutant_models::{Message, Role};
 
 /// Adds the model calls of a trace, if it was loaded with them.
 pub(super) fn draw(out: &mut String, trace: &Trace, style: Style) {

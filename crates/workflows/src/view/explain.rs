@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use adjutant_turn::wording::duration;
+
 use super::diagram::named;
 use crate::language::definition::{
     Agent, Backoff, Input, InputMapping, InputType, OnFailure, Output, Retry, Step, StepKind, Target,
@@ -9,7 +11,6 @@ use crate::language::definition::{
 };
 use crate::language::order::waves;
 use crate::trace::text::one_line;
-use adjutant_turn::wording::duration;
 
 /// Explains what a workflow needs, what each step does, and who its agents are.
 pub fn explain(workflow: &Workflow) -> String {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::estimate::{Estimate, Range};
 use adjutant_store::usage::role_history::Took;
+
+use super::estimate::{Estimate, Range};
 
 /// What agents took, by their role. A role whose agents have hardly worked isn't there.
 pub type History = BTreeMap<String, Past>;

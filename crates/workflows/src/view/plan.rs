@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use adjutant_config::{Limits, Policy, Price};
+use adjutant_skills::risk::policy;
 use serde_json::{Map, Value, json};
 
 use super::diagram::{Diagram, branches};
@@ -14,8 +16,6 @@ use crate::language::order::waves;
 use crate::language::template::{Template, Values, map_templates};
 use crate::roles::RoleSet;
 use crate::trace::text::{clean, cost, count, one_line};
-use adjutant_config::{Limits, Policy, Price};
-use adjutant_skills::risk::policy;
 
 /// What a plan is estimated with.
 #[derive(Clone, Copy)]

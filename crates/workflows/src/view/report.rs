@@ -1,9 +1,9 @@
 //! The report of a run.
 
+use adjutant_types::{RunStatus, words};
 use serde::{Deserialize, Serialize};
 
 use crate::plans::{Change, Forecast};
-use adjutant_types::{RunStatus, words};
 
 /// A run's report: `workflow show --json` is exactly this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,14 +1,14 @@
 //! A run's report for people, in a terminal and in a chat.
 
 use adjutant_chat::OutgoingFile;
+use adjutant_store::outbox::Message;
+use adjutant_types::RunStatus;
 use unicode_width::UnicodeWidthStr;
 
 use super::comparison::RESULT;
 use super::report::{Report, StepReport, StepStatus};
 use crate::is_name;
 use crate::trace::text::{clean, cut, duration, fenced, fit, one_line, several};
-use adjutant_store::outbox::Message;
-use adjutant_types::RunStatus;
 
 /// A longer output goes last in a chat, where it becomes several messages, so that people read the short parts first.
 const LONG: usize = 3_000;

@@ -1,13 +1,14 @@
 //! The report of a run that hasn't ended, from the journal.
 
-use super::report::{Report, RunReport, StepReport, StepStatus, count};
-use crate::definition::{Step, StepKind, Workflow};
-use crate::parse;
-use crate::run::keys;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::runs::RunRow;
 use adjutant_store::{Store, StoreError};
 use adjutant_types::{ExecutionStatus, RunStatus};
+
+use super::report::{Report, RunReport, StepReport, StepStatus, count};
+use crate::definition::{Step, StepKind, Workflow};
+use crate::parse;
+use crate::run::keys;
 
 /// The report of a run so far; `waits` is whether its turn waits for a person.
 pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report, StoreError> {

@@ -1,8 +1,8 @@
+use adjutant_config::Kind;
 use proptest::prelude::*;
 
 use super::*;
 use crate::cli::init::{accounts, model};
-use adjutant_config::Kind;
 
 fn draft(text: &str) -> Draft {
     Draft::of_text(text, Path::new("config.toml"), &env()).unwrap()

@@ -1,7 +1,6 @@
 //! What comes with a message: a voice note gets its words later, files are fetched later.
 
 use adjutant_chat::{IncomingMessage, one_line};
-
 use adjutant_files::file_name;
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::UnheardNote;

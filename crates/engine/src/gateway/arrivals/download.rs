@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Backoff, ChatPort, DownloadError, FileDownload};
-use tokio::fs::File;
-
 use adjutant_files::MOST_MEGABYTES;
 use adjutant_types::clock::SharedClock;
 use adjutant_types::metrics;
+use tokio::fs::File;
 
 /// The biggest file that is downloaded.
 pub const MOST_BYTES: u64 = MOST_MEGABYTES << 20;

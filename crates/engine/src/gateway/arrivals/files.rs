@@ -21,13 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::DownloadError;
-use futures::FutureExt;
-use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
-
-use super::download::{MOST_BYTES, Ports, download};
-use crate::gateway::Worker;
-use crate::gateway::lanes::Lanes;
 use adjutant_files::{Folder, MOST_MEGABYTES, Reader, Reading, file_name};
 use adjutant_store::files::{self, FileRow, SentFile};
 use adjutant_store::inbox::{self, InboxRow};
@@ -36,6 +29,13 @@ use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::clock::SharedClock;
 use adjutant_types::{FILES_ALONE, FileId, FileKind, FileProblem};
+use futures::FutureExt;
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+
+use super::download::{MOST_BYTES, Ports, download};
+use crate::gateway::Worker;
+use crate::gateway::lanes::Lanes;
 
 /// Messages whose files are fetched at the same time.
 pub const AT_ONCE: usize = 4;

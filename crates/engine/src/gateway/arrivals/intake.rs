@@ -14,12 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
-
-use super::attached;
-use crate::conversation::access::Access;
-use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, commands, questions, remembered, rules};
-use crate::gateway::lanes::Lanes;
 use adjutant_store::access::{self, code_in};
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::{self, InboxRow, NewRow, UnheardNote};
@@ -28,6 +22,12 @@ use adjutant_store::{Batch, StoreError, outbox};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_turn::wording;
 use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionState, Taint};
+
+use super::attached;
+use crate::conversation::access::Access;
+use crate::conversation::questions::AnswerMatch;
+use crate::conversation::{Conversations, commands, questions, remembered, rules};
+use crate::gateway::lanes::Lanes;
 
 /// Journals what arrives and passes it on.
 pub struct Intake {

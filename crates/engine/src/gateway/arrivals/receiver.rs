@@ -15,16 +15,16 @@ use adjutant_chat::{
     Address, ChannelIntake, Connection, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome,
     MessageEdit, WebhookRequest, WebhookResponse,
 };
+use adjutant_store::leases::{self, Lease};
+use adjutant_store::{StoreError, dead, inbox};
+use adjutant_turn::wording;
+use adjutant_types::metrics;
 use futures::FutureExt;
 use tokio::sync::Notify;
 
 use super::intake::{Arrival, Intake};
 use crate::conversation::Conversations;
 use crate::gateway::maintenance::Maintenance;
-use adjutant_store::leases::{self, Lease};
-use adjutant_store::{StoreError, dead, inbox};
-use adjutant_turn::wording;
-use adjutant_types::metrics;
 
 /// A channel without a sign of life for this long isn't receiving. Longer than the polls and heartbeats of all
 /// platforms, which take up to 45 seconds.

@@ -17,14 +17,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Address;
-use futures::FutureExt;
-use tokio::sync::Semaphore;
-
-use super::download::{MOST_BYTES, Ports};
-use crate::conversation::Conversations;
-use crate::conversation::spoken::SpokenAs;
-use crate::gateway::Worker;
-use crate::gateway::lanes::Lanes;
 use adjutant_models::ModelError;
 use adjutant_models::voice::doubt::{Doubt, doubt};
 use adjutant_models::voice::{Sound, Spoken, Transcript, Voice};
@@ -37,6 +29,14 @@ use adjutant_turn::wording;
 use adjutant_turn::wording::voice::Unheard;
 use adjutant_types::metrics;
 use adjutant_types::{InboxKind, QuestionId, SPOKEN, TurnId};
+use futures::FutureExt;
+use tokio::sync::Semaphore;
+
+use super::download::{MOST_BYTES, Ports};
+use crate::conversation::Conversations;
+use crate::conversation::spoken::SpokenAs;
+use crate::gateway::Worker;
+use crate::gateway::lanes::Lanes;
 
 /// Notes that are listened to at the same time.
 pub const AT_ONCE: usize = 4;

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use adjutant_store::leases::Instance;
 use adjutant_store::{Store, StoreError, backups};
+use tokio_util::sync::CancellationToken;
 
 /// The shortest and longest pause between two checks.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -96,8 +95,9 @@ impl Backups {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use adjutant_types::clock::FixedClock;
+
+    use super::*;
 
     async fn backups(store: &Store, folder: &std::path::Path) -> Backups {
         Backups {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_memory::extraction::{self, Extracted};
+use adjutant_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Conversations;
-use adjutant_memory::extraction::{self, Extracted};
-use adjutant_store::StoreError;
 
 /// When it looks first, after the start.
 const FIRST: Duration = Duration::from_secs(2);

@@ -4,6 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_memory::index;
+use adjutant_store::{StoreError, access, queues, sharing, spending};
+use adjutant_types::ConversationId;
 use tokio_util::sync::CancellationToken;
 
 use super::scheduler::Scheduler;
@@ -11,9 +14,6 @@ use crate::conversation::Conversations;
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Deliverer;
 use crate::gateway::receiver::Health;
-use adjutant_memory::index;
-use adjutant_store::{StoreError, access, queues, sharing, spending};
-use adjutant_types::ConversationId;
 
 /// How often the maintenance runs.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use adjutant_store::leases::Instance;
 use adjutant_store::retention::{self, Ages, Emptied};
 use adjutant_store::{Store, StoreError, files, space};
+use tokio_util::sync::CancellationToken;
 
 /// The shortest and longest pause between two runs.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);

@@ -12,8 +12,6 @@
 
 use std::sync::Arc;
 
-use crate::conversation::Conversations;
-use crate::conversation::access::Access;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::schedules::{self, Reminder, ScheduleRow};
 use adjutant_store::{Batch, StoreError, inbox, people, taints};
@@ -21,6 +19,9 @@ use adjutant_turn::wording;
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::when::When;
 use adjutant_types::{ConversationId, InboxKind, PersonId, ScheduleState};
+
+use crate::conversation::Conversations;
+use crate::conversation::access::Access;
 
 /// A run later than this counts as missed, in milliseconds.
 const MISSED_AFTER: i64 = 5 * 60_000;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Backoff;
+use adjutant_memory::vectors::{VectorError, Vectors};
+use adjutant_store::{Store, vectors};
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Conversations;
-use adjutant_memory::vectors::{VectorError, Vectors};
-use adjutant_store::{Store, vectors};
 
 /// The pause between two looks, and the longest one after failures.
 const EVERY: Duration = Duration::from_secs(5);

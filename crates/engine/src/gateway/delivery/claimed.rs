@@ -11,16 +11,16 @@
 use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
+use adjutant_store::outbox::OutboxRow;
+use adjutant_store::{Stale, StoreError};
+use adjutant_turn::journal::{ClaimedMessage, PlaceLock, fail_point};
+use adjutant_types::ConversationId;
 use futures::FutureExt;
 use tracing::{Instrument, Span};
 
 use super::form;
 use super::outbox::{Deliverer, Step};
 use crate::gateway::{Worker, turn_span};
-use adjutant_store::outbox::OutboxRow;
-use adjutant_store::{Stale, StoreError};
-use adjutant_turn::journal::{ClaimedMessage, PlaceLock, fail_point};
-use adjutant_types::ConversationId;
 
 impl Deliverer {
     /// Locks the place of a new message that could be sent at once. It never waits, because a turn ends meanwhile.

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_chat::Progress;
-use tokio::sync::mpsc;
-
-use super::outbox::Deliverer;
 use adjutant_turn::journal::{TurnEvent, TurnEventQueue};
 use adjutant_types::TurnId;
 use adjutant_types::metrics;
+use tokio::sync::mpsc;
+
+use super::outbox::Deliverer;
 
 /// How many turns may end before the export starts: those that were taken over from an earlier process.
 const EARLY: usize = 100;

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Outbound, OutgoingFile};
-
 use adjutant_store::outbox::OutboxRow;
 use adjutant_turn::wording;
 use adjutant_types::MessageForm;

@@ -17,6 +17,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{Address, Backoff, ChatPort, Inbound, Outbound, Reconciliation, Retract};
+use adjutant_store::Stale;
+use adjutant_store::leases::Heartbeat;
+use adjutant_store::outbox::{self, OutboxRow};
+use adjutant_store::{Store, StoreError};
+use adjutant_turn::journal::{InFlight, fail_point};
+use adjutant_types::metrics;
+use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState};
 use tracing::{Instrument, Span};
 
 use super::form;
@@ -25,13 +32,6 @@ use super::progress::ProgressDisplay;
 use super::speech::Speaking;
 use crate::gateway::sharing::Sharing;
 use crate::gateway::{SharedWakers, Worker, turn_span};
-use adjutant_store::Stale;
-use adjutant_store::leases::Heartbeat;
-use adjutant_store::outbox::{self, OutboxRow};
-use adjutant_store::{Store, StoreError};
-use adjutant_turn::journal::{InFlight, fail_point};
-use adjutant_types::metrics;
-use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState};
 
 /// When to give up on a row.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;

@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{ChatPort, Delivery, Progress};
+use adjutant_store::{Store, outbox};
+use adjutant_turn::wording;
+use adjutant_types::TurnId;
+use adjutant_types::metrics;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::governor::Governor;
-use adjutant_store::{Store, outbox};
-use adjutant_turn::wording;
-use adjutant_types::TurnId;
-use adjutant_types::metrics;
 
 /// When the typing indicator appears.
 const TYPING: Duration = Duration::from_millis(500);

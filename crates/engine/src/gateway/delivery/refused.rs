@@ -17,15 +17,15 @@
 use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Delivery};
-
-use super::form;
-use super::outbox::{Deliverer, Step};
 use adjutant_store::StoreError;
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording::delivery as words;
 use adjutant_types::metrics;
 use adjutant_types::{ConversationId, MessageForm, OutboxState};
+
+use super::form;
+use super::outbox::{Deliverer, Step};
 
 impl Deliverer {
     pub(in crate::gateway) async fn conclude(

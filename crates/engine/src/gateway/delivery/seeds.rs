@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
-
-use super::outbox::Deliverer;
 use adjutant_store::StoreError;
 use adjutant_store::leases;
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_types::ConversationId;
+
+use super::outbox::Deliverer;
 
 impl Deliverer {
     /// Tells the adapter which messages it can't have seen itself: once per channel and once per place. After that it

@@ -7,9 +7,6 @@
 
 use std::sync::Arc;
 
-use chrono_tz::Tz;
-
-use super::outbox::Deliverer;
 use adjutant_models::voice::{Speaker, aloud};
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_store::spending::Amount;
@@ -17,6 +14,9 @@ use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_turn::journal::{BudgetLedger, SharedSettings, fail_point};
 use adjutant_types::{ConversationId, TurnId};
+use chrono_tz::Tz;
+
+use super::outbox::Deliverer;
 
 /// What speaking needs.
 pub struct Speaking {

@@ -3,10 +3,11 @@
 //! Faster messages wait in their lane and become one turn together: nothing is lost, and a script that never stops
 //! writing can't spend without limit. The counts are in memory; a restart forgets one minute.
 
-use adjutant_types::PersonId;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use adjutant_types::PersonId;
 
 /// The time over which turns are counted, in milliseconds.
 pub const WINDOW_MS: i64 = 60_000;

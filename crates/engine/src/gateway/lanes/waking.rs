@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::super::Worker;
-use super::{Lane, Lanes};
-use crate::conversation::commands;
 use adjutant_store::control;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::leases::BACKGROUND_LANES;
 use adjutant_store::sharing::WaitingLane;
 use adjutant_types::ConversationId;
+
+use super::super::Worker;
+use super::{Lane, Lanes};
+use crate::conversation::commands;
 
 impl Lanes {
     /// Starts the lane that a message belongs to, or has it check for work again; or tells the instance that should.

@@ -9,11 +9,10 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
-
 use adjutant_store::sharing::WaitingLane;
 use adjutant_types::{ConversationId, InstanceId};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 /// The pause after hints were sent.
 pub(super) const PAUSE: Duration = Duration::from_millis(20);

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use adjutant_chat::Finding;
 use adjutant_dav::{CalDav, Collection, CreateOutcome, EventTime, Series, TimeRange, WriteOutcome};
+use adjutant_store::Batch;
+use adjutant_store::objects::{self, ObjectRow, TimeSpan};
+use adjutant_types::{FromCall, Own, ours};
 use chrono_tz::Tz;
 
 use crate::builtin::{CallContext, Effect, Location};
 use crate::{Failure, SkillError};
-use adjutant_store::Batch;
-use adjutant_store::objects::{self, ObjectRow, TimeSpan};
-use adjutant_types::{FromCall, Own, ours};
 
 /// How long a server's list of calendars is cached.
 const CACHE_TIME: Duration = Duration::from_mins(5);

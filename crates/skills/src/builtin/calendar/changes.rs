@@ -1,6 +1,10 @@
 //! Creating, changing and deleting events.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, TimeRange};
+use adjutant_store::{Batch, executions};
+use adjutant_turn::trust::Thing;
+use adjutant_types::clock::rule;
+use adjutant_types::{FromCall, FromStore, Own, ours};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
@@ -11,10 +15,6 @@ use super::{MOST_INSTANCES, event};
 use crate::builtin::undo::{self, Step};
 use crate::builtin::{CallContext, Preview, ambiguous, contacts, email, is_named};
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
-use adjutant_store::{Batch, executions};
-use adjutant_turn::trust::Thing;
-use adjutant_types::clock::rule;
-use adjutant_types::{FromCall, FromStore, Own, ours};
 
 /// The part of a series that a call means.
 enum Part {

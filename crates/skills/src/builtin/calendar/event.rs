@@ -1,17 +1,17 @@
 //! Events as arguments, as JSON and in words.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
+use adjutant_types::clock::duration;
+use adjutant_types::clock::rule;
+use adjutant_types::clock::span::Span;
+use adjutant_types::clock::when::When;
+use adjutant_types::{ErrorText, FromCall, Own, ours};
 use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::SkillError;
 use crate::builtin::{CallContext, read_rule};
-use adjutant_types::clock::duration;
-use adjutant_types::clock::rule;
-use adjutant_types::clock::span::Span;
-use adjutant_types::clock::when::When;
-use adjutant_types::{ErrorText, FromCall, Own, ours};
 
 /// The longest event.
 const LONGEST: TimeDelta = TimeDelta::days(366);

@@ -19,13 +19,14 @@ pub use backend::CalendarAccount;
 use backend::StoredEvent;
 pub(super) use restore::put_back;
 
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
-use crate::{Approved, Failure, Output, SkillError};
 use adjutant_store::Batch;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::Allowance;
 use adjutant_types::clock::span::Span;
 use adjutant_types::clock::when::When;
+
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
+use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
     "calendar", "../../../../../skills/calendar.toml", CalendarSkill {

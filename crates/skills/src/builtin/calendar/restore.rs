@@ -1,12 +1,12 @@
 //! Puts an event back as it was.
 
 use adjutant_dav::{CalendarEvent, Series};
+use adjutant_store::Batch;
 
 use super::backend::{self, Change, StoredEvent};
 use crate::builtin::CallContext;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::{ErrorKind, Failure};
-use adjutant_store::Batch;
 
 /// What an event says: servers may write it in other words.
 fn content(series: &Series) -> Option<(CalendarEvent, Vec<CalendarEvent>)> {

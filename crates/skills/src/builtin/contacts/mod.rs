@@ -19,16 +19,17 @@ pub use recipients::contacts_among;
 pub(super) use recipients::recipients;
 pub(super) use restore::put_back;
 
+use adjutant_store::Batch;
+use adjutant_store::objects::{self, TimeSpan};
+use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::{ErrorText, FromCall, FromOutside, FromStore, ours};
+
 use super::undo::{self, Step};
 use super::{
     BuiltinSkill, CallContext, Effect, Location, Preview, Resource, Services, ambiguous, has_all_words,
     listing,
 };
 use crate::{Approved, Failure, Output, SkillError};
-use adjutant_store::Batch;
-use adjutant_store::objects::{self, TimeSpan};
-use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::{ErrorText, FromCall, FromOutside, FromStore, ours};
 
 domain! {
     "contacts", "../../../../../skills/contacts.toml", ContactSkill {

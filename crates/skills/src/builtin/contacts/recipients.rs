@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjutant_mail::Address;
+use adjutant_store::taints;
+use adjutant_turn::trust::Target;
 
 use super::account::Entry;
 use super::entries;
 use crate::Failure;
 use crate::builtin::{CallContext, Resource, email};
-use adjutant_store::taints;
-use adjutant_turn::trust::Target;
 
 /// Mail addresses for the check of [`adjutant_turn::trust`]: with the names that only this person's contacts, or an address of
 /// the own domain, know each by.

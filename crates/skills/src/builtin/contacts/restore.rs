@@ -1,13 +1,13 @@
 //! Puts a contact back as it was.
 
 use adjutant_dav::{Card, Contact, CreateOutcome, WriteOutcome};
+use adjutant_store::Batch;
+use adjutant_store::objects::{self, TimeSpan};
 
 use super::entries;
 use crate::Failure;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::builtin::{CallContext, Location};
-use adjutant_store::Batch;
-use adjutant_store::objects::{self, TimeSpan};
 
 /// What a vCard says, as far as we write it.
 fn content(text: Option<&str>) -> Option<Contact> {

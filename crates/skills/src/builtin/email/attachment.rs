@@ -1,17 +1,17 @@
 //! Files of mails: one is fetched, kept like a file that a person sent, and read. And the files of a mail to be sent.
 
+use adjutant_files::{MOST_MEGABYTES, file_name};
 use adjutant_mail::{Attachment, AttachmentInfo, Message};
+use adjutant_store::Batch;
+use adjutant_turn::trust::{Target, Thing};
+use adjutant_turn::wording;
+use adjutant_types::{FileId, ours};
 use serde_json::Value;
 
 use super::{imap, message_id, parties};
 use crate::builtin::{CallContext, Resource, notes, text};
 use crate::kept::{self, Fetched, MOST_BYTES};
 use crate::{Failure, Output, SkillError};
-use adjutant_files::{MOST_MEGABYTES, file_name};
-use adjutant_store::Batch;
-use adjutant_turn::trust::{Target, Thing};
-use adjutant_turn::wording;
-use adjutant_types::{FileId, ours};
 
 /// Fetches an attachment and reads it.
 pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {

@@ -5,16 +5,16 @@
 
 use adjutant_chat::sanitized;
 use adjutant_mail::Bounce;
-use chrono::TimeDelta;
-
-use super::imap;
-use super::sending::written_by;
-use crate::builtin::Services;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::{Batch, Store, StoreError, executions};
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
 use adjutant_types::{ConversationId, InstanceId};
+use chrono::TimeDelta;
+
+use super::imap;
+use super::sending::written_by;
+use crate::builtin::Services;
 
 /// Older bounces were announced before, or nobody waits for them.
 const MAX_AGE: TimeDelta = TimeDelta::days(7);

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use adjutant_mail::{Address, Draft, Message, is_inside};
+use adjutant_types::{FromConfig, Own, ours};
 
 use super::sending::message_id;
 use super::{attachment, parties};
 use crate::builtin::{CallContext, Preview, contacts};
 use crate::risk::fenced;
 use crate::{Failure, Risk, SkillError};
-use adjutant_types::{FromConfig, Own, ours};
 
 /// A mail to more recipients than this is risky.
 pub(in crate::builtin) const MANY: usize = 5;

@@ -16,12 +16,13 @@ pub(super) use compose::{MANY, blank, is_outside, writer};
 pub(super) use sending::send_once;
 pub(super) use sorting::{mark_back, move_back};
 
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
-use crate::executor::mail_id;
-use crate::{Approved, Failure, Output, SkillError};
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::Allowance;
+
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
+use crate::executor::mail_id;
+use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
     "email", "../../../../../skills/email.toml", EmailSkill {

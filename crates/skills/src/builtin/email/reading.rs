@@ -1,13 +1,13 @@
 //! Finding and reading mails.
 
 use adjutant_mail::{AttachmentInfo, Message, Query};
+use adjutant_types::{FromCall, Own, ours};
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::{imap, letter, message_id, parties};
 use crate::builtin::CallContext;
 use crate::{ErrorKind, Failure, Output, SkillError};
-use adjutant_types::{FromCall, Own, ours};
 
 /// The texts of several mails share this many bytes.
 const TEXTS: usize = 14_000;

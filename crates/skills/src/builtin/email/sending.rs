@@ -17,15 +17,15 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use adjutant_mail::{Address, Composed, Draft, FolderKind};
+use adjutant_store::executions;
+use adjutant_turn::journal::fail_point;
+use adjutant_types::ExecutionId;
 use serde_json::json;
 
 use super::compose::save_as_file;
 use super::{Mailbox, imap, no_mailbox, parties};
 use crate::builtin::CallContext;
 use crate::{Approved, ErrorKind, Failure, Output, SkillError};
-use adjutant_store::executions;
-use adjutant_turn::journal::fail_point;
-use adjutant_types::ExecutionId;
 
 /// How often, and at which interval, we look for a mail that may have been sent: it has to arrive first.
 const LOOKUPS: u32 = 20;

@@ -1,15 +1,15 @@
 //! `memory.forget`: finds what is meant, and shows what may be meant.
 
+use adjutant_memory::{Forgetting, Found, Meant, SearchIn};
+use adjutant_store::memories::{self, MemoryRow};
+use adjutant_store::{Batch, taints};
+use adjutant_types::{ErrorText, FromCall, Own, ours};
 use serde_json::json;
 
 use super::{Quotes, asker, clip, output};
 use crate::builtin::CallContext;
 use crate::builtin::undo::{self, Step};
 use crate::{Failure, Output, SkillError};
-use adjutant_memory::{Forgetting, Found, Meant, SearchIn};
-use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::{Batch, taints};
-use adjutant_types::{ErrorText, FromCall, Own, ours};
 
 /// How many memories are shown that somebody may have meant.
 const NEAREST: usize = 10;

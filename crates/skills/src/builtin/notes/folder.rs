@@ -6,12 +6,12 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use adjutant_types::{FromCall, FromConfig, FromOutside, Own, ours};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::{ErrorKind, SkillError};
-use adjutant_types::{FromCall, FromConfig, FromOutside, Own, ours};
 
 /// The largest note, in bytes.
 const LARGEST: u64 = 1 << 20;

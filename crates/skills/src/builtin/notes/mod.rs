@@ -12,17 +12,18 @@ use async_trait::async_trait;
 use serde_json::json;
 
 pub use self::folder::Notes;
+use adjutant_files::MOST_TEXT;
+use adjutant_store::Batch;
+use adjutant_turn::trust::ActionKind;
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{Allowance, FromOutside, Own, ours};
+
 use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words, listing};
 use crate::handlers::http::shorten;
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, kept};
-use adjutant_files::MOST_TEXT;
-use adjutant_store::Batch;
-use adjutant_turn::trust::ActionKind;
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{Allowance, FromOutside, Own, ours};
 
 domain! {
     "notes", "../../../../../skills/notes.toml", NotesSkill {

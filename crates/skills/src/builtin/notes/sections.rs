@@ -1,7 +1,8 @@
 //! The sections of a Markdown text: a heading and all below it, up to the next heading of its level.
 
-use crate::SkillError;
 use adjutant_types::{FromCall, ours};
+
+use crate::SkillError;
 
 /// A section's place in the text, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,18 +2,6 @@
 
 mod search;
 
-use async_trait::async_trait;
-use chrono::{Datelike, NaiveDateTime, NaiveTime};
-use serde_json::{Value, json};
-
-use search::{Filter, all_meant, counted, listed, of_kind, search};
-
-use super::undo::{self, Step};
-use super::{
-    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, is_named,
-    read_rule,
-};
-use crate::{Approved, Failure, Output, Risk, SkillError};
 use adjutant_store::Batch;
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
@@ -21,6 +9,17 @@ use adjutant_types::clock::local_to_utc;
 use adjutant_types::clock::rule;
 use adjutant_types::clock::when::When;
 use adjutant_types::{FromCall, FromStore, Own, Priority, TaskState, ours};
+use async_trait::async_trait;
+use chrono::{Datelike, NaiveDateTime, NaiveTime};
+use serde_json::{Value, json};
+
+use super::undo::{self, Step};
+use super::{
+    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, is_named,
+    read_rule,
+};
+use crate::{Approved, Failure, Output, Risk, SkillError};
+use search::{Filter, all_meant, counted, listed, of_kind, search};
 
 domain! {
     "tasks", "../../../../../skills/tasks.toml", TaskSkill {

@@ -1,15 +1,15 @@
 //! Finding tasks, and all of a kind.
 
+use adjutant_store::tasks::{self, TaskRow};
+use adjutant_types::clock::span::Span;
+use adjutant_types::clock::when::When;
+use adjutant_types::{FromCall, TaskState, ours};
 use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use serde_json::{Value, json};
 
 use super::{due_of, item, like, mentions, moment, spoken};
 use crate::builtin::{CallContext, listing, read_rule};
 use crate::{Failure, Output, SkillError};
-use adjutant_store::tasks::{self, TaskRow};
-use adjutant_types::clock::span::Span;
-use adjutant_types::clock::when::When;
-use adjutant_types::{FromCall, TaskState, ours};
 
 /// Which tasks a search is about.
 #[derive(Clone, Copy, PartialEq, Eq)]

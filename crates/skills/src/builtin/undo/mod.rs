@@ -14,12 +14,13 @@ use serde_json::json;
 
 pub(super) use steps::{Outcome, Step, left};
 
-use super::{CallContext, Effect, Services};
-use crate::{Failure, Handler, Output, Registry, SkillError};
 use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, questions, turns};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId, ours};
+
+use super::{CallContext, Effect, Services};
+use crate::{Failure, Handler, Output, Registry, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;

@@ -1,16 +1,16 @@
 //! One change, as it was before and after, and how to put it back.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::Failure;
-use crate::builtin::{CallContext, calendar, contacts, email, notes};
 use adjutant_memory::now_of;
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_store::{Batch, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Failure;
+use crate::builtin::{CallContext, calendar, contacts, email, notes};
 
 /// A change that a call made. Where there was nothing before, it was made; where there is nothing after, deleted.
 #[derive(Debug, Clone, Serialize, Deserialize)]

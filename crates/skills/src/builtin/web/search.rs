@@ -1,5 +1,8 @@
 //! Searching the web by an engine of the owner's choice. What it finds is text from outside.
 
+use adjutant_config::{SearchConfig, SearchKind};
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromConfig, Own, ours};
 use reqwest::header::ACCEPT;
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
@@ -7,9 +10,6 @@ use serde_json::{Value, json};
 use crate::handlers::http::{failed, lost, read};
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, Output, SkillError};
-use adjutant_config::{SearchConfig, SearchKind};
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromConfig, Own, ours};
 
 /// The most results.
 const MOST: usize = 10;
@@ -140,8 +140,9 @@ mod tests {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
 
-    use super::*;
     use adjutant_config::Secret;
+
+    use super::*;
 
     /// Answers one request, and returns its lines and body.
     fn serve(status: &str, body: &str) -> (String, std::thread::JoinHandle<String>) {

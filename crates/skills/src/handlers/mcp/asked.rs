@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_turn::wording::asked::How;
+use adjutant_types::invisible_chars::{line, shown};
 use reqwest::Url;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::field::{DECLINE, Field, Given, Said, names_secret};
-use adjutant_turn::wording::asked::How;
-use adjutant_types::invisible_chars::{line, shown};
 
 /// How often a server may ask during one call.
 pub(super) const MOST_ROUNDS: u32 = 5;

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use adjutant_config::McpConfig;
+use adjutant_store::pins::PinRow;
+use adjutant_types::Risk;
+
 use super::McpTool;
 use super::definition::Definition;
 use crate::definition::schema_problem;
 use crate::{Domain, Skill};
-use adjutant_config::McpConfig;
-use adjutant_store::pins::PinRow;
-use adjutant_types::Risk;
 
 /// How much all servers together may add to each request, in bytes.
 const CATALOGUE: usize = 1000;
@@ -148,10 +149,10 @@ fn unique(tool: &str, words: &mut BTreeSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use adjutant_config::{McpClient, McpLaunch};
     use serde_json::json;
 
     use super::*;
-    use adjutant_config::{McpClient, McpLaunch};
 
     fn config() -> McpConfig {
         let url = "https://mcp.example.org".into();

@@ -1,11 +1,10 @@
 //! A tool as its server describes it, and as an owner has accepted it.
 
+use adjutant_types::invisible_chars::{line, shown};
 use rmcp::model::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-
-use adjutant_types::invisible_chars::{line, shown};
 
 /// How much of a description a model reads, in characters.
 const DESCRIPTION: usize = 500;

@@ -1,13 +1,13 @@
 //! A field of a server's form: what it takes, and what a person's words are as its value.
 
+use adjutant_types::invisible_chars::line;
+use adjutant_types::meant;
 use chrono::{DateTime, NaiveDate};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
 use crate::definition::schema_misfit;
-use adjutant_types::invisible_chars::line;
-use adjutant_types::meant;
 
 /// A field with more options than this is asked for in words.
 const MOST_BUTTONS: usize = 20;

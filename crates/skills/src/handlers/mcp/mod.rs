@@ -31,13 +31,14 @@ pub use self::definition::{Definition, difference};
 use self::open_calls::{Leg, OpenCalls};
 use self::server::Server;
 pub use self::session::About;
-use super::super::oauth::OAuth;
-use super::super::{Domain, Output, SkillError};
 use adjutant_config::{Config, McpConfig};
 use adjutant_sandbox::Launcher;
 use adjutant_store::pins::PinRow;
 use adjutant_store::{Batch, Store, StoreError, pins};
 use adjutant_types::{ExecutionId, FromConfig, PinKind, Risk, TurnId, ours};
+
+use super::super::oauth::OAuth;
+use super::super::{Domain, Output, SkillError};
 
 /// How long a server may be idle.
 const IDLE: Duration = Duration::from_mins(5);

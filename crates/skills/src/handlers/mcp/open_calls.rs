@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use adjutant_types::{ExecutionId, TurnId, ours};
 use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, ErrorCode};
 use serde_json::Value;
@@ -20,7 +21,6 @@ use super::server::{Hung, Server};
 use super::session::{InUse, Session};
 use super::{McpTool, result};
 use crate::{ErrorKind, Output, SkillError};
-use adjutant_types::{ExecutionId, TurnId, ours};
 
 /// How long a server that only wants to be called again gets in between.
 const PAUSE: Duration = Duration::from_millis(250);

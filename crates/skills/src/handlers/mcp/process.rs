@@ -7,12 +7,11 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use adjutant_config::Secret;
+use adjutant_sandbox::{Launcher, Permissions, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
-
-use adjutant_config::Secret;
-use adjutant_sandbox::{Launcher, Permissions, Processes};
 
 /// How much of a server's error output is kept for a message about its end.
 const LAST_WORDS: usize = 2048;

@@ -1,12 +1,12 @@
 //! What a call has brought, as a skill's output. All of it is text from outside.
 
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromConfig, ours};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
 use crate::handlers::http::{self, shorten};
 use crate::{ErrorKind, Output, SkillError};
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromConfig, ours};
 
 /// How much structured data is kept.
 const MOST_DATA: usize = 64 * 1024;

@@ -5,6 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_sandbox::Launcher;
+use adjutant_turn::wording;
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromConfig, Own, ours};
 use rmcp::ServiceError;
 use rmcp::model::ErrorCode;
 use tokio::process::Child;
@@ -19,11 +24,6 @@ use super::{McpCall, McpTool};
 use crate::handlers::http::without;
 use crate::oauth::{LoginState, OAuth};
 use crate::{ErrorKind, SkillError};
-use adjutant_config::{McpConfig, McpLaunch, Secret};
-use adjutant_sandbox::Launcher;
-use adjutant_turn::wording;
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromConfig, Own, ours};
 
 /// How long a server gets for its start.
 const START: Duration = Duration::from_secs(30);

@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_sandbox::{Launcher, Processes};
+use adjutant_types::invisible_chars::line;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, PaginatedRequestParams, ProtocolVersion, Tool};
@@ -24,9 +27,6 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Calls, Client, Listening};
 use super::process::{LastWords, Start};
 use crate::handlers::{HttpClient, host};
-use adjutant_config::{McpConfig, McpLaunch, Secret};
-use adjutant_sandbox::{Launcher, Processes};
-use adjutant_types::invisible_chars::line;
 
 /// The longest message of a server.
 const LONGEST_MESSAGE: usize = 8 << 20;

@@ -1,15 +1,15 @@
 use std::path::PathBuf;
 
+use adjutant_config::{McpClient, McpLaunch, OAuthConfig, Secret};
 use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
+use adjutant_sandbox::Permissions;
+use adjutant_test_support::programs::launcher;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use super::*;
 use crate::ErrorKind;
-use adjutant_config::{McpClient, McpLaunch, OAuthConfig, Secret};
-use adjutant_sandbox::Permissions;
-use adjutant_test_support::programs::launcher;
 
 const SERVER: &str = include_str!("../../../../../tests/fakes/src/mcp/server.py");
 

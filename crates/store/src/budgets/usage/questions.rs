@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_types::Allowance;
 use sqlx::FromRow;
 
 use crate::{Store, StoreError};
-use adjutant_types::Allowance;
 
 /// The questions of one skill in a period.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

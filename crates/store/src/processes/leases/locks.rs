@@ -5,12 +5,12 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use adjutant_types::InstanceId;
 use sha2::{Digest, Sha256};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions};
 
 use crate::{Store, StoreError};
-use adjutant_types::InstanceId;
 
 /// The folder for the instances' locks, beside the database.
 pub(super) fn locks_of(file: &std::path::Path) -> PathBuf {

@@ -4,11 +4,11 @@
 //! Parts are written before the row of their file, in a transaction of their own on a connection for reading, so no other
 //! write waits for them. Those whose file never got a row are removed later.
 
+use adjutant_types::FileId;
 use sqlx::{AnyConnection, Connection};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::{Batch, Store, StoreError};
-use adjutant_types::FileId;
 
 /// How much is in memory at once, in bytes.
 const PART: u64 = 256 * 1024;

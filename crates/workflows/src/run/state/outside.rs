@@ -1,11 +1,11 @@
 //! What of a run's values comes from outside, and the blocks that it stands in.
 
+use adjutant_types::{Taint, block};
 use serde_json::Value;
 
 use super::{Inner, State};
 use crate::language::template::Values;
 use crate::run::keys;
-use adjutant_types::{Taint, block};
 
 impl State {
     /// The same with each untrusted text in a block of its own.

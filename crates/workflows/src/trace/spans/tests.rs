@@ -2,13 +2,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use adjutant_otlp::Value as Attribute;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_test_support::journal::{TestStore, busy_turn};
+use adjutant_types::{ExecutionKind, ExecutionStatus, TurnStatus};
 use serde_json::json;
 
 use super::*;
 use crate::trace::{Turn, calls_made, execution, load, tree_order};
-use adjutant_store::executions::ExecutionRow;
-use adjutant_test_support::journal::{TestStore, busy_turn};
-use adjutant_types::{ExecutionKind, ExecutionStatus, TurnStatus};
 
 /// Each span below its parent, with its times from the turn's start, and all that is told of it.
 fn shown(spans: &[Span]) -> String {

@@ -1,9 +1,6 @@
 //! Messages of people who may not talk to the assistant yet.
 
 use adjutant_chat::IncomingMessage;
-
-use super::{Intake, Journalled};
-use crate::conversation::Conversations;
 use adjutant_store::access::{self, Pairing, new_code};
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::{self, NewRow, UnheardNote};
@@ -12,6 +9,9 @@ use adjutant_turn::journal::TurnEvent;
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
 use adjutant_types::{InboxKind, Taint};
+
+use super::{Intake, Journalled};
+use crate::conversation::Conversations;
 
 /// How many pairing codes may be open at once, over all channels.
 const MOST_CODES: usize = 50;

@@ -1,12 +1,12 @@
 //! Downloads a voice note from its platform into a file without a name.
 
 use adjutant_chat::DownloadError;
-
-use super::{Listening, MOST_BYTES};
-use crate::gateway::download::download;
 use adjutant_models::voice::Sound;
 use adjutant_store::inbox::{InboxRow, UnheardNote};
 use adjutant_turn::wording::voice::Unheard;
+
+use super::{Listening, MOST_BYTES};
+use crate::gateway::download::download;
 
 impl Listening {
     /// Downloads a note's file.
