@@ -41,7 +41,7 @@ pub type MetricsText = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>
 pub type Webhooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
 
 /// The longest body of a request, in bytes.
-const LONGEST_BODY: usize = 2_000_000;
+const MAX_BODY: usize = 2_000_000;
 
 /// The server, bound to its address.
 pub struct HttpServer {
@@ -88,7 +88,7 @@ async fn hook(
     headers: HeaderMap,
     body: Body,
 ) -> (StatusCode, String) {
-    let Ok(read) = tokio::time::timeout(patience, to_bytes(body, LONGEST_BODY)).await else {
+    let Ok(read) = tokio::time::timeout(patience, to_bytes(body, MAX_BODY)).await else {
         return (StatusCode::REQUEST_TIMEOUT, "the body took too long\n".to_owned());
     };
     let Ok(body) = read else {

@@ -34,7 +34,7 @@ pub use skill_set::{SkillSet, check_skills, load_skills};
 pub(crate) use skill_set::{missing_models, role_places, skill_layer};
 use tokio::sync::mpsc;
 
-use tasks::{LONGEST_STEP, Tasks};
+use tasks::{MAX_STEP, Tasks};
 pub use traces::trace_collector;
 pub use voice::{speaker, transcribers};
 
@@ -246,7 +246,7 @@ impl Service {
         for receiver in &self.receivers {
             let (name, receiver) = (format!("the receiver of {}", receiver.channel), receiver.clone());
             let stop = stop.clone();
-            tasks.spawn(&name, LONGEST_STEP, async move {
+            tasks.spawn(&name, MAX_STEP, async move {
                 let _ = stop.run_until_cancelled(receiver.listen()).await;
             });
         }
@@ -260,27 +260,23 @@ impl Service {
         let show_progress = show_progress(self.deliverer.ports.clone(), progress, stop.clone());
         tasks.spawn("progress", None, show_progress);
         let maintenance = &self.maintenance;
-        tasks.spawn("maintenance", LONGEST_STEP, maintenance.clone().work(stop.clone()));
-        tasks.spawn(
-            "the listener to other instances",
-            LONGEST_STEP,
-            maintenance.clone().listen(stop.clone()),
-        );
+        tasks.spawn("maintenance", MAX_STEP, maintenance.clone().work(stop.clone()));
+        tasks.spawn("the listener to other instances", MAX_STEP, maintenance.clone().listen(stop.clone()));
         if self.lanes.sharing.is_on() {
             let share = maintenance.clone().share(stop.clone());
-            tasks.spawn("the sharing of turns", LONGEST_STEP, share);
+            tasks.spawn("the sharing of turns", MAX_STEP, share);
             // Both wait for as long as there is nothing to tell.
             tasks.spawn("telling other instances", None, maintenance.clone().tell(stop.clone()));
             tasks.spawn("hearing other instances", None, maintenance.clone().hear(stop.clone()));
-            tasks.spawn("the heartbeat", LONGEST_STEP, maintenance.clone().beat(stop.clone()));
+            tasks.spawn("the heartbeat", MAX_STEP, maintenance.clone().beat(stop.clone()));
             tasks.spawn("old progress", None, maintenance.clone().clear_shown(stop.clone()));
         }
-        tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.clone().watch(stop.clone()));
-        tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.clone().watch(stop.clone()));
+        tasks.spawn("the watch on skill files", MAX_STEP, skill_set.skills.clone().watch(stop.clone()));
+        tasks.spawn("the watch on role files", MAX_STEP, skill_set.roles.clone().watch(stop.clone()));
         let watch = watch_tools(skill_set, self.store.clone(), stop.clone());
-        tasks.spawn("the watch on what owners approve", LONGEST_STEP, watch);
+        tasks.spawn("the watch on what owners approve", MAX_STEP, watch);
         let watch_mail = accounts::watch_mail(services, self.deliverer.clone(), stop);
-        tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
+        tasks.spawn("the mail check", MAX_STEP, watch_mail);
     }
 
     /// Does right away what maintenance does every second: frees the leases of dead processes and ends expired questions.

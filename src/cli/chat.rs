@@ -8,7 +8,7 @@ use std::time::Duration;
 use adjutant_chat::{ChatPort, EventId, Inbound};
 use adjutant_config::Config;
 use adjutant_console::input::{self, Event, Source};
-use adjutant_console::json::{CONVERSATION, Entry, LONGEST, Line, parse_text};
+use adjutant_console::json::{CONVERSATION, Entry, Line, MAX_LENGTH, parse_text};
 use adjutant_console::render::{self, Theme};
 use adjutant_console::{ConsolePort, Settings, Style};
 use adjutant_store::{Store, turns};
@@ -57,9 +57,9 @@ async fn once(
     let length = text.chars().count();
     if text.trim().is_empty() {
         return Err(CliError::Usage("the message is empty; write it after --once".to_owned()));
-    } else if length > LONGEST {
+    } else if length > MAX_LENGTH {
         return Err(CliError::Usage(format!(
-            "the message has {length} characters, and {LONGEST} is the limit; shorten it or split it"
+            "the message has {length} characters, and {MAX_LENGTH} is the limit; shorten it or split it"
         )));
     }
     let entry = match parse_text(text.as_bytes()) {

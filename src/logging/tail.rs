@@ -16,7 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 /// How many lines are kept.
 const LINES: usize = 1_000;
 /// The longest line, in bytes.
-const LONGEST: usize = 500;
+const MAX_LENGTH: usize = 500;
 
 static KEPT: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 
@@ -116,8 +116,8 @@ impl Text {
             "message" => write!(self.0, " {value}"),
             _ => write!(self.0, " {name}={value}"),
         };
-        if self.0.len() > LONGEST {
-            let end = (0..=LONGEST).rev().find(|at| self.0.is_char_boundary(*at)).unwrap_or(0);
+        if self.0.len() > MAX_LENGTH {
+            let end = (0..=MAX_LENGTH).rev().find(|at| self.0.is_char_boundary(*at)).unwrap_or(0);
             self.0.truncate(end);
             self.0.push('…');
         }
@@ -153,7 +153,7 @@ mod tests {
                 tracing::warn!(number, why = "it \"broke\"", "failed {}", "again");
             }
             let _inside = tracing::error_span!("turn", id = %"long").entered();
-            tracing::error!("{}", "ü".repeat(LONGEST));
+            tracing::error!("{}", "ü".repeat(MAX_LENGTH));
         });
         let (even, odd, long) = (of_turn("t0"), of_turn("t1"), of_turn("long"));
         assert_eq!(even.len() + odd.len() + long.len(), LINES);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(last.level, Level::WARN);
         let path = "adjutant::logging::tail::tests";
         assert_eq!(last.text, format!("{path}: failed again number=1004 why=it \"broke\""));
-        assert!(long[0].text.len() <= LONGEST + 3 && long[0].text.ends_with('…'));
+        assert!(long[0].text.len() <= MAX_LENGTH + 3 && long[0].text.ends_with('…'));
         let listed: Vec<(String, usize)> = turns(2).into_iter().map(|it| (it.turn, it.lines)).collect();
         assert_eq!(listed, [("long".to_owned(), 1), ("t0".to_owned(), even.len())]);
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::lifecycle::task_monitor::TaskMonitor;
 
 /// A healthy task never waits longer than this between two steps.
-pub(super) const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
+pub(super) const MAX_STEP: Option<Duration> = Some(Duration::from_mins(3));
 
 /// The background tasks of a service.
 pub(super) struct Tasks {
@@ -31,7 +31,7 @@ impl Tasks {
         let mut tasks = Self { set: JoinSet::new(), steps: TaskMonitor::default(), stop, drained };
         if limits.share(store) {
             let follow = limits.clone().follow(instance.clone(), tasks.stop.clone());
-            tasks.spawn("the rate limits of models", LONGEST_STEP, follow);
+            tasks.spawn("the rate limits of models", MAX_STEP, follow);
         }
         tasks
     }

@@ -26,7 +26,7 @@ const BATCH: usize = 1_000;
 /// The waits before retries, in seconds.
 const WAITS: [u64; 5] = [1, 2, 4, 8, 16];
 /// The longest wait a collector may ask for, in seconds.
-const LONGEST_WAIT: u64 = 30;
+const MAX_WAIT: u64 = 30;
 /// How long to go on sending at shutdown.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -173,7 +173,7 @@ impl Traces {
 }
 
 fn wait_for(error: &ExportError, seconds: u64) -> Duration {
-    let asked = error.retry_after.map_or(0, |after| after.as_secs().min(LONGEST_WAIT));
+    let asked = error.retry_after.map_or(0, |after| after.as_secs().min(MAX_WAIT));
     Duration::from_secs(seconds.max(asked))
 }
 

@@ -21,7 +21,7 @@ use crate::trust::{attacks, effects, furnish, last_user, order, world};
 const CANARY: &str = "CANARY";
 /// Cases that always run, and how long more are tried.
 const LEAST: usize = 84;
-const LONGEST: Duration = Duration::from_secs(15);
+const MAX: Duration = Duration::from_secs(15);
 
 /// Where the order stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -248,7 +248,7 @@ async fn no_order_is_carried_out_and_no_canary_is_seen_outside_a_block() {
     let seed = std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_124);
     let (mut random, began, mut cases) = (Random(seed), Instant::now(), 0);
     let (mut leaked, mut read) = (BTreeSet::new(), BTreeSet::new());
-    while cases < LEAST || began.elapsed() < LONGEST {
+    while cases < LEAST || began.elapsed() < MAX {
         // Each source first, then at random.
         let source = SOURCES[if cases < LEAST { cases % SOURCES.len() } else { random.below(SOURCES.len()) }];
         let way = *random.pick(&[Way::Report, Way::Agent, Way::LaterTurn]);

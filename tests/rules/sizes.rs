@@ -7,11 +7,11 @@ use xtask::source::Source;
 use crate::{adapters, assert_none, engine};
 
 /// Lines of a file, its tests left out. A file is one type or one idea, as long as that needs, up to this.
-const LONGEST_FILE: usize = 600;
+const MAX_FILE: usize = 600;
 
 fn too_long(source: &Source) -> Option<String> {
     let lines = source.text.lines().count();
-    (lines > LONGEST_FILE).then(|| format!("{}: {lines} lines without its tests; split it", source.path))
+    (lines > MAX_FILE).then(|| format!("{}: {lines} lines without its tests; split it", source.path))
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn files_are_short() {
 
 #[test]
 fn files_are_short_can_fail() {
-    let long = "x\n".repeat(LONGEST_FILE + 1);
+    let long = "x\n".repeat(MAX_FILE + 1);
     let errors = |text: &str| too_long(&Source::new("src/a.rs", text)).is_some();
     assert!(errors(&long));
     assert!(!errors(&format!("x\n#[cfg(test)]\nmod tests {{\n{long}}}\n")));
@@ -29,7 +29,7 @@ fn files_are_short_can_fail() {
 }
 
 /// Files side by side in a folder that has no subfolders.
-const MOST_FILES: usize = 17;
+const MAX_FILES: usize = 17;
 
 fn too_wide<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Vec<String> {
     let folder = |path: &'p str| path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -40,7 +40,7 @@ fn too_wide<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Vec<String> {
     let has_subfolder = |parent: &str| {
         paths.clone().any(|path| folder(path).strip_prefix(parent).is_some_and(|rest| rest.starts_with('/')))
     };
-    let wide = folders.into_iter().filter(|(name, files)| *files > MOST_FILES && !has_subfolder(name));
+    let wide = folders.into_iter().filter(|(name, files)| *files > MAX_FILES && !has_subfolder(name));
     wide.map(|(name, files)| format!("{name}: {files} files and no subfolder; group them")).collect()
 }
 
@@ -52,7 +52,7 @@ fn folders_show_their_shape() {
 
 #[test]
 fn folders_show_their_shape_can_fail() {
-    let mut paths: Vec<String> = (0..=MOST_FILES).map(|n| format!("src/a/{n}.rs")).collect();
+    let mut paths: Vec<String> = (0..=MAX_FILES).map(|n| format!("src/a/{n}.rs")).collect();
     let errors = |paths: &[String]| too_wide(paths.iter().map(String::as_str)).len();
     assert_eq!((errors(&paths), errors(&paths[1..])), (1, 0));
     paths.push("src/a/b/c.rs".into());

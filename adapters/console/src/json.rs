@@ -20,11 +20,11 @@ pub const CONVERSATION: &str = "main";
 /// The sender of a line that names none.
 pub const USER: &str = "local";
 /// The longest text of one message, in characters.
-pub const LONGEST: usize = 100_000;
+pub const MAX_LENGTH: usize = 100_000;
 /// The longest conversation, user, id or button, in bytes.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME: usize = 200;
 /// The most files of one message.
-const MOST_FILES: usize = 10;
+const MAX_FILES: usize = 10;
 const KEYS: [&str; 8] = ["text", "conversation", "user", "id", "press", "room", "reply_to", "files"];
 
 /// A line of input.
@@ -171,11 +171,11 @@ fn plain(text: &str) -> Result<Line, String> {
 
 fn check_length(text: &str) -> Result<(), String> {
     let length = text.chars().count();
-    if length <= LONGEST {
+    if length <= MAX_LENGTH {
         return Ok(());
     }
     Err(format!(
-        "The text has {length} characters; at most {LONGEST} are allowed. Send it in several messages."
+        "The text has {length} characters; at most {MAX_LENGTH} are allowed. Send it in several messages."
     ))
 }
 
@@ -226,8 +226,8 @@ fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
 fn files(object: &mut Map<String, Value>) -> Result<Vec<LocalFile>, String> {
     let paths = match object.remove("files") {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(paths)) if paths.len() <= MOST_FILES => paths,
-        Some(Value::Array(_)) => return Err(format!("At most {MOST_FILES} files fit into one message.")),
+        Some(Value::Array(paths)) if paths.len() <= MAX_FILES => paths,
+        Some(Value::Array(_)) => return Err(format!("At most {MAX_FILES} files fit into one message.")),
         Some(_) => return Err("\"files\" must be a list of paths.".to_owned()),
     };
     let found = |path: &Value| {
@@ -248,8 +248,8 @@ fn string(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, 
 fn name(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
     match string(object, key)? {
         Some(name) if name.trim().is_empty() => Err(format!("\"{key}\" is empty. Fill it, or leave it out.")),
-        Some(name) if name.len() > LONGEST_NAME => {
-            Err(format!("\"{key}\" is longer than {LONGEST_NAME} bytes. Choose a shorter one."))
+        Some(name) if name.len() > MAX_NAME => {
+            Err(format!("\"{key}\" is longer than {MAX_NAME} bytes. Choose a shorter one."))
         }
         name => Ok(name),
     }

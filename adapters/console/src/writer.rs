@@ -14,7 +14,7 @@ use crate::tree::Tree;
 use crate::turn_taking::{TurnTaking, locked};
 
 /// Lines that nobody waits for are dropped while this many are unwritten.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 struct Job {
     text: String,
@@ -56,7 +56,7 @@ impl Writer {
 
     /// Writes a text some time soon, or never if too much is waiting.
     pub(crate) fn write_soon(&self, text: String) {
-        if self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
+        if self.waiting.load(Ordering::Relaxed) < MAX_WAITING {
             drop(self.queue(text, None));
         }
     }

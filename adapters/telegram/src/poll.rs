@@ -25,7 +25,7 @@ use crate::receive::{BotUser, COMMANDS, Update, message_id, update_of};
 const POLL_S: u32 = 25;
 
 /// The most updates in a poll. <https://core.telegram.org/bots/api#getupdates>
-const MOST_UPDATES: usize = 100;
+const MAX_UPDATES: usize = 100;
 
 impl Telegram {
     pub(crate) async fn poll(&self, intake: &dyn ChannelIntake) -> String {
@@ -61,7 +61,7 @@ impl Telegram {
             match self.api.call::<Vec<Value>>(&poll).await {
                 Ok(updates) => {
                     intake.report(ConnectionEvent::Alive);
-                    let is_all = updates.len() < MOST_UPDATES;
+                    let is_all = updates.len() < MAX_UPDATES;
                     match self.journal_all(updates, me, intake).await {
                         Ok(next) => {
                             // Without updates there is no offset: after an idle week ids start at random.

@@ -9,7 +9,7 @@ use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 /// What fits into a message. <https://core.telegram.org/bots/api#sendmessage>; a keyboard takes a hundred buttons.
 pub(crate) const LIMITS: Limits = Limits {
-    text: LONGEST,
+    text: MAX_LENGTH,
     unit: LengthUnit::Utf16,
     buttons: 100,
     markup: Markup::Html,
@@ -18,7 +18,7 @@ pub(crate) const LIMITS: Limits = Limits {
 };
 
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
-const LONGEST: usize = 4_096;
+const MAX_LENGTH: usize = 4_096;
 
 /// Telegram ignores a message's entities after the hundredth, and with them the addresses of links.
 const ENTITIES: usize = 100;
@@ -43,7 +43,7 @@ pub(crate) struct MessagePart {
 /// The messages that a markdown text takes; at least one, none of them blank.
 pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
     let text = RichText::parse(markdown);
-    let parts = split(&text, LONGEST, |text| HtmlWriter::of(text).size());
+    let parts = split(&text, MAX_LENGTH, |text| HtmlWriter::of(text).size());
     parts.iter().map(|part| HtmlWriter::of(part).part()).collect()
 }
 
@@ -93,7 +93,7 @@ impl HtmlWriter {
     }
 
     fn size(&self) -> usize {
-        let entities = (self.entities * LONGEST).div_ceil(ENTITIES);
+        let entities = (self.entities * MAX_LENGTH).div_ceil(ENTITIES);
         LengthUnit::Utf16.length(&self.plain).max(self.html.len().div_ceil(MARKUP)).max(entities)
     }
 

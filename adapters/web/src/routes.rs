@@ -28,7 +28,7 @@ use crate::views::Viewer;
 use crate::{Backend, Settings, Unavailable, assets};
 
 /// The longest body of a form, in bytes.
-const LONGEST_FORM: usize = 128 * 1024;
+const MAX_FORM: usize = 128 * 1024;
 /// How long a form may take to arrive.
 const FORM_PATIENCE: Duration = Duration::from_secs(10);
 /// How many wrong codes a minute are answered as such; more are told to wait.
@@ -167,7 +167,7 @@ impl Site {
     }
 
     async fn fields(&self, body: Body) -> Result<Fields, Response> {
-        match tokio::time::timeout(FORM_PATIENCE, to_bytes(body, LONGEST_FORM)).await {
+        match tokio::time::timeout(FORM_PATIENCE, to_bytes(body, MAX_FORM)).await {
             Ok(Ok(bytes)) => Ok(Fields::of(&bytes)),
             Ok(Err(_)) => {
                 self.backend.refused("size");

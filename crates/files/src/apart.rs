@@ -17,7 +17,7 @@ pub const COMMAND: &str = "read-file";
 const MEMORY: u64 = 768 << 20;
 pub(super) const SECONDS: u64 = 20;
 /// The biggest file, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What is to be read of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn run(job: Option<OsString>) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let mut content = Vec::new();
-    if std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut content).is_err() {
+    if std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut content).is_err() {
         return ExitCode::FAILURE;
     }
     let Some(job) = job.as_deref().and_then(|word| word.to_str()).and_then(Job::of) else {

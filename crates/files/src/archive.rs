@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::{MOST_MEGABYTES, MOST_TEXT, file_name, sheets};
+use super::{MAX_MEGABYTES, MAX_TEXT, file_name, sheets};
 
 /// The most files that an archive may have inside.
-pub(super) const MOST_FILES: usize = 1_000;
+pub(super) const MAX_FILES: usize = 1_000;
 /// The longest name that is shown of a file inside, in characters, with its folders.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME: usize = 200;
 /// What a part of a document may grow to when it is unpacked.
-const MOST_XML: u64 = 32 << 20;
+const MAX_XML: u64 = 32 << 20;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Archive {
@@ -65,7 +65,7 @@ pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
         for (number, slide) in slides.take_while(|(_, slide)| has(slide)) {
             text.push_str(&format!("\nSlide {number}:\n"));
             add_text(&part(&mut zip, &slide)?, &mut text);
-            if text.len() > MOST_TEXT {
+            if text.len() > MAX_TEXT {
                 break;
             }
         }
@@ -98,7 +98,7 @@ pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProble
     let mut zip = open(content)?;
     let places = files(&zip)?;
     let at = number.checked_sub(1).and_then(|before| places.get(before)).ok_or(FileProblem::NotInside)?;
-    let most = MOST_MEGABYTES << 20;
+    let most = MAX_MEGABYTES << 20;
     let file = zip.by_index(*at).map_err(unreadable)?;
     let name = shown(&file.name().map_err(unreadable)?);
     let about = Inside { name, bytes: file.size(), ..Inside::default() };
@@ -131,7 +131,7 @@ fn files(zip: &Zip<'_>) -> Result<Vec<usize>, FileProblem> {
         if !file.is_dir() {
             places.push(at);
         }
-        if places.len() > MOST_FILES {
+        if places.len() > MAX_FILES {
             return Err(FileProblem::TooManyInside);
         }
     }
@@ -158,7 +158,7 @@ pub(super) fn shown(name: &str) -> String {
     let parts = name.split(['/', '\\']).filter(|part| !matches!(*part, "" | "."));
     let parts: Vec<String> = parts.map(file_name).collect();
     let all = parts.join("/");
-    match all.char_indices().rev().nth(LONGEST_NAME) {
+    match all.char_indices().rev().nth(MAX_NAME) {
         Some((at, first)) => format!("…{}", &all[at + first.len_utf8()..]),
         None => all,
     }
@@ -167,8 +167,8 @@ pub(super) fn shown(name: &str) -> String {
 fn part(zip: &mut Zip<'_>, name: &str) -> Result<String, FileProblem> {
     let mut xml = Vec::new();
     let file = zip.by_name(name).map_err(unreadable)?;
-    file.take(MOST_XML + 1).read_to_end(&mut xml).map_err(|_| FileProblem::Unreadable)?;
-    if xml.len() as u64 > MOST_XML {
+    file.take(MAX_XML + 1).read_to_end(&mut xml).map_err(|_| FileProblem::Unreadable)?;
+    if xml.len() as u64 > MAX_XML {
         return Err(FileProblem::Unreadable);
     }
     Ok(String::from_utf8_lossy(&xml).into_owned())
@@ -178,7 +178,7 @@ fn part(zip: &mut Zip<'_>, name: &str) -> Result<String, FileProblem> {
 fn add_text(xml: &str, text: &mut String) {
     let mut reader = Reader::from_str(xml);
     let mut is_text = false;
-    while text.len() <= MOST_TEXT {
+    while text.len() <= MAX_TEXT {
         match reader.read_event() {
             Ok(Event::Start(tag)) if tag.local_name().as_ref() == "t" => is_text = true,
             Ok(Event::Text(words)) if is_text => {
@@ -224,7 +224,7 @@ mod tests {
         ] {
             assert_eq!(shown(name), is);
         }
-        assert_eq!(shown(&"x/".repeat(500)).chars().count(), LONGEST_NAME + 1);
+        assert_eq!(shown(&"x/".repeat(500)).chars().count(), MAX_NAME + 1);
     }
 
     #[test]

@@ -24,10 +24,10 @@ pub use reader::{Reader, Reading, Taken};
 use adjutant_types::FileKind;
 
 /// The biggest file that is taken, in megabytes: what Telegram gives to a bot.
-pub const MOST_MEGABYTES: u64 = 20;
+pub const MAX_MEGABYTES: u64 = 20;
 
 /// The longest text that is kept of a file, in bytes.
-pub const MOST_TEXT: usize = 256 * 1024;
+pub const MAX_TEXT: usize = 256 * 1024;
 
 /// The first bytes of pictures that models take, with their types.
 const PICTURES: [(&[u8], &str); 4] = [
@@ -109,8 +109,8 @@ fn says_text(name: &str, media_type: &str) -> bool {
 
 /// A text cut at the most that is kept, with a word on what is missing.
 fn kept(mut text: String) -> String {
-    if text.len() > MOST_TEXT {
-        let end = text.floor_char_boundary(MOST_TEXT);
+    if text.len() > MAX_TEXT {
+        let end = text.floor_char_boundary(MAX_TEXT);
         let missing = text.len() - end;
         text.truncate(end);
         text.push_str(&format!("… [cut: {missing} more bytes aren't read]"));
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_long_text_says_that_it_was_cut() {
-        let text = kept("ü".repeat(MOST_TEXT));
+        let text = kept("ü".repeat(MAX_TEXT));
         assert!(text.ends_with("ü… [cut: 262144 more bytes aren't read]"), "{}", &text[text.len() - 60..]);
         assert_eq!(kept("short".to_owned()), "short");
     }

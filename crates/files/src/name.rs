@@ -1,7 +1,7 @@
 //! Names of files, which others choose.
 
 /// The longest name, in characters.
-const LONGEST: usize = 80;
+const MAX_LENGTH: usize = 80;
 
 /// The name of a file as it is shown and sent on: one word or several of letters, digits and a few marks. Folders,
 /// brackets, quotes, addresses, line ends and what nobody sees are gone, so a name is never more than a name.
@@ -15,7 +15,7 @@ pub fn file_name(name: &str) -> String {
         Some((stem, ending)) if !stem.is_empty() && ending.len() <= 10 => (stem, format!(".{ending}")),
         _ => (line, String::new()),
     };
-    let stem: String = stem.chars().take(LONGEST - ending.chars().count()).collect();
+    let stem: String = stem.chars().take(MAX_LENGTH - ending.chars().count()).collect();
     match format!("{}{ending}", stem.trim_end()) {
         name if name.is_empty() => "file".to_owned(),
         name => name,
@@ -50,7 +50,7 @@ mod tests {
         #[test]
         fn no_name_is_a_path_or_longer_than_a_line(name in ".{0,200}") {
             let shown = file_name(&name);
-            prop_assert!(!shown.is_empty() && shown.chars().count() <= LONGEST && !shown.starts_with('.'));
+            prop_assert!(!shown.is_empty() && shown.chars().count() <= MAX_LENGTH && !shown.starts_with('.'));
             prop_assert!(!shown.contains(['/', '\\', '\n', '@', '<', '[', ':', '"', '“']));
             prop_assert_eq!(file_name(&shown), shown);
         }

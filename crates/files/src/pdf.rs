@@ -7,12 +7,12 @@ use lopdf::content::{Content, Operation};
 use lopdf::{Document, Encoding, LoadOptions, Object, ObjectId};
 use serde::{Deserialize, Serialize};
 
-use super::MOST_TEXT;
+use super::MAX_TEXT;
 
 /// The most pages that are read.
-const MOST_PAGES: usize = 200;
+const MAX_PAGES: usize = 200;
 /// What one stream in the file may grow to when it is unpacked.
-const MOST_UNPACKED: usize = 32 << 20;
+const MAX_UNPACKED: usize = 32 << 20;
 
 /// What was read of a PDF.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,20 +33,20 @@ pub(super) fn read(content: &[u8]) -> Result<PdfText, FileProblem> {
 
 fn text_of(content: &[u8]) -> lopdf::Result<PdfText> {
     let document =
-        Document::load_mem_with_options(content, LoadOptions::with_max_decompressed_size(MOST_UNPACKED))?;
+        Document::load_mem_with_options(content, LoadOptions::with_max_decompressed_size(MAX_UNPACKED))?;
     if document.is_encrypted() {
         return Err(lopdf::Error::InvalidPassword);
     }
     let pages = document.get_pages();
     let mut found = PdfText { pages: pages.len(), ..PdfText::default() };
-    for page in pages.into_values().take(MOST_PAGES) {
+    for page in pages.into_values().take(MAX_PAGES) {
         // One that can't be read leaves the others.
         if let Ok(text) = page_text(&document, page) {
             found.text.push_str(text.trim());
             found.text.push_str("\n\n");
         }
         found.read += 1;
-        if found.text.len() > MOST_TEXT {
+        if found.text.len() > MAX_TEXT {
             break;
         }
     }
@@ -57,14 +57,14 @@ fn text_of(content: &[u8]) -> lopdf::Result<PdfText> {
 fn page_text(document: &Document, page: ObjectId) -> lopdf::Result<String> {
     let fonts = document.get_page_fonts(page)?;
     let fonts = fonts.iter().filter_map(|(name, font)| {
-        Some((name.as_slice(), font.get_font_encoding_with_limit(document, MOST_UNPACKED).ok()?))
+        Some((name.as_slice(), font.get_font_encoding_with_limit(document, MAX_UNPACKED).ok()?))
     });
     let fonts: BTreeMap<&[u8], Encoding<'_>> = fonts.collect();
-    let content = Content::decode(&document.get_page_content_with_limit(page, MOST_UNPACKED)?)?;
+    let content = Content::decode(&document.get_page_content_with_limit(page, MAX_UNPACKED)?)?;
     let mut page = Page { fonts: &fonts, font: None, line: 0.0, text: String::new() };
     for operation in &content.operations {
         page.take(operation);
-        if page.text.len() > MOST_TEXT {
+        if page.text.len() > MAX_TEXT {
             break;
         }
     }

@@ -16,14 +16,14 @@ use tokio::sync::Semaphore;
 use super::apart::{self, Job};
 use super::archive::{Archive, Inside};
 use super::pdf::PdfText;
-use super::{MOST_MEGABYTES, MOST_TEXT, charset, decoded, kept, kind_of, mail, says_text};
+use super::{MAX_MEGABYTES, MAX_TEXT, charset, decoded, kept, kind_of, mail, says_text};
 
 /// The type of an archive of which nothing else is known.
 const ZIP: &str = "application/zip";
 /// How long reading a file may take: longer than the process may compute.
 const TIMEOUT: Duration = Duration::from_secs(apart::SECONDS + 10);
 /// The longest answer of the process, in bytes: a file, or a text as JSON, which writes some characters as six.
-const MOST_ANSWER: u64 = (MOST_MEGABYTES << 20) + 8 * MOST_TEXT as u64;
+const MAX_ANSWER: u64 = (MAX_MEGABYTES << 20) + 8 * MAX_TEXT as u64;
 /// Files that are read at the same time.
 const AT_ONCE: usize = 2;
 
@@ -115,7 +115,7 @@ impl Reader {
         let work = async {
             let mut answer = Vec::new();
             if let Some(stdout) = child.stdout.take() {
-                stdout.take(MOST_ANSWER).read_to_end(&mut answer).await?;
+                stdout.take(MAX_ANSWER).read_to_end(&mut answer).await?;
             }
             io::Result::Ok((child.wait().await?, answer))
         };

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Xlsx, XlsxError};
 
-use super::MOST_TEXT;
+use super::MAX_TEXT;
 
 /// The widest table that is read, in cells; what stands farther to the right is rarely meant for people.
 const MAX_COLUMNS: usize = 256;
@@ -20,7 +20,7 @@ pub(super) fn text(content: &[u8]) -> Result<String, XlsxError> {
         let hidden = if sheet.visible == SheetVisible::Visible { "" } else { " (hidden)" };
         text.push_str(&format!("\nSheet “{}”{hidden}:\n", sheet.name));
         add_sheet(&mut book, &sheet.name, &mut text);
-        if text.len() > MOST_TEXT {
+        if text.len() > MAX_TEXT {
             break;
         }
     }
@@ -42,7 +42,7 @@ fn add_sheet(book: &mut Xlsx<Cursor<&[u8]>>, name: &str, text: &mut String) {
             line.resize(line.len().max(column + 1), String::new());
             line[column] = shown;
         }
-        if text.len() > MOST_TEXT {
+        if text.len() > MAX_TEXT {
             return;
         }
     }

@@ -15,7 +15,7 @@ use super::words::{Word, has_all_words, words};
 
 /// How many texts may be kept first, and how many texts of a word are looked at.
 const CATCH_UP: usize = 5_000;
-const MOST: i64 = 100_000;
+const MAX: i64 = 100_000;
 
 /// Whose memories are forgotten, and where.
 #[derive(Debug, Clone, Copy)]
@@ -234,7 +234,7 @@ async fn with_all(
 ) -> Result<HashSet<i64>, StoreError> {
     let ends: Vec<String> = stems.iter().map(|stem| format!("{stem}\u{1}")).collect();
     let spans: Vec<_> = stems.iter().zip(&ends).map(|(from, to)| (from.as_str(), to.as_str())).collect();
-    let found = search::look_up(store, &[said_by(person)], &spans, MOST, (ANY, 0)).await?;
+    let found = search::look_up(store, &[said_by(person)], &spans, MAX, (ANY, 0)).await?;
     let turns = found
         .of
         .into_iter()

@@ -10,7 +10,7 @@ const BEFORE: usize = 3;
 const HEBREW_PART: usize = 3;
 const HEBREW_BEFORE: [usize; 2] = [1, 2];
 /// How many parts of a word are kept.
-const MOST: usize = 24;
+const MAX: usize = 24;
 /// Begins a part where words are kept: no word contains it.
 const MARK: char = '~';
 /// The shortest word that is left without an ending.
@@ -37,7 +37,7 @@ pub(super) fn parts(word: &Word) -> Vec<String> {
     let stem = word.stem.chars().count();
     let length = if stem + 1 < starts.len() { stem } else { starts.len() };
     let last = (length + 1).saturating_sub(PART);
-    (BEFORE.max(last.saturating_sub(MOST))..last).map(part).collect()
+    (BEFORE.max(last.saturating_sub(MAX))..last).map(part).collect()
 }
 
 /// How a question's word is looked for inside longer words, if it's long enough.
@@ -116,7 +116,7 @@ mod tests {
         for short in ["budget", "meetings", "です", "猫", "a1b2c3d4e5f6", "2026"] {
             assert_eq!(parts(&only(short)), [""; 0], "{short}");
         }
-        assert_eq!(parts(&only(&"x".repeat(60))).len(), MOST);
+        assert_eq!(parts(&only(&"x".repeat(60))).len(), MAX);
     }
 
     #[test]

@@ -17,7 +17,7 @@ const K: f64 = 20.0;
 const NEAR: f64 = 0.6;
 
 /// A text has most of a question from this part of it on; rare words and names are a bigger part than others.
-pub(super) const MOST: f64 = 2.0 / 3.0;
+pub(super) const MAX: f64 = 2.0 / 3.0;
 
 /// Brings those texts back among the first `limit` that meaning has pushed behind them; at most as many as that. Each takes
 /// the place of the last that may go.

@@ -4,7 +4,7 @@ use adjutant_types::clock::utc;
 use chrono_tz::Tz;
 
 /// The longest history of a text, in bytes.
-const LONGEST: usize = 700;
+const MAX_LENGTH: usize = 700;
 /// What stands around the day and the former text.
 const SINCE: &str = " (since ";
 const BEFORE: &str = "; before: ";
@@ -12,7 +12,7 @@ const BEFORE: &str = "; before: ";
 /// What is true since then, with what was believed before.
 pub fn with_history(text: &str, before: &str, at: i64, zone: Tz) -> String {
     let since = utc(at).with_timezone(&zone).format("%-d %B %Y").to_string();
-    joined(text, &since, &before[..before.floor_char_boundary(LONGEST)])
+    joined(text, &since, &before[..before.floor_char_boundary(MAX_LENGTH)])
 }
 
 fn joined(text: &str, since: &str, before: &str) -> String {

@@ -19,8 +19,8 @@ use super::words::words;
 /// How many texts are read at once.
 const READ: i64 = 64;
 /// How many different words of a text are kept, how many parts of its long words, and how many words of an answer are read.
-const MOST_WORDS: usize = 2000;
-const MOST_PARTS: usize = 500;
+const MAX_WORDS: usize = 2000;
+const MAX_PARTS: usize = 500;
 const OF_AN_ANSWER: usize = 150;
 /// How much a word of the answer counts, compared with one of the message.
 const ANSWER: f64 = 0.5;
@@ -82,11 +82,11 @@ fn impacts(document: &Document, zone: Tz) -> Vec<(String, i64)> {
     for (word, weight) in texts.chain(words(more).take(most).map(|word| (word, weight))) {
         length += weight;
         if !counts.contains_key(&word.stem) {
-            if counts.len() == MOST_WORDS {
+            if counts.len() == MAX_WORDS {
                 continue;
             }
             order.push(word.stem.clone());
-            for part in parts(&word).into_iter().take(MOST_PARTS - inside.len()) {
+            for part in parts(&word).into_iter().take(MAX_PARTS - inside.len()) {
                 inside.entry(part).or_insert_with(|| word.stem.clone());
             }
         }

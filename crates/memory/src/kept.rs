@@ -11,7 +11,7 @@ use adjutant_store::{Store, StoreError};
 use moka::future::Cache;
 
 /// How much is kept, in bytes, and how long after its last use.
-const MOST: u64 = 64 << 20;
+const MAX: u64 = 64 << 20;
 const IDLE: Duration = Duration::from_mins(10);
 /// How many texts of a space are compared: the newest.
 const NEWEST: usize = 20_000;
@@ -35,7 +35,7 @@ impl KeptVectors {
             u32::try_from(bytes).unwrap_or(u32::MAX)
         };
         let cache = Cache::builder().weigher(move |_, space| weight(space));
-        Self(cache.max_capacity(MOST).time_to_idle(IDLE).build())
+        Self(cache.max_capacity(MAX).time_to_idle(IDLE).build())
     }
 
     /// The texts of a space that are near to a question, each with how near it is.

@@ -9,7 +9,7 @@ use super::words::{Word, all_words, is_common};
 use super::{days, forms};
 
 /// How many terms of a question are looked for.
-const MOST: usize = 32;
+const MAX: usize = 32;
 /// How much a name counts, compared with another word.
 const NAME: f64 = 2.5;
 /// How much the day of a text counts, compared with its words.
@@ -73,7 +73,7 @@ pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz) -> Vec<Term> {
         lookups.extend(other_forms(word));
         lookups.extend(days.into_iter().map(|day| Lookup::exact(day, DAY)));
         terms.push(Term { lookups, weight: if word.is_name { NAME } else { 1.0 } });
-        if terms.len() == MOST {
+        if terms.len() == MAX {
             break;
         }
     }

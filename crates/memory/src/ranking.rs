@@ -102,7 +102,7 @@ pub async fn search(
     ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
         let shown = ranked.iter().take(limit).map(|(text, _)| *text);
-        let stays = shown.filter(|text| scores[text].covered >= fusion::MOST * most).collect();
+        let stays = shown.filter(|text| scores[text].covered >= fusion::MAX * most).collect();
         let near = vectors.nearest(store, &asker, &spaces, text).await?;
         ranked = fusion::keep(fusion::fuse(ranked, &near, share), &stays, limit);
     }

@@ -8,7 +8,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::letters;
 
 /// The longest word that is kept, in characters.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 static GREEK: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Greek));
@@ -67,7 +67,7 @@ fn add(token: &str, begins_sentence: bool, words: &mut Vec<Word>) {
     for part in by_script(token) {
         if part.chars().next().is_some_and(has_no_spaces) {
             pairs(part, words);
-        } else if part.chars().count() <= LONGEST {
+        } else if part.chars().count() <= MAX_LENGTH {
             let is_name = !begins_sentence && part.chars().next().is_some_and(char::is_uppercase);
             let plain: String = part.to_lowercase().replace('ς', "σ");
             let is_number = plain.chars().all(|one| one.is_ascii_digit());

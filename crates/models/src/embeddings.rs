@@ -9,11 +9,11 @@ use super::api::Api;
 use super::{ModelError, ModelErrorKind};
 
 /// The longest answer that is read: 64 vectors of 8,192 numbers each are well below it.
-const LONGEST_ANSWER: usize = 16 << 20;
+const MAX_ANSWER: usize = 16 << 20;
 /// The most numbers of a vector.
-const MOST_DIMENSIONS: usize = 8192;
+const MAX_DIMENSIONS: usize = 8192;
 /// How much of a text is sent, in characters: models read the beginning alone, and some refuse more.
-const LONGEST_TEXT: usize = 2000;
+const MAX_TEXT: usize = 2000;
 /// How long a batch of texts may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -41,9 +41,9 @@ impl Embedder {
 
     /// The vectors of some texts.
     pub async fn embed(&self, texts: &[&str]) -> Result<Embedded, ModelError> {
-        let input: Vec<String> = texts.iter().map(|text| text.chars().take(LONGEST_TEXT).collect()).collect();
+        let input: Vec<String> = texts.iter().map(|text| text.chars().take(MAX_TEXT).collect()).collect();
         let request = json!({"model": self.name, "input": input, "encoding_format": "float"});
-        let body = self.api.post("embeddings", &request, PATIENCE, LONGEST_ANSWER).await?;
+        let body = self.api.post("embeddings", &request, PATIENCE, MAX_ANSWER).await?;
         let nonsense =
             |why: &str| ModelError::new(ModelErrorKind::Nonsense, format!("the server's answer {why}"));
         let answer: Value = serde_json::from_slice(&body).map_err(|_| nonsense("isn't JSON"))?;
@@ -77,7 +77,7 @@ impl Vector {
     pub fn of(numbers: &[f64]) -> Option<Self> {
         let biggest = numbers.iter().fold(0.0_f64, |biggest, number| biggest.max(number.abs()));
         let is_whole = numbers.iter().all(|number| number.is_finite()) && biggest > 0.0;
-        if !is_whole || numbers.len() > MOST_DIMENSIONS {
+        if !is_whole || numbers.len() > MAX_DIMENSIONS {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn what_has_no_direction_is_no_vector() {
         for numbers in
-            [&[][..], &[0.0, 0.0], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0], &[1.0; MOST_DIMENSIONS + 1]]
+            [&[][..], &[0.0, 0.0], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0], &[1.0; MAX_DIMENSIONS + 1]]
         {
             assert_eq!(Vector::of(numbers), None);
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::{Request, Usage};
 
 /// The longest expected answer, in tokens. A longer one is paid for too.
-const LONGEST_ANSWER: u64 = 4096;
+const MAX_ANSWER: u64 = 4096;
 
 /// A rough count of a text's tokens: a token is about four bytes of English.
 pub fn tokens(text: &str) -> usize {
@@ -27,7 +27,7 @@ pub fn estimate(request: &Request) -> Usage {
         .iter()
         .map(|tool| tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.parameters.to_string()));
     let prompt = said.chain(tools).sum::<usize>();
-    Usage { prompt: prompt as u64, cached: 0, completion: LONGEST_ANSWER }
+    Usage { prompt: prompt as u64, cached: 0, completion: MAX_ANSWER }
 }
 
 /// US dollars for a million tokens.
@@ -89,7 +89,7 @@ mod tests {
             messages: vec![Message::new(Role::User, "12345678"), Message::tool("a", "1")],
             tools: vec![],
         };
-        assert_eq!(estimate(&request), Usage { prompt: 3, cached: 0, completion: LONGEST_ANSWER });
+        assert_eq!(estimate(&request), Usage { prompt: 3, cached: 0, completion: MAX_ANSWER });
     }
 
     #[test]

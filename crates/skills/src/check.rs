@@ -19,8 +19,8 @@ const SKILL_KEYS: [&str; 8] =
     ["name", "summary", "risk", "repeatable", "timeout", "handler", "parameters", "forms"];
 /// The patterns that `forms` took the place of. A file that still has them loads.
 const FORMER_KEY: &str = "intents";
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
-const LONGEST_NAME: usize = 64;
+const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+const MAX_NAME: usize = 64;
 
 /// Reads a domain's TOML. `builtins` are the names of our handlers that work here.
 pub fn parse(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
@@ -90,7 +90,7 @@ const WORD_RULE: &str = "write small letters, digits and '_', a letter first";
 
 /// Whether a text can be a part of a skill's name.
 pub fn is_word(text: &str) -> bool {
-    text.len() <= LONGEST_NAME
+    text.len() <= MAX_NAME
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
@@ -158,7 +158,7 @@ fn read_risk(table: Table, problems: &mut Problems<'_>) -> Option<Risk> {
 fn read_timeout(table: Table, problems: &mut Problems<'_>) -> Option<Duration> {
     let text = table.optional_text("timeout", problems)?;
     let error = match duration::parse(text) {
-        Ok(timeout) if timeout <= LONGEST_TIMEOUT => return Some(timeout),
+        Ok(timeout) if timeout <= MAX_TIMEOUT => return Some(timeout),
         Ok(_) => format!("{text:?} is too long; the longest timeout is \"1h\""),
         Err(error) => error,
     };

@@ -127,7 +127,7 @@ pub fn schema_misfit(schema: &Value, value: &Value) -> Option<String> {
         .take(3)
         .map(|error| {
             let mut message = format!("{}: {error}", error.instance_path());
-            cut(&mut message, LONGEST_ERROR);
+            cut(&mut message, MAX_ERROR);
             message
         })
         .collect();
@@ -158,9 +158,9 @@ pub enum Handler {
 }
 
 /// The longest error message; arguments may be very long.
-const LONGEST_ERROR: usize = 300;
+const MAX_ERROR: usize = 300;
 /// The most errors in one answer.
-const MOST_ERRORS: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 impl Skill {
     /// The skill that runs a workflow; `parameters` is the JSON Schema of its inputs. Its risk is low, since its steps'
@@ -239,7 +239,7 @@ impl Skill {
             return Err("the skill's `parameters` aren't a JSON Schema".to_owned());
         };
         let mut errors: Vec<String> = Vec::new();
-        for error in validator.iter_errors(arguments).take(MOST_ERRORS) {
+        for error in validator.iter_errors(arguments).take(MAX_ERRORS) {
             let path = error.instance_path().to_string();
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -254,7 +254,7 @@ impl Skill {
                     let place = if path.is_empty() { "/" } else { &path };
                     let mut why = error.to_string();
                     // A long value would leave no room for what is wrong with it.
-                    if why.len() > LONGEST_ERROR {
+                    if why.len() > MAX_ERROR {
                         why = error.masked_with("this").to_string();
                     }
                     errors.push(format!("{place}: {why}"));
@@ -264,7 +264,7 @@ impl Skill {
         if errors.is_empty() {
             return Ok(());
         }
-        errors.iter_mut().for_each(|error| cut(error, LONGEST_ERROR));
+        errors.iter_mut().for_each(|error| cut(error, MAX_ERROR));
         Err(errors.join("\n"))
     }
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use adjutant_files::{FolderError, MOST_MEGABYTES, Reading, file_name};
+use adjutant_files::{FolderError, MAX_MEGABYTES, Reading, file_name};
 use adjutant_store::files::{self, FileRow};
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::wording;
@@ -16,7 +16,7 @@ use super::builtin::CallContext;
 use super::{Failure, Output, SkillError};
 
 /// The biggest file that is fetched, in bytes.
-pub(super) const MOST_BYTES: usize = (MOST_MEGABYTES as usize) << 20;
+pub(super) const MAX_BYTES: usize = (MAX_MEGABYTES as usize) << 20;
 
 /// How much of a text is read at once, in bytes.
 const READ_AT_ONCE: usize = 12_000;
@@ -130,8 +130,8 @@ pub(super) async fn take_out(
     let taken = call.services.reader.take_out(&path, whole.kind, number).await;
     let taken = taken.map_err(|problem| {
         let why = match problem {
-            FileProblem::TooBig => format!("it unpacks to more than {MOST_MEGABYTES} MB"),
-            problem => wording::files::why(problem, MOST_MEGABYTES),
+            FileProblem::TooBig => format!("it unpacks to more than {MAX_MEGABYTES} MB"),
+            problem => wording::files::why(problem, MAX_MEGABYTES),
         };
         SkillError::params(ours!(
             "file {} of “{}” can't be taken out: {}",
@@ -158,7 +158,7 @@ pub(super) async fn take_out(
 /// Why a file has no text.
 fn unreadable(file: &FileRow) -> String {
     match (file.problem, file.kind) {
-        (Some(problem), _) => wording::files::why(problem, MOST_MEGABYTES),
+        (Some(problem), _) => wording::files::why(problem, MAX_MEGABYTES),
         (None, FileKind::Picture) => "it's a picture".to_owned(),
         (None, _) => format!("I don't read {}; it can be sent on", file.media_type),
     }

@@ -24,7 +24,7 @@ pub fn policy(approval: &Approval, skill: &str, risk: Risk) -> Policy {
 /// The argument that names what a call is about, where it has one.
 const MAIN: [&str; 5] = ["title", "text", "name", "subject", "url"];
 /// The longest argument that stands in the first line, in characters.
-const LONGEST: usize = 120;
+const MAX_LENGTH: usize = 120;
 
 /// A date, a time or a rule as people say it.
 fn in_words(name: &str, text: &str, zone: Tz) -> Option<String> {
@@ -39,7 +39,7 @@ fn in_words(name: &str, text: &str, zone: Tz) -> Option<String> {
 pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>, zone: Tz) -> String {
     let nothing = serde_json::Map::new();
     let arguments = arguments.as_object().unwrap_or(&nothing);
-    let is_short = |text: &&str| !text.contains('\n') && text.chars().count() <= LONGEST;
+    let is_short = |text: &&str| !text.contains('\n') && text.chars().count() <= MAX_LENGTH;
     let named = |name: &&&str| arguments.get(**name).and_then(Value::as_str).filter(is_short).is_some();
     let main = MAIN.iter().find(named).filter(|_| subject.is_none());
     let about = main.and_then(|name| arguments[*name].as_str()).map(|text| format!("“{text}”"));

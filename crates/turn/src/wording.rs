@@ -61,10 +61,10 @@ pub fn ask_for(text: &str) -> String {
 
 /// A text in one line, at most so long that a list of ten stays readable.
 fn clipped(text: &str) -> String {
-    const LONGEST: usize = 300;
+    const MAX_LENGTH: usize = 300;
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.len() > LONGEST {
-        line.truncate(line.floor_char_boundary(LONGEST));
+    if line.len() > MAX_LENGTH {
+        line.truncate(line.floor_char_boundary(MAX_LENGTH));
         line.push('…');
     }
     line

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The longest stored form, in bytes; what is longer can't be allowed in advance.
-const LONGEST: usize = 2000;
+const MAX_LENGTH: usize = 2000;
 
 /// The narrowest rule that a call fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Allowance {
 
     /// The form that is stored and compared; none if it is too long to be allowed in advance.
     pub fn to_json(&self) -> Option<String> {
-        serde_json::to_string(self).ok().filter(|json| json.len() <= LONGEST)
+        serde_json::to_string(self).ok().filter(|json| json.len() <= MAX_LENGTH)
     }
 
     /// What a stored form allows.
@@ -94,7 +94,7 @@ mod tests {
         let call = |arguments: String| Allowance::Call { skill: "crm.update".into(), arguments };
         let rule = call("{\"id\":7}".into());
         assert_eq!(Allowance::from_json(&rule.to_json().unwrap()), Some(rule));
-        assert_eq!(call("x".repeat(LONGEST)).to_json(), None);
+        assert_eq!(call("x".repeat(MAX_LENGTH)).to_json(), None);
         assert_eq!(Allowance::from_json("{\"allows\":\"everything\"}"), None);
     }
 }

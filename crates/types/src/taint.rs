@@ -9,7 +9,7 @@ use super::invisible_chars::{display_name, line};
 /// How many sources are named; the others are counted as one more.
 const NAMED: usize = 20;
 /// The longest name of a source, in characters.
-const LONGEST: usize = 160;
+const MAX_LENGTH: usize = 160;
 const OTHERS: &str = "other texts from outside";
 
 /// The outside sources that went into a text: none for what the person said, what is ours, and the configuration.
@@ -21,7 +21,7 @@ pub struct Taint(BTreeSet<String>);
 impl Taint {
     /// Of one source, as people are told: `the mail “Offsite” from dana@example.test`.
     pub fn by(source: &str) -> Self {
-        let name: String = line(source, usize::MAX).chars().take(LONGEST).collect();
+        let name: String = line(source, usize::MAX).chars().take(MAX_LENGTH).collect();
         Self(BTreeSet::from([if name.is_empty() { OTHERS.to_owned() } else { name }]))
     }
 
@@ -91,7 +91,7 @@ mod tests {
         let taint = Taint::by("the mail “a\nb\u{7}”\r\n from\tx");
         assert_eq!(taint.sources().collect::<Vec<_>>(), ["the mail “a b” from x"]);
         assert!(!Taint::by(" \n ").is_clean());
-        assert_eq!(Taint::by(&"x".repeat(9_999)).stored().len(), LONGEST);
+        assert_eq!(Taint::by(&"x".repeat(9_999)).stored().len(), MAX_LENGTH);
     }
 
     proptest! {

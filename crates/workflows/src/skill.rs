@@ -10,7 +10,7 @@ use super::language::definition::{Input, InputType, Workflow};
 use super::plans::MAX_GOAL;
 
 /// Short, because every request carries the summaries.
-const LONGEST_SUMMARY: usize = 200;
+const MAX_SUMMARY: usize = 200;
 
 /// The skill that makes a plan for a goal, by its name in the domain.
 const PLAN: &str = "plan";
@@ -61,8 +61,8 @@ fn is_asked(input: &Input) -> bool {
 /// The description in a line.
 fn summary(workflow: &Workflow) -> String {
     let mut line = workflow.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.len() > LONGEST_SUMMARY {
-        line.truncate(line.floor_char_boundary(LONGEST_SUMMARY - '…'.len_utf8()));
+    if line.len() > MAX_SUMMARY {
+        line.truncate(line.floor_char_boundary(MAX_SUMMARY - '…'.len_utf8()));
         line.push('…');
     }
     line

@@ -9,7 +9,7 @@ use super::table;
 const HEAD: [&str; 7] = ["asked by", "asked", "yes", "no", "expired", "withdrawn", "median time"];
 const RULES: [&str; 3] = ["a rule for", "asked", "spared by it"];
 /// How many rules are listed.
-const MOST_RULES: usize = 10;
+const MAX_RULES: usize = 10;
 
 /// The questions as a table.
 pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse], when: &str) -> String {
@@ -23,7 +23,7 @@ pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse],
 /// Which rules spared questions, and which would.
 fn by_rule(rules: &[RuleUse]) -> String {
     let cells = |rule: &RuleUse| [one_line(&rule.allows), count(rule.asked), count(rule.spared)];
-    table(&RULES, &rules.iter().take(MOST_RULES).map(cells).collect::<Vec<_>>())
+    table(&RULES, &rules.iter().take(MAX_RULES).map(cells).collect::<Vec<_>>())
 }
 
 fn by_skill(total: &QuestionUse, rows: &[QuestionUse], most: &str, when: &str) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use adjutant_chat::{ChatPort, Delivery, EventId, Inbound, Limits, Outbound, Progress, Reconciliation};
 use adjutant_config::Config;
 use adjutant_console::input::{self, Event, Source};
-use adjutant_console::json::{Entry, LONGEST};
+use adjutant_console::json::{Entry, MAX_LENGTH};
 use adjutant_console::{ConsolePort, Style};
 use adjutant_store::runs as rows;
 use adjutant_store::turns::{self, TurnRow};
@@ -95,9 +95,9 @@ fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, 
     let (workflow, given) = (workflow.name.clone(), given.into_iter().collect());
     let line = written(&RunRequest { workflow, given, ..RunRequest::default() });
     match line.chars().count() {
-        0..=LONGEST => Ok(line),
+        0..=MAX_LENGTH => Ok(line),
         _ => Err(CliError::Usage(format!(
-            "the inputs are longer than {LONGEST} characters together; name a file in a `file_path` input instead"
+            "the inputs are longer than {MAX_LENGTH} characters together; name a file in a `file_path` input instead"
         ))),
     }
 }

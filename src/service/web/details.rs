@@ -10,7 +10,7 @@ use adjutant_workflows::trace::{self, ModelCall};
 use super::Pages;
 
 /// The longest text of one part, in characters.
-const LONGEST: usize = 20_000;
+const MAX_LENGTH: usize = 20_000;
 
 impl Pages {
     pub(super) async fn details_of(
@@ -51,7 +51,7 @@ impl Pages {
             model_call(&mut parts, &call, &mut seen);
         }
         for (_, text) in &mut parts {
-            if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+            if let Some((end, _)) = text.char_indices().nth(MAX_LENGTH) {
                 text.truncate(end);
                 text.push('…');
             }

@@ -19,7 +19,7 @@ pub(super) enum Key {
 }
 
 /// The longest line, in bytes. What is typed beyond it is dropped.
-const LONGEST: usize = 64 * 1024;
+const MAX_LENGTH: usize = 64 * 1024;
 
 impl Keys {
     /// The line that isn't finished.
@@ -61,7 +61,7 @@ impl Keys {
             b"\t" => self.text.push(' '),
             _ => {
                 let typed = from_utf8(key).unwrap_or_default();
-                if !typed.contains(char::is_control) && self.text.len() + key.len() <= LONGEST {
+                if !typed.contains(char::is_control) && self.text.len() + key.len() <= MAX_LENGTH {
                     self.text.push_str(typed);
                 }
             }

@@ -9,7 +9,7 @@ use super::Event;
 use crate::json::{Entry, Line};
 
 /// The longest line that is read, in bytes.
-const LONGEST_LINE: usize = 1024 * 1024;
+const MAX_LINE: usize = 1024 * 1024;
 
 /// Reads to the end, or until nobody listens any more.
 pub(super) fn read(
@@ -69,7 +69,7 @@ fn next_line(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Next>
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(buffer.len(), |at| at + 1);
         any |= taken > 0;
-        too_long |= bytes.len() + taken > LONGEST_LINE;
+        too_long |= bytes.len() + taken > MAX_LINE;
         if too_long {
             *bytes = Vec::new();
         } else {
@@ -147,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_without_end_is_skipped_and_the_next_is_read() {
-        let mut input = vec![b'x'; 3 * LONGEST_LINE];
+        let mut input = vec![b'x'; 3 * MAX_LINE];
         input.extend_from_slice(b"\nafter\n");
         let reader = BufReader::with_capacity(1000, Cursor::new(input));
         let events = all(json(reader, source()).unwrap()).await;
@@ -161,10 +161,10 @@ mod tests {
     #[test]
     fn a_line_of_just_the_longest_length_is_whole() {
         let mut bytes = Vec::new();
-        let mut line = vec![b'x'; LONGEST_LINE - 1];
+        let mut line = vec![b'x'; MAX_LINE - 1];
         line.push(b'\n');
         let next = next_line(&mut Cursor::new(&line), &mut bytes).unwrap();
-        assert!(matches!(next, Next::Whole) && bytes.len() == LONGEST_LINE);
+        assert!(matches!(next, Next::Whole) && bytes.len() == MAX_LINE);
         line.insert(0, b'x');
         assert!(matches!(next_line(&mut Cursor::new(&line), &mut bytes).unwrap(), Next::TooLong));
     }

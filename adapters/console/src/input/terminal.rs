@@ -306,7 +306,7 @@ mod tests {
     #[tokio::test]
     async fn a_text_without_end_is_refused_and_the_floor_stays() {
         let (mut person, mut events) = person();
-        assert!(person.typed(&"x".repeat(crate::json::LONGEST + 1)).await.is_ok());
+        assert!(person.typed(&"x".repeat(crate::json::MAX_LENGTH + 1)).await.is_ok());
         assert!(matches!(events.recv().await, Some(Event::Bad { line: 1, .. })));
         assert!(person.turns.is_free());
     }

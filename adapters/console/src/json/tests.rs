@@ -64,9 +64,9 @@ fn what_is_wrong_is_said_with_the_mend() {
 
 #[test]
 fn a_text_may_be_long_but_not_endless() {
-    assert!(parse_line("é".repeat(LONGEST).as_bytes()).is_ok());
-    insta::assert_snapshot!(fault("é".repeat(LONGEST + 1).as_bytes()), @"The text has 100001 characters; at most 100000 are allowed. Send it in several messages.");
-    assert!(parse_line(format!("{{\"text\": \"{}\"}}", "x".repeat(LONGEST + 1)).as_bytes()).is_err());
+    assert!(parse_line("é".repeat(MAX_LENGTH).as_bytes()).is_ok());
+    insta::assert_snapshot!(fault("é".repeat(MAX_LENGTH + 1).as_bytes()), @"The text has 100001 characters; at most 100000 are allowed. Send it in several messages.");
+    assert!(parse_line(format!("{{\"text\": \"{}\"}}", "x".repeat(MAX_LENGTH + 1)).as_bytes()).is_err());
 }
 
 #[test]

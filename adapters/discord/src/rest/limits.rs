@@ -16,7 +16,7 @@ use serenity::http::RatelimitingBucket;
 const SHORT: Duration = Duration::from_secs(5);
 
 /// Routes that are remembered; those whose time has come are forgotten first.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 /// Until when calls have to wait: those of a route, and all.
 #[derive(Default)]
@@ -68,7 +68,7 @@ impl RateLimits {
 
     fn hold(&self, route: Option<RatelimitingBucket>, now: Instant, pause: Duration) {
         let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if until.len() >= MOST {
+        if until.len() >= MAX {
             until.retain(|_, until| *until > now);
         }
         if let Some(end) = now.checked_add(pause) {

@@ -16,7 +16,7 @@ use crate::{Discord, id_of};
 const MAX_PEOPLE: usize = 20;
 
 /// The longest name that is searched for, in characters.
-const LONGEST: usize = 100;
+const MAX_LENGTH: usize = 100;
 
 /// A member of a guild; elsewhere there is only the account.
 /// Source: <https://discord.com/developers/docs/resources/guild#guild-member-object>
@@ -34,7 +34,7 @@ impl Discord {
         let mention = query.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
         let id = mention.map_or(query.trim_start_matches('@'), |inner| inner.trim_start_matches('!'));
         let id = id.parse().ok().filter(|id| *id > 0).map(UserId::new);
-        let name: String = query.trim_start_matches('@').to_lowercase().chars().take(LONGEST).collect();
+        let name: String = query.trim_start_matches('@').to_lowercase().chars().take(MAX_LENGTH).collect();
         if id.is_none() && (name.is_empty() || mention.is_some()) {
             return Ok(Vec::new());
         }

@@ -14,7 +14,7 @@ use crate::pages;
 type Shared = State<Arc<Site>>;
 
 /// The longest answer in words, in characters.
-const LONGEST: usize = 4_000;
+const MAX_LENGTH: usize = 4_000;
 
 pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
     either(
@@ -53,8 +53,8 @@ pub(super) async fn words(State(site): Shared, headers: HeaderMap, body: Body) -
             let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
             let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
             let question = fields.get("question").unwrap_or_default();
-            if words.is_empty() || words.chars().count() > LONGEST {
-                let text = format!("Write something, at most {LONGEST} characters.");
+            if words.is_empty() || words.chars().count() > MAX_LENGTH {
+                let text = format!("Write something, at most {MAX_LENGTH} characters.");
                 return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
             }
             match site.backend.answer(&signed_in.viewer, &once, question, &words).await? {

@@ -15,7 +15,7 @@ use crate::session::{begin, end, is_once};
 type Shared = State<Arc<Site>>;
 
 /// The longest message, in characters.
-const LONGEST: usize = 20_000;
+const MAX_LENGTH: usize = 20_000;
 
 pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
     either(
@@ -76,8 +76,8 @@ pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> 
             let (signed_in, fields) = site.form(&headers, body).await?;
             let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
             let once = fields.get("once").unwrap_or_default();
-            if text.is_empty() || text.chars().count() > LONGEST || !is_once(once) {
-                let text = format!("Write something, at most {LONGEST} characters.");
+            if text.is_empty() || text.chars().count() > MAX_LENGTH || !is_once(once) {
+                let text = format!("Write something, at most {MAX_LENGTH} characters.");
                 return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
             }
             site.backend.say(&signed_in.viewer, once, &text).await?;

@@ -13,7 +13,7 @@ use crate::read::{Reading, Section, address, flag, span, text};
 use crate::secret::secret;
 
 /// The longest name of a server: it is the first part of its skills' names.
-const LONGEST_NAME: usize = 24;
+const MAX_NAME: usize = 24;
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,11 +84,11 @@ pub(crate) fn read(section: &mut Section<'_>) -> BTreeMap<String, McpConfig> {
 }
 
 fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
-    let is_word = name.len() <= LONGEST_NAME
+    let is_word = name.len() <= MAX_NAME
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !is_word {
-        let rule = format!("small letters, digits and '_', a letter first, at most {LONGEST_NAME}");
+        let rule = format!("small letters, digits and '_', a letter first, at most {MAX_NAME}");
         section.problem("command", format!("{name:?} can't be a server's name; write {rule}"));
     }
     let words = section.list("command", text);

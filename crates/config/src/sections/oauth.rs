@@ -10,7 +10,7 @@ use crate::read::{Reading, Section, address, text};
 use crate::secret::secret;
 
 /// The longest name of a login: it is a file's name, too.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME: usize = 40;
 
 /// How to log in at a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +39,10 @@ pub(crate) fn read(section: &mut Section<'_>) -> BTreeMap<String, OAuthConfig> {
 }
 
 fn login(name: &str, section: &mut Section<'_>) -> Option<OAuthConfig> {
-    let is_word = (1..=LONGEST_NAME).contains(&name.len())
+    let is_word = (1..=MAX_NAME).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !is_word {
-        let rule = format!("small letters, digits and '_', at most {LONGEST_NAME}");
+        let rule = format!("small letters, digits and '_', at most {MAX_NAME}");
         section.problem("token_url", format!("{name:?} can't be a login's name; write {rule}"));
     }
     let auth_url = section.get("auth_url", endpoint);

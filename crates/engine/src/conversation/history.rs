@@ -26,7 +26,7 @@ const COMPACT_BATCH: usize = 4000;
 const SUMMARY: usize = 600;
 /// How many turns a window may hold. Short turns are compacted only when there are this many, so that it doesn't happen
 /// at every turn, and the history keeps its beginning long enough for a provider's cache.
-const MOST_TURNS: i64 = 40;
+const MAX_TURNS: i64 = 40;
 /// How many turns stay when a full window is compacted.
 const KEPT_TURNS: usize = 20;
 /// After how many bytes a text is cut.
@@ -65,7 +65,7 @@ pub struct EarlierTurn {
 
 /// Where the first query for a window begins, and how many turns it may hold.
 pub fn bounds(conversation: &Conversation) -> (i64, i64) {
-    (conversation.history_from.max(conversation.compacted_to), MOST_TURNS)
+    (conversation.history_from.max(conversation.compacted_to), MAX_TURNS)
 }
 
 /// The window over the newest turns as a person sees it, and whether the history should be compacted.
@@ -136,7 +136,7 @@ fn fitting(newest: &[PastTurn]) -> usize {
 fn compact_before(newest: &[PastTurn]) -> Option<i64> {
     let fitting = fitting(newest);
     let beyond = &newest[fitting..];
-    let full = i64::try_from(newest.len()) == Ok(MOST_TURNS);
+    let full = i64::try_from(newest.len()) == Ok(MAX_TURNS);
     let kept = match beyond.iter().map(cost).sum::<usize>() >= COMPACT_AT {
         true => fitting,
         false if full => fitting.min(KEPT_TURNS),
@@ -173,7 +173,7 @@ pub async fn compact(
     let conversation = people::conversation_by_id(store, conversation).await?;
     let Some(first_kept) = compact_before(&newest(store, &conversation).await?) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.compacted_to);
-    let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
+    let oldest = turns::oldest_after(store, &conversation.id, after, MAX_TURNS).await?;
     let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());
     let mut by: Vec<&str> =
         conversation.summary_by.split(' ').filter(|_| !conversation.summary.is_empty()).collect();

@@ -9,7 +9,7 @@ use adjutant_store::{Store, StoreError};
 use serde_json::Value;
 
 /// The most things of one turn.
-const MOST: usize = 10;
+const MAX: usize = 10;
 /// How much of a title is shown, in bytes.
 const TITLE: usize = 60;
 
@@ -75,7 +75,7 @@ impl Touched {
                 Reason::Found => items.is_some(),
             };
             let Some(line) = line(&call.skill, thing).filter(|_| holds) else { continue };
-            if turn.len() == MOST {
+            if turn.len() == MAX {
                 return;
             }
             if !turn.contains(&line) {

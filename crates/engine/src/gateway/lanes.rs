@@ -40,7 +40,7 @@ use pace::{Pace, WINDOW_MS};
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest wait for a retry that a lane sleeps through, in milliseconds; a failed turn waits a minute at most.
-const LONGEST_SLEEP: u64 = 61_000;
+const MAX_SLEEP: u64 = 61_000;
 
 /// The lanes of this process.
 pub struct Lanes {
@@ -250,7 +250,7 @@ impl Lanes {
     fn wake_at(self: &Arc<Self>, retry_at: i64, lane: &Lane) {
         let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
         // The maintenance finds turns that sleep longer; nobody waits for those.
-        if pause > LONGEST_SLEEP {
+        if pause > MAX_SLEEP {
             return;
         }
         // A worker of its own, so that the process doesn't count as idle before the retry.

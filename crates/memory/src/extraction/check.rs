@@ -13,7 +13,7 @@ use crate::secrets::has_secret;
 use crate::words::{Word, all_words, has_no_spaces, words};
 
 /// A longer message was pasted rather than written.
-const LONGEST_MESSAGE: usize = 2000;
+const MAX_MESSAGE: usize = 2000;
 /// The shortest quote that says something, in characters.
 const SHORTEST_QUOTE: usize = 8;
 /// The part of a fact's telling words that must be in its message.
@@ -66,7 +66,7 @@ impl Message {
 
 /// What of a message is the person's own: no quoted lines, forwarded mails, code, or words in quotation marks.
 fn own_words(text: &str) -> Option<String> {
-    if text.len() > LONGEST_MESSAGE || text.contains("```") {
+    if text.len() > MAX_MESSAGE || text.contains("```") {
         return None;
     }
     let mut own = String::new();

@@ -27,7 +27,7 @@ const REST: i64 = 10 * 60 * 1000;
 /// How old a turn may be. What was said before it was turned on stays as it is.
 const RECENT: i64 = 24 * 60 * 60 * 1000;
 /// With more proposals than this, all are junk.
-const MOST_FACTS: usize = 20;
+const MAX_FACTS: usize = 20;
 
 const INSTRUCTIONS: &str = "Below are messages that one person wrote to their assistant. List what they say about this \
     person and their world that will still be true and useful in months: where they live and work, the people around \
@@ -125,6 +125,6 @@ async fn propose(
     // Some models fence their JSON.
     let json = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let proposals: Proposals = json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
-    let is_junk = proposals.facts.len() > MOST_FACTS;
+    let is_junk = proposals.facts.len() > MAX_FACTS;
     Ok(Some(if is_junk { Vec::new() } else { proposals.facts }))
 }

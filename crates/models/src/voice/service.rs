@@ -18,7 +18,7 @@ use crate::{ModelError, ModelErrorKind};
 const BOUNDARY: &str = "adjutant-0c1e7b1f5d6a4f2f9b8e-form";
 
 /// The longest answer that is read: an hour of speech is a tenth of it.
-const LONGEST_ANSWER: usize = 1 << 20;
+const MAX_ANSWER: usize = 1 << 20;
 
 pub struct Service {
     /// The model's name there.
@@ -91,7 +91,7 @@ impl Service {
         let request = request
             .header(CONTENT_TYPE, format!("multipart/form-data; boundary={BOUNDARY}"))
             .header(CONTENT_LENGTH, length);
-        let body = self.api.answer(request.body(body), LONGEST_ANSWER).await?;
+        let body = self.api.answer(request.body(body), MAX_ANSWER).await?;
         let json: Value = serde_json::from_slice(&body).unwrap_or_default();
         Transcript::read(&json)
             .ok_or_else(|| ModelError::new(ModelErrorKind::Nonsense, "the service's answer is no transcript"))

@@ -91,11 +91,11 @@ fn fill(file: &mut std::fs::File, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// The longest page of an Ogg file.
-const LONGEST_PAGE: u64 = 65_307;
+const MAX_PAGE: u64 = 65_307;
 
 /// The length of an Ogg file with Opus, which counts 48,000 samples a second in its last page.
 fn ogg_seconds(file: &mut std::fs::File, bytes: u64) -> io::Result<Option<u64>> {
-    let mut tail = vec![0; usize::try_from(bytes.min(LONGEST_PAGE)).unwrap_or_default()];
+    let mut tail = vec![0; usize::try_from(bytes.min(MAX_PAGE)).unwrap_or_default()];
     let mut head = [0; 36];
     file.seek(SeekFrom::Start(0))?;
     if fill(file, &mut head)? < head.len() || head[28..36] != *b"OpusHead" {

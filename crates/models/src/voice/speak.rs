@@ -9,7 +9,7 @@ use crate::{ModelError, ModelErrorKind};
 /// The characters that are spoken in about a minute.
 const MINUTE: usize = 900;
 /// The biggest sound of a minute that is taken.
-const LONGEST: usize = 4 << 20;
+const MAX_LENGTH: usize = 4 << 20;
 
 /// How the lines below an answer begin that say what was done; they are for reading.
 const RECEIPTS: [char; 2] = ['✓', '✗'];
@@ -69,7 +69,7 @@ impl Speaker {
         let request = json!({
             "model": self.service.name, "voice": self.voice, "input": text, "response_format": "opus",
         });
-        let sound = self.service.post("audio/speech", &request, LONGEST).await?;
+        let sound = self.service.post("audio/speech", &request, MAX_LENGTH).await?;
         let voice = OutgoingVoice::of(sound).filter(|voice| voice.milliseconds > 0).ok_or_else(|| {
             ModelError::new(ModelErrorKind::Nonsense, "the service's answer is no Opus in Ogg")
         })?;

@@ -40,7 +40,7 @@ const NAMESAKES: usize = 5;
 /// The name of the place where the call is made.
 const HERE: &str = "this place";
 /// The most of one message that a list shows.
-const LONGEST: usize = 1_000;
+const MAX_LENGTH: usize = 1_000;
 
 #[async_trait]
 impl BuiltinSkill for ChatSkill {
@@ -249,7 +249,7 @@ impl Messages {
             summary.push_str("\n(This platform shows me no history, so this is only what was said to me.)");
         }
         for line in &self.lines {
-            let said: String = line.text.chars().take(LONGEST).collect();
+            let said: String = line.text.chars().take(MAX_LENGTH).collect();
             let cut = if said.len() < line.text.len() { "…" } else { "" };
             let replies = match line.replies {
                 0 => String::new(),

@@ -25,7 +25,7 @@ use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
 const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \
                       a password manager is the place for it";
 /// The longest text that is remembered, in characters: a page.
-const LONGEST: usize = 4_000;
+const MAX_LENGTH: usize = 4_000;
 /// So many messages are hidden with what they say without a question.
 const FEW: usize = 5;
 /// How much of what was said is shown, in bytes.
@@ -247,12 +247,12 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     };
     let tags = call.tags().unwrap_or_else(|| "[]".into());
     let length = said.chars().count() + tags.chars().count();
-    if length > LONGEST {
+    if length > MAX_LENGTH {
         let message = ours!(
             "this is too long to remember: {} characters, and {} are the most. Say what matters of it in a few \
              sentences, or keep it as a file or a note",
             length,
-            LONGEST
+            MAX_LENGTH
         );
         return Err(SkillError::params(message).into());
     }

@@ -24,7 +24,7 @@ domain! {
 }
 
 /// The most schedules that a person can have.
-const MOST: usize = 50;
+const MAX: usize = 50;
 
 #[async_trait]
 impl BuiltinSkill for ScheduleSkill {
@@ -119,8 +119,8 @@ fn spoken(row: &ScheduleRow) -> String {
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let row = planned(call)?;
-    if schedules::of_person(call.store(), &call.scope.person.id).await?.len() >= MOST {
-        return Err(SkillError::params(ours!("you already have {} schedules. Delete one first", MOST)).into());
+    if schedules::of_person(call.store(), &call.scope.person.id).await?.len() >= MAX {
+        return Err(SkillError::params(ours!("you already have {} schedules. Delete one first", MAX)).into());
     }
     schedules::insert(writes, &row);
     let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();

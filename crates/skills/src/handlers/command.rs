@@ -23,7 +23,7 @@ use crate::{ErrorKind, Output, SkillError};
 /// How much of a program's output is kept, unless the skill says otherwise.
 pub(crate) const OUTPUT: usize = 64 * 1024;
 /// The most that a skill can ask for.
-const MOST_OUTPUT: usize = 1 << 20;
+const MAX_OUTPUT: usize = 1 << 20;
 
 /// A program and its words.
 #[derive(Debug, Clone)]
@@ -120,9 +120,9 @@ impl CommandHandler {
 fn read_cap(table: Table, problems: &mut Problems<'_>) -> usize {
     let Some(node) = table.get("output_cap") else { return OUTPUT };
     match node.json().as_u64().and_then(|number| usize::try_from(number).ok()) {
-        Some(cap) if (1..=MOST_OUTPUT).contains(&cap) => cap,
+        Some(cap) if (1..=MAX_OUTPUT).contains(&cap) => cap,
         _ => {
-            problems.add(node.at, format!("`output_cap` must be a number of bytes from 1 to {MOST_OUTPUT}"));
+            problems.add(node.at, format!("`output_cap` must be a number of bytes from 1 to {MAX_OUTPUT}"));
             OUTPUT
         }
     }

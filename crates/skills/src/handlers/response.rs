@@ -1,7 +1,7 @@
 //! What an HTTP skill makes of a response: a line for people, or a file that is kept.
 
 use adjutant_config::document::{Problems, Table, Value as Written};
-use adjutant_files::MOST_MEGABYTES;
+use adjutant_files::MAX_MEGABYTES;
 use adjutant_types::{FromCall, ours};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::http::lost;
 use crate::arguments::Argument;
-use crate::kept::MOST_BYTES;
+use crate::kept::MAX_BYTES;
 use crate::template::{Place, Template};
 use crate::{Output, SkillError};
 
@@ -101,14 +101,14 @@ pub(super) async fn receive(
     acts: bool,
 ) -> Result<ResponseContent, SkillError> {
     let too_big =
-        || SkillError::params(ours!("{} sent a file of more than {} MB", FromCall(host), MOST_MEGABYTES));
+        || SkillError::params(ours!("{} sent a file of more than {} MB", FromCall(host), MAX_MEGABYTES));
     let media_type = media_type(response.headers()).to_lowercase();
-    if response.content_length().is_some_and(|length| length > MOST_BYTES as u64) {
+    if response.content_length().is_some_and(|length| length > MAX_BYTES as u64) {
         return Err(too_big());
     }
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| lost(&error, host, acts))? {
-        if bytes.len() + chunk.len() > MOST_BYTES {
+        if bytes.len() + chunk.len() > MAX_BYTES {
             return Err(too_big());
         }
         bytes.extend_from_slice(&chunk);

@@ -25,7 +25,7 @@ use crate::{Domain, ErrorKind, Handler, Output, Skill, SkillError};
 /// How many characters all descriptions together take in the catalogue, and the limits of a single one's share.
 const CATALOGUE: usize = 2000;
 const SHORTEST: usize = 40;
-const LONGEST: usize = 200;
+const MAX_LENGTH: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCall {
@@ -84,7 +84,7 @@ impl Instructions {
 
     pub fn domain(&self) -> Option<Domain> {
         let pins = self.pins();
-        let share = (CATALOGUE / pins.len().max(1)).clamp(SHORTEST, LONGEST);
+        let share = (CATALOGUE / pins.len().max(1)).clamp(SHORTEST, MAX_LENGTH);
         let (mut skills, mut names) = (Vec::new(), BTreeSet::new());
         for pin in pins.iter() {
             let Ok(kept) = serde_json::from_str::<Kept>(&pin.definition) else { continue };

@@ -12,13 +12,13 @@ use super::scan::{Suspicion, scan};
 /// The file that makes a folder one of these.
 const FILE: &str = "SKILL.md";
 /// The most files, the largest text and its most lines, and how much all files may hold together, in bytes.
-const MOST_FILES: usize = 200;
-const LARGEST_TEXT: u64 = 256 * 1024;
-const MOST_LINES: usize = 10_000;
-const LARGEST: u64 = 10 << 20;
+const MAX_FILES: usize = 200;
+const MAX_TEXT: u64 = 256 * 1024;
+const MAX_LINES: usize = 10_000;
+const MAX_SIZE: u64 = 10 << 20;
 /// How deep folders are looked into.
 const DEEPEST: usize = 8;
-const LONGEST_NAME: usize = 40;
+const MAX_NAME: usize = 40;
 
 #[derive(Debug, Clone)]
 pub struct Folder {
@@ -94,13 +94,13 @@ impl Folder {
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let text =
             files.iter().find(|file| file.path == FILE).ok_or_else(|| format!("there is no {FILE}"))?;
-        if text.bytes.len() as u64 > LARGEST_TEXT {
+        if text.bytes.len() as u64 > MAX_TEXT {
             return Err(format!("{FILE} is larger than 256 KB"));
         }
         let text =
             String::from_utf8(text.bytes.clone()).map_err(|_| format!("{FILE} isn't text in UTF-8"))?;
-        if text.lines().count() > MOST_LINES {
-            return Err(format!("{FILE} has more than {MOST_LINES} lines"));
+        if text.lines().count() > MAX_LINES {
+            return Err(format!("{FILE} has more than {MAX_LINES} lines"));
         }
         let (head, body) = head::read(&text)?;
         let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
@@ -184,16 +184,16 @@ fn collect(folder: &Path, above: &str, depth: usize, files: &mut Vec<File>) -> R
 }
 
 fn file(at: &Path, path: String, files: &[File]) -> Result<File, String> {
-    if files.len() >= MOST_FILES {
-        return Err(format!("it has more than {MOST_FILES} files"));
+    if files.len() >= MAX_FILES {
+        return Err(format!("it has more than {MAX_FILES} files"));
     }
     let so_far: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
     let open = std::fs::File::open(at).map_err(|error| format!("{path} can't be read: {error}"))?;
     let mode = open.metadata().map_or(0, |data| data.permissions().mode());
     let mut bytes = Vec::new();
-    let read = open.take(LARGEST.saturating_sub(so_far) + 1).read_to_end(&mut bytes);
+    let read = open.take(MAX_SIZE.saturating_sub(so_far) + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("{path} can't be read: {error}"))?;
-    if so_far + bytes.len() as u64 > LARGEST {
+    if so_far + bytes.len() as u64 > MAX_SIZE {
         return Err("its files hold more than 10 MB".to_owned());
     }
     Ok(File { path, bytes, is_executable: mode & 0o100 != 0 })
@@ -207,7 +207,7 @@ fn word(name: &str) -> Option<String> {
     if word.starts_with(|first: char| first.is_ascii_digit()) {
         word.insert_str(0, "skill_");
     }
-    word.truncate(LONGEST_NAME);
+    word.truncate(MAX_NAME);
     let word = word.trim_end_matches('_').to_owned();
     word.contains(|one: char| one.is_ascii_lowercase()).then_some(word)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// The keys with which a head may begin that nobody has opened.
 const KEYS: [&str; 3] = ["name", "description", "license"];
 /// The largest head, in bytes.
-const LARGEST: usize = 16 * 1024;
+const MAX_SIZE: usize = 16 * 1024;
 
 /// What the head says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +26,7 @@ pub struct Head {
 pub(crate) fn read(text: &str) -> Result<(Head, &str), String> {
     let text = text.trim_start_matches('\u{feff}');
     let (head, body) = split(text).ok_or("it has no head: `---`, `name:`, `description:`, `---`")?;
-    if head.len() > LARGEST {
+    if head.len() > MAX_SIZE {
         return Err("its head is larger than 16 KB".to_owned());
     }
     let table = table(head);

@@ -8,7 +8,7 @@ use regex::Regex;
 /// The longest line that is shown, in characters.
 const SHOWN: usize = 160;
 /// The most findings.
-const MOST: usize = 50;
+const MAX: usize = 50;
 
 /// Something suspicious.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(crate) fn scan(file: &str, text: &str) -> Vec<Suspicion> {
             add("has characters that nobody sees");
         }
         PATTERNS.iter().filter(|(_, pattern)| pattern.is_match(content)).for_each(|(what, _)| add(what));
-        if found.len() >= MOST {
+        if found.len() >= MAX {
             break;
         }
     }

@@ -19,7 +19,7 @@ use crate::{ErrorKind, SkillError};
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How long a browser has for its request, and the longest one.
 const REQUEST: Duration = Duration::from_secs(5);
-const LONGEST: usize = 16 * 1024;
+const MAX_LENGTH: usize = 16 * 1024;
 
 /// A login that waits for its browser.
 pub struct CodeLogin {
@@ -244,7 +244,7 @@ async fn request_target(stream: &mut TcpStream) -> Option<String> {
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         let mut buffer = [0; 2048];
         let read = stream.read(&mut buffer).await.ok()?;
-        if read == 0 || head.len() + read > LONGEST {
+        if read == 0 || head.len() + read > MAX_LENGTH {
             return None;
         }
         head.extend_from_slice(&buffer[..read]);

@@ -20,7 +20,7 @@ use crate::{ErrorKind, SkillError};
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most scopes that are asked for.
-const MOST_SCOPES: usize = 50;
+const MAX_SCOPES: usize = 50;
 
 /// Where to log in at a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl<'a> Discovery<'a> {
             token_url: self.endpoint(&service.token_endpoint)?,
             registration_url: service.registration_endpoint.map(|url| self.endpoint(&url)).transpose()?,
             resource: resource.resource,
-            scopes: scopes.into_iter().take(MOST_SCOPES).collect(),
+            scopes: scopes.into_iter().take(MAX_SCOPES).collect(),
             names_itself: service.authorization_response_iss_parameter_supported,
             is_usual,
         })

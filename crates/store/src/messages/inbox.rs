@@ -10,7 +10,7 @@ use crate::files::SentFile;
 use crate::{Batch, Stale, Store, StoreError, Value};
 
 /// The most people and places of one message whose names are kept.
-const MOST_MENTIONS: usize = 20;
+const MAX_MENTIONS: usize = 20;
 
 /// A journalled message or button press.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -174,7 +174,7 @@ const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind
 /// outside.
 pub fn mentions(all: &[Mention]) -> String {
     let line = |one: &Mention| format!("{} is {}", one.id, display_name(&one.name));
-    all.iter().take(MOST_MENTIONS).map(line).collect::<Vec<_>>().join("\n")
+    all.iter().take(MAX_MENTIONS).map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn voice(row: &NewRow<'_>) -> Option<String> {

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use crate::{Batch, Store, StoreError, Value};
 
 /// The most attempts that didn't end.
-const MOST: i64 = 2;
+const MAX: i64 = 2;
 /// How long something is set aside.
 const QUARANTINE: Duration = Duration::from_hours(30 * 24);
 
@@ -32,7 +32,7 @@ pub async fn counted<T>(
         [(&digest).into(), store.now().into()],
     );
     let begun = store.write(batch).await?;
-    if begun.last().and_then(Value::as_int).is_some_and(|number| number > MOST) {
+    if begun.last().and_then(Value::as_int).is_some_and(|number| number > MAX) {
         return Ok(None);
     }
     let mut attempt = Attempt { store: store.clone(), what: Some(digest) };

@@ -48,12 +48,12 @@ pub struct FileRow {
 }
 
 /// The biggest picture that models take, in bytes.
-const MOST_OF_PICTURE: i64 = 5 << 20;
+const MAX_OF_PICTURE: i64 = 5 << 20;
 
 impl FileRow {
     /// Whether it is a picture that can be shown to a model.
     pub fn is_picture(&self) -> bool {
-        self.kind == FileKind::Picture && self.problem.is_none() && self.bytes <= MOST_OF_PICTURE
+        self.kind == FileKind::Picture && self.problem.is_none() && self.bytes <= MAX_OF_PICTURE
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! - A request that must wait goes to the next model of its chain after [`PATIENCE`]. The last one of a chain waits for
 //!   as long as its turn may take.
-//! - A provider that asks for hours is asked again after [`LONGEST_PAUSE`]: a quota may be raised meanwhile.
+//! - A provider that asks for hours is asked again after [`MAX_PAUSE`]: a quota may be raised meanwhile.
 //! - The store fails: the requests of this process count for themselves until it is back.
 
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ const WINDOW: Duration = Duration::from_secs(61);
 /// The longest wait for a model when there is another one to ask, and for the end of a pause.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The longest pause, whatever a provider says.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// How often to look whether another instance was told to pause, or whether a request may start.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// The pause after a look that failed.
@@ -134,7 +134,7 @@ impl RateLimits {
 impl RateLimit {
     /// Pauses for this long from now. Returns whether that is longer than was known.
     fn extend_pause(&self, left: Duration) -> bool {
-        let until = Instant::now() + left.min(LONGEST_PAUSE);
+        let until = Instant::now() + left.min(MAX_PAUSE);
         let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
         let is_longer = paused.is_none_or(|known| known + LOOK_INTERVAL < until);
         if is_longer {
@@ -157,7 +157,7 @@ impl RateLimit {
             return;
         }
         if let Some(store) = self.store.get()
-            && let Err(error) = rate_limits::pause(store, &self.name, asked.min(LONGEST_PAUSE)).await
+            && let Err(error) = rate_limits::pause(store, &self.name, asked.min(MAX_PAUSE)).await
         {
             tracing::warn!(model = self.name, %error, "couldn't tell other instances about the pause");
         }

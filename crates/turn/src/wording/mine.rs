@@ -8,7 +8,7 @@ use adjutant_store::taints::MarkedRow;
 pub const IN_PRIVATE: &str = "Send me `/mine` in a direct message: others read here.";
 
 /// How many are listed.
-const MOST: usize = 20;
+const MAX: usize = 20;
 
 /// Everything marked; `missing` is a number that isn't there.
 pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
@@ -18,11 +18,11 @@ pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
         return text;
     }
     text.push_str("I made these from text that other people wrote, so I don't treat it as your own words:\n");
-    for one in marked.iter().take(MOST) {
+    for one in marked.iter().take(MAX) {
         let _ = write!(text, "\n{}. {}, from {}", one.number, name(one), one.sources.label());
     }
-    if marked.len() > MOST {
-        let _ = write!(text, "\n… and {} more", marked.len() - MOST);
+    if marked.len() > MAX {
+        let _ = write!(text, "\n… and {} more", marked.len() - MAX);
     }
     let first = marked.first().map_or(1, |one| one.number);
     let _ = write!(text, "\n\n`/mine {first}` makes one yours, `/mine all` all of them.");

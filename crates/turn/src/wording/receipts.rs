@@ -5,7 +5,7 @@ use adjutant_types::ExecutionStatus;
 use super::{first_line, unknown};
 
 /// The longest receipt, in characters.
-const LONGEST: usize = 160;
+const MAX_LENGTH: usize = 160;
 
 /// The receipt of a call of a skill with this title: what it did, or why it didn't. None while it is open.
 pub fn line(title: &str, status: ExecutionStatus, text: &str) -> Option<String> {
@@ -28,7 +28,7 @@ pub fn under(answer: &str, lines: &[String]) -> String {
 
 fn cut(text: &str) -> String {
     let line = first_line(text).trim_end_matches(':').replace(['✓', '✗'], "-");
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

@@ -13,7 +13,7 @@ const SUMMARY: usize = 2000;
 /// A token is about this many bytes.
 const BYTES_PER_TOKEN: usize = 4;
 /// The most results and memories that a dispatch can name.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// The most memories that are looked through.
 const MEMORIES: i64 = 10_000;
@@ -106,7 +106,7 @@ async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<PromptText
             }
         });
     }
-    texts.truncate(MOST_NAMED);
+    texts.truncate(MAX_NAMED);
     Ok(texts)
 }
 

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 /// A text of the data that is at least this long isn't told again if the summary has it.
 const LONG: usize = 40;
 /// How much of a note stands beside an identifier.
-const LONGEST_NOTE: usize = 200;
+const MAX_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
 const NOTED: [&str; 10] =
     ["instance", "from", "attendees", "emails", "phones", "recurrence", "notes", "snippet", "since", "quote"];
 /// The most identifiers of an agent's results.
-const MOST: usize = 15;
+const MAX: usize = 15;
 
 /// A call's summary and data without what is in both: of a list, the summary's first line stays.
 pub(super) fn without_repeats(summary: &str, data: &Value) -> (String, Value) {
@@ -89,7 +89,7 @@ pub(super) fn identifiers(text: &str, data: &Value) -> Vec<String> {
     for thing in things {
         let Some(id) = identifier(thing, "").filter(|_| !is_said(thing, text)) else { continue };
         let line = format!("{id} “{}”", name(thing).unwrap_or_default().replace('\n', " "));
-        if lines.len() < MOST && !lines.contains(&line) {
+        if lines.len() < MAX && !lines.contains(&line) {
             lines.push(line);
         }
     }
@@ -141,7 +141,7 @@ fn identifier(thing: &Value, summary: &str) -> Option<String> {
     for field in NOTED {
         let value = words(&thing[field]);
         if !value.is_empty() && !summary.contains(&value) && (!summary.is_empty() || field == "instance") {
-            let end = value.floor_char_boundary(LONGEST_NOTE);
+            let end = value.floor_char_boundary(MAX_NOTE);
             let cut = if end < value.len() { " … (cut)" } else { "" };
             text.push_str(&format!(", {field} {}{cut}", &value[..end]));
         }

@@ -9,7 +9,7 @@ use super::definition::{Input, InputType, Workflow};
 use super::reading::misfit;
 
 /// The longest input, as text.
-const LONGEST: usize = 1 << 20;
+const MAX_LENGTH: usize = 1 << 20;
 
 /// The inputs of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub fn resolve<'w>(
 /// A value as its input needs it; the error is a sentence.
 pub fn fitting(input: &Input, value: &Value) -> Result<Value, String> {
     let read = match (input.kind, value) {
-        (_, Value::String(text)) if text.len() > LONGEST => {
+        (_, Value::String(text)) if text.len() > MAX_LENGTH => {
             return Err(format!("the input '{}' is longer than 1 MB", input.name));
         }
         (InputType::Number, Value::String(text)) => text

@@ -7,9 +7,9 @@ use crate::view::draw;
 use crate::view::report_text::escaped;
 
 /// The longest text of a step, in characters.
-const LONGEST: usize = 400;
+const MAX_LENGTH: usize = 400;
 /// How many uncertain things and questions are shown.
-const MOST_LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
 /// How a plan is written for a place.
 pub(super) struct Style {
@@ -52,7 +52,7 @@ fn text(title: &str, plan: &Plan, goal: &str, workflow: &Workflow, style: &Style
 impl Style {
     /// A text of a plan, in one line.
     pub(super) fn line(&self, text: &str) -> String {
-        (self.quote)(&cut(&one_line(text), LONGEST))
+        (self.quote)(&cut(&one_line(text), MAX_LENGTH))
     }
 
     /// A step with what it does.
@@ -72,7 +72,7 @@ impl Style {
         for (title, lines) in [("Uncertain", &plan.uncertain), ("You'll be asked", &plan.will_ask)] {
             if !lines.is_empty() {
                 let lines: Vec<String> =
-                    lines.iter().take(MOST_LINES).map(|text| format!("- {}", self.line(text))).collect();
+                    lines.iter().take(MAX_LINES).map(|text| format!("- {}", self.line(text))).collect();
                 text.push_str(&format!("\n\n{}\n{}", (self.bold)(title), lines.join("\n")));
             }
         }

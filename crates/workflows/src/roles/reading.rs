@@ -9,10 +9,10 @@ use adjutant_types::clock::duration;
 use adjutant_types::{ContextMode, Effects};
 
 /// The longest prompt, in bytes. Longer ones would take the place of the work.
-const LONGEST_PROMPT: usize = 32 * 1024;
-const LONGEST_DESCRIPTION: usize = 1024;
-const LONGEST_DURATION: Duration = Duration::from_hours(1);
-const MOST_CALLS: u32 = 1000;
+const MAX_PROMPT: usize = 32 * 1024;
+const MAX_DESCRIPTION: usize = 1024;
+const MAX_DURATION: Duration = Duration::from_hours(1);
+const MAX_CALLS: u32 = 1000;
 /// The default of `context_limit`, in tokens.
 const CONTEXT_LIMIT: u32 = 12_000;
 const KEYS: [&str; 14] = [
@@ -139,7 +139,7 @@ fn read_role(table: &Table<'_>, body: Option<&str>, problems: &mut Problems<'_>)
     let description = read_description(table, problems);
     let prompt = read_prompt(table, body, problems);
     let counts = ["max_model_calls", "max_skill_calls"]
-        .map(|key| table.get(key).and_then(|_| table.count(key, MOST_CALLS, problems)));
+        .map(|key| table.get(key).and_then(|_| table.count(key, MAX_CALLS, problems)));
     let effects: Vec<(&str, Effects)> = Effects::ALL.iter().map(|one| (one.as_str(), *one)).collect();
     let modes: Vec<(&str, ContextMode)> = ContextMode::ALL.iter().map(|one| (one.as_str(), *one)).collect();
     let role = ReadRole {
@@ -185,8 +185,8 @@ fn read_name(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<String> {
 fn read_description(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<String> {
     let text = table.text("description", problems)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.len() > LONGEST_DESCRIPTION {
-        let message = format!("`description` is longer than {LONGEST_DESCRIPTION} bytes; say it in a line");
+    if text.len() > MAX_DESCRIPTION {
+        let message = format!("`description` is longer than {MAX_DESCRIPTION} bytes; say it in a line");
         problems.add(table.place("description"), message);
         return None;
     }
@@ -223,10 +223,8 @@ pub(super) fn prompt_problem(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         return Some("the prompt is empty".into());
     }
-    let is_long = text.len() > LONGEST_PROMPT;
-    is_long.then(|| {
-        format!("the prompt has {} KB; the longest has {}", text.len() / 1024, LONGEST_PROMPT / 1024)
-    })
+    let is_long = text.len() > MAX_PROMPT;
+    is_long.then(|| format!("the prompt has {} KB; the longest has {}", text.len() / 1024, MAX_PROMPT / 1024))
 }
 
 /// `model = { name = "..." }`. Files from elsewhere write names that mean something to another program.
@@ -245,7 +243,7 @@ fn read_model(table: &Table<'_>, is_markdown: bool, problems: &mut Problems<'_>)
 fn read_duration(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<Duration> {
     let text = table.optional_scalar("max_duration", problems)?;
     let error = match duration::parse(&text) {
-        Ok(time) if time <= LONGEST_DURATION => return Some(time),
+        Ok(time) if time <= MAX_DURATION => return Some(time),
         Ok(_) => "the longest is \"1h\"".to_owned(),
         Err(error) => error,
     };

@@ -27,7 +27,7 @@ const ROUNDS: u32 = 2;
 /// How much of a result the reviewer reads, in characters.
 const SHOWN: usize = 6_000;
 /// The longest reason, in characters.
-const LONGEST: usize = 500;
+const MAX_LENGTH: usize = 500;
 
 impl Run<'_> {
     /// Runs the steps as far as possible; at their end they are judged, if the workflow says so.
@@ -197,7 +197,7 @@ fn verdicts(report: &Report, steps: &[&str]) -> Option<HashMap<String, StepRevie
     let data = if data["data"].is_object() { data["data"].clone() } else { data };
     let verdict = |step: &Value| {
         let id = step["id"].as_str().filter(|id| steps.contains(id))?;
-        let reason = step["reason"].as_str().unwrap_or_default().chars().take(LONGEST).collect();
+        let reason = step["reason"].as_str().unwrap_or_default().chars().take(MAX_LENGTH).collect();
         Some((id.to_owned(), StepReview { fulfilled: step["fulfilled"].as_bool()?, reason }))
     };
     let said: HashMap<String, StepReview> =

@@ -5,7 +5,7 @@ use crate::plans::Change;
 use crate::trace::text::{cost, count, cut, one_line, several};
 
 /// Columns of a reason.
-const LONGEST: usize = 300;
+const MAX_LENGTH: usize = 300;
 
 /// The titles of the two parts.
 pub(super) const RESULT: &str = "Plan and result";
@@ -23,10 +23,10 @@ impl Report {
             if let Some(spent) = step.spent.filter(|spent| spent.model_calls > 0) {
                 line.push_str(&format!("; {}", took(&spent)));
             }
-            text.push_str(&format!("\n- {}", quote(&cut(&line, LONGEST))));
+            text.push_str(&format!("\n- {}", quote(&cut(&line, MAX_LENGTH))));
         }
         let changes: Vec<String> =
-            self.run.changes.iter().map(|it| quote(&cut(&changed(it), LONGEST))).collect();
+            self.run.changes.iter().map(|it| quote(&cut(&changed(it), MAX_LENGTH))).collect();
         if !changes.is_empty() {
             text.push_str(&format!("\n\n{}\n- {}", title.replace(RESULT, CHANGED), changes.join("\n- ")));
         }

@@ -8,7 +8,7 @@ use crate::language::order::waves;
 use crate::trace::text::{cut, fenced};
 
 /// With more lanes than this, the lines name their dependencies instead.
-const MOST_LANES: usize = 16;
+const MAX_LANES: usize = 16;
 
 /// Draws a workflow in at most this many columns, without control characters.
 pub fn draw(workflow: &Workflow, width: usize) -> String {
@@ -59,7 +59,7 @@ impl Drawing<'_> {
         for to in next.iter().skip(1) {
             let lane = self.free_from(at + 1);
             fan.push(lane);
-            if lane >= MOST_LANES {
+            if lane >= MAX_LANES {
                 return false;
             }
             self.lanes[lane] = Some(*to);

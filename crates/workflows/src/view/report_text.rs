@@ -13,14 +13,14 @@ use crate::trace::text::{clean, cut, duration, fenced, fit, one_line, several};
 /// A longer output goes last in a chat, where it becomes several messages, so that people read the short parts first.
 const LONG: usize = 3_000;
 /// A longer output is sent as a file.
-const LONGEST: usize = 6_000;
+const MAX_LENGTH: usize = 6_000;
 /// Columns of the table in a chat, so that it fits on a phone.
 const NARROW: usize = 60;
 /// How many steps, failures and warnings a chat shows; `workflow show` has all.
-const MOST_STEPS: usize = 40;
-const MOST_LINES: usize = 10;
+const MAX_STEPS: usize = 40;
+const MAX_LINES: usize = 10;
 /// Columns of a reason or a warning.
-const LONGEST_LINE: usize = 300;
+const MAX_LINE: usize = 300;
 
 impl Report {
     /// For a terminal of this width. The output is shown as it is, without control sequences.
@@ -57,7 +57,7 @@ impl Report {
     /// The answer of its turn: [`Report::markdown`], with an output that is too long for a chat as a file.
     pub fn message(&self) -> Message {
         let (output, is_json) = self.output();
-        if output.chars().count() <= LONGEST {
+        if output.chars().count() <= MAX_LENGTH {
             return self.markdown().into();
         }
         let name: String =
@@ -79,15 +79,15 @@ impl Report {
 
     /// The rest of the message, around these parts in its middle and at its end.
     fn around(&self, middle: &str, end: &str) -> String {
-        let mut parts = vec![self.head(MOST_LINES, escaped), middle.to_owned()];
+        let mut parts = vec![self.head(MAX_LINES, escaped), middle.to_owned()];
         parts.push(
-            match (self.comparison(&format!("**{RESULT}**"), escaped), self.table(NARROW, MOST_STEPS)) {
+            match (self.comparison(&format!("**{RESULT}**"), escaped), self.table(NARROW, MAX_STEPS)) {
                 (Some(compared), _) => compared,
                 (None, table) if table.is_empty() => table,
                 (None, table) => fenced(&format!("{table}\n")),
             },
         );
-        parts.push(self.warnings("**Warnings**", MOST_LINES, escaped));
+        parts.push(self.warnings("**Warnings**", MAX_LINES, escaped));
         parts.extend(self.again().map(|words| format!("To run it again from there: `/{words}`")));
         parts.push(end.to_owned());
         joined(parts)
@@ -206,7 +206,7 @@ fn joined(mut parts: Vec<String>) -> String {
 fn listed(texts: impl Iterator<Item = String>, most: usize, quote: fn(&str) -> String) -> Vec<String> {
     let mut texts = texts;
     let mut lines: Vec<String> =
-        texts.by_ref().take(most).map(|text| format!("- {}", quote(&cut(&text, LONGEST_LINE)))).collect();
+        texts.by_ref().take(most).map(|text| format!("- {}", quote(&cut(&text, MAX_LINE)))).collect();
     let more = texts.count();
     lines.extend((more > 0).then(|| format!("- and {more} more")));
     lines

@@ -12,7 +12,7 @@ use crate::http::{self, Field, HttpRequest};
 const IS_VOICE_MESSAGE: u64 = 1 << 13;
 
 /// What a request may weigh where nobody pays for more.
-const LARGEST: usize = 10 << 20;
+const MAX_SIZE: usize = 10 << 20;
 
 impl FakeDiscord {
     /// In the guild the bot may no longer attach files.
@@ -34,7 +34,7 @@ pub(super) fn read(request: &HttpRequest) -> (Value, Vec<Field>) {
 /// Why the place takes no such files.
 pub(super) fn refusal(world: &World, place: &str, uploads: &[Field]) -> Option<Answer> {
     let size: usize = uploads.iter().map(|upload| upload.content.len()).sum();
-    if size > LARGEST {
+    if size > MAX_SIZE {
         return Some((413, json!({"message": "Request entity too large", "code": 40005})));
     }
     let is_forbidden = world.files_are_forbidden && !uploads.is_empty() && !world.is_direct(place);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Entities after the hundredth are forgotten.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// A tag that is open.
 struct Open {
@@ -173,6 +173,6 @@ pub(super) fn trimmed(text: String, entities: Vec<Value>) -> (String, Vec<Value>
     };
     let mut entities: Vec<Value> = entities.into_iter().filter_map(moved).collect();
     entities.sort_by_key(|entity| (number(entity, "offset"), std::cmp::Reverse(number(entity, "length"))));
-    entities.truncate(MOST);
+    entities.truncate(MAX);
     (kept, entities)
 }

@@ -9,7 +9,7 @@ use super::world::{BOT, Keyboard, Kind, Message, World};
 use super::{BOT_NAME, Refusal, Shared, markup, rooms};
 
 /// The longest text, in UTF-16 units after its markup is parsed.
-const LONGEST: usize = 4_096;
+const MAX_LENGTH: usize = 4_096;
 
 pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Outcome {
     if method == "getupdates" {
@@ -144,7 +144,7 @@ fn open_chat(world: &World, parameters: &Parameters) -> Outcome<i64> {
 fn send_message(world: &mut World, parameters: &Parameters) -> Outcome {
     let chat = open_chat(world, parameters)?;
     let (text, entities) = formatted(parameters)?;
-    if text.encode_utf16().count() > LONGEST {
+    if text.encode_utf16().count() > MAX_LENGTH {
         return refused("message is too long");
     }
     let keyboard = keyboard(parameters)?;
@@ -235,7 +235,7 @@ fn edit_text(world: &mut World, parameters: &Parameters) -> Outcome {
     if before.media.is_some() {
         return refused("there is no text in the message to edit");
     }
-    if text.encode_utf16().count() > LONGEST {
+    if text.encode_utf16().count() > MAX_LENGTH {
         return refused("MESSAGE_TOO_LONG");
     }
     edit(world, parameters, Message { text, entities, keyboard, ..before })

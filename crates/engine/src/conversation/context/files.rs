@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use adjutant_files::MOST_MEGABYTES;
+use adjutant_files::MAX_MEGABYTES;
 use adjutant_models::{Message, Picture, Role};
 use adjutant_store::StoreError;
 use adjutant_store::files::{self, FileRow};
@@ -78,7 +78,7 @@ fn content(file: &FileRow, share: usize, takes_pictures: bool) -> String {
         }
         (Some(text), _) => format!("{head}\n\n{text}"),
         (None, Some(problem)) => {
-            format!("{head}\nIt can't be read: {}", wording::files::why(problem, MOST_MEGABYTES))
+            format!("{head}\nIt can't be read: {}", wording::files::why(problem, MAX_MEGABYTES))
         }
         (None, None) if takes_pictures && file.is_picture() => {
             format!("{head}\nYou see it with this message.")

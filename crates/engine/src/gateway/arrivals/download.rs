@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Backoff, ChatPort, DownloadError, FileDownload};
-use adjutant_files::MOST_MEGABYTES;
+use adjutant_files::MAX_MEGABYTES;
 use adjutant_types::clock::SharedClock;
 use adjutant_types::metrics;
 use tokio::fs::File;
 
 /// The biggest file that is downloaded.
-pub const MOST_BYTES: u64 = MOST_MEGABYTES << 20;
+pub const MAX_BYTES: u64 = MAX_MEGABYTES << 20;
 
 const TRIES: u32 = 4;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(20));
 /// The longest pause that a platform may ask for.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// The longest download.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_mins(3);
 
@@ -41,7 +41,7 @@ pub(in crate::gateway) async fn download(
         tracing::warn!(channel, tries, %error, "a file couldn't be downloaded");
         let DownloadError::Passing(_, asked) = &error else { return Err(error) };
         let asked = asked.unwrap_or_default();
-        if tries == TRIES || asked > LONGEST_PAUSE {
+        if tries == TRIES || asked > MAX_PAUSE {
             return Err(error);
         }
         tokio::time::sleep(BACKOFF.after(tries, clock.random()).max(asked)).await;
@@ -56,7 +56,7 @@ async fn download_once(
     open: impl Fn() -> std::io::Result<std::fs::File>,
 ) -> Result<(File, u64), DownloadError> {
     let full = |error: std::io::Error| DownloadError::Passing(error.to_string(), None);
-    let mut download = FileDownload::new(File::from_std(open().map_err(full)?), MOST_BYTES);
+    let mut download = FileDownload::new(File::from_std(open().map_err(full)?), MAX_BYTES);
     match tokio::time::timeout(DOWNLOAD_TIMEOUT, port.download(file, &mut download)).await {
         Ok(done) => done?,
         Err(_) => return Err(DownloadError::Passing("it takes too long".to_owned(), None)),

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::DownloadError;
-use adjutant_files::{Folder, MOST_MEGABYTES, Reader, Reading, file_name};
+use adjutant_files::{Folder, MAX_MEGABYTES, Reader, Reading, file_name};
 use adjutant_store::files::{self, FileRow, SentFile};
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::{Batch, Store, StoreError, attempts};
@@ -33,14 +33,14 @@ use futures::FutureExt;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
-use super::download::{MOST_BYTES, Ports, download};
+use super::download::{MAX_BYTES, Ports, download};
 use crate::gateway::Worker;
 use crate::gateway::lanes::Lanes;
 
 /// Messages whose files are fetched at the same time.
 pub const AT_ONCE: usize = 4;
 /// The most files of one message.
-const MOST_FILES: usize = 10;
+const MAX_FILES: usize = 10;
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
@@ -113,7 +113,7 @@ impl Lanes {
         files::fetched(&mut batch, row, self.conversations.instance.owner(), fetched);
         let takes_pictures = self.conversations.orchestrator.model.takes_pictures();
         let sentence = [
-            wording::files::not_read(fetched, MOST_MEGABYTES, takes_pictures),
+            wording::files::not_read(fetched, MAX_MEGABYTES, takes_pictures),
             wording::files::not_shared(not_shared),
         ];
         let has_more =
@@ -168,9 +168,9 @@ impl Fetching {
         let remote = file.remote.as_ref();
         let announced = remote.and_then(|remote| remote.bytes);
         match announced {
-            _ if number >= MOST_FILES => return Err(FileProblem::TooMany),
+            _ if number >= MAX_FILES => return Err(FileProblem::TooMany),
             Some(0) => return Err(FileProblem::Empty),
-            Some(bytes) if bytes > MOST_BYTES => return Err(FileProblem::TooBig),
+            Some(bytes) if bytes > MAX_BYTES => return Err(FileProblem::TooBig),
             _ => {}
         }
         create_dir_all(self.folder.path()).map_err(broken)?;

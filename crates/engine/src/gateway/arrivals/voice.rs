@@ -32,7 +32,7 @@ use adjutant_types::{InboxKind, QuestionId, SPOKEN, TurnId};
 use futures::FutureExt;
 use tokio::sync::Semaphore;
 
-use super::download::{MOST_BYTES, Ports};
+use super::download::{MAX_BYTES, Ports};
 use crate::conversation::Conversations;
 use crate::conversation::spoken::SpokenAs;
 use crate::gateway::Worker;
@@ -44,7 +44,7 @@ pub const AT_ONCE: usize = 4;
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// The longest text that is kept of a note, in bytes.
-const LONGEST: usize = 20_000;
+const MAX_LENGTH: usize = 20_000;
 /// Typed messages that tell in which script a person writes.
 const TYPED: i64 = 20;
 
@@ -215,8 +215,8 @@ impl Lanes {
         if note.seconds.is_some_and(is_long) {
             return Err(Unheard::TooLong(most));
         }
-        if note.bytes.is_some_and(|bytes| bytes > MOST_BYTES) {
-            return Err(Unheard::TooBig(MOST_BYTES >> 20));
+        if note.bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
+            return Err(Unheard::TooBig(MAX_BYTES >> 20));
         }
         let _slot = listening.slots.acquire().await;
         self.show_typing(row);
@@ -257,7 +257,7 @@ impl Lanes {
         let mut batch = Batch::new();
         heard.bill.settle(&mut batch);
         let mut text = heard.spoken.result.text.clone();
-        text.truncate(text.floor_char_boundary(LONGEST));
+        text.truncate(text.floor_char_boundary(MAX_LENGTH));
         if let Some(doubt) = self.doubt(row, &heard).await? {
             let marked = if matches!(doubt, Doubt::NoWords | Doubt::TooMuch) { "" } else { &text };
             let question = wording::voice::doubted(&doubt, &text);

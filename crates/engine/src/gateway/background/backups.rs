@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The shortest and longest pause between two checks.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// How long to wait after a failure.
 const RETRY_AFTER: Duration = Duration::from_mins(10);
 
@@ -43,7 +43,7 @@ pub struct Backups {
 impl Backups {
     /// Makes backups when they are due, until it is stopped, possibly in the middle of one.
     pub async fn work(self, stop: CancellationToken) {
-        let interval = (self.every / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let interval = (self.every / 10).clamp(SHORTEST_PAUSE, MAX_PAUSE);
         let mut wait = SHORTEST_PAUSE;
         while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
             wait = interval;

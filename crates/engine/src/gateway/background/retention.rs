@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The shortest and longest pause between two runs.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+const MAX_PAUSE: Duration = Duration::from_hours(1);
 /// The longest pause before the first run.
 const FIRST_AFTER: Duration = Duration::from_mins(1);
 
@@ -39,7 +39,7 @@ impl Retention {
     pub async fn work(self, stop: CancellationToken) {
         // What was forgotten goes, whatever else is kept.
         let shortest = self.ages.shortest().unwrap_or(Duration::MAX);
-        let every = (shortest / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let every = (shortest / 10).clamp(SHORTEST_PAUSE, MAX_PAUSE);
         let mut wait = every.min(FIRST_AFTER);
         while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
             wait = every;

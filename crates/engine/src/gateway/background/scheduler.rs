@@ -26,7 +26,7 @@ use crate::conversation::access::Access;
 /// A run later than this counts as missed, in milliseconds.
 const MISSED_AFTER: i64 = 5 * 60_000;
 /// After this many failed runs in a row a schedule stops.
-const MOST_FAILURES: i64 = 3;
+const MAX_FAILURES: i64 = 3;
 
 /// The schedules and reminders of the channels of this process.
 pub struct Scheduler {
@@ -74,7 +74,7 @@ impl Scheduler {
                 Some(_) => (new.running, new.failures) = (None, 0),
             }
         }
-        if new.failures >= MOST_FAILURES {
+        if new.failures >= MAX_FAILURES {
             new.state = ScheduleState::Stopped;
             let text = wording::schedule_stopped(&row.text, &row.id);
             let message = Message { text, ..Message::default() };

@@ -9,7 +9,7 @@ use adjutant_turn::wording;
 use adjutant_types::MessageForm;
 
 /// The most messages that a text may take.
-const MOST_MESSAGES: usize = 4;
+const MAX_MESSAGES: usize = 4;
 /// The longest beginning, in bytes.
 const BEGINNING: usize = 700;
 /// The file's name.
@@ -69,7 +69,7 @@ pub(in crate::gateway) fn as_file(
 ) -> Option<(String, OutgoingFile)> {
     let is_plain = outbound.choices.is_empty() && outbound.file.is_none() && outbound.part == 0;
     let texts = Outbound { voice: None, ..outbound.clone() };
-    if !is_plain || !port.limits().files || port.parts(&texts) <= MOST_MESSAGES {
+    if !is_plain || !port.limits().files || port.parts(&texts) <= MAX_MESSAGES {
         return None;
     }
     let (whole, receipts) = split_receipts(&outbound.text);

@@ -17,9 +17,9 @@ use tokio::sync::Notify;
 /// The pause after hints were sent.
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 /// How many hints a message holds: the server takes less than 8,000 bytes. What is more waits for the next one.
-const MOST: usize = 50;
+const MAX: usize = 50;
 /// How many may wait. What is more is found by a look.
-const MOST_WAITING: usize = 1_000;
+const MAX_WAITING: usize = 1_000;
 
 /// What one instance tells another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl Hints {
     pub(super) fn lane(&self, to: InstanceId, channel: &str, lane: WaitingLane) {
         let mut waiting = self.waiting();
         let lanes = &mut waiting.entry(to).or_default().lanes;
-        if lanes.len() < MOST_WAITING {
+        if lanes.len() < MAX_WAITING {
             lanes.push((channel.to_owned(), lane));
         }
         self.changed.notify_one();
@@ -65,7 +65,7 @@ impl Hints {
     pub(super) fn answer(&self, to: InstanceId, conversation: ConversationId) {
         let mut waiting = self.waiting();
         let answers = &mut waiting.entry(to).or_default().answers;
-        if answers.len() < MOST_WAITING {
+        if answers.len() < MAX_WAITING {
             answers.push(conversation);
         }
         self.changed.notify_one();
@@ -86,8 +86,8 @@ impl Hints {
         let mut waiting = self.waiting();
         let mut messages = Vec::with_capacity(waiting.len());
         waiting.retain(|to, Waiting { lanes, answers }| {
-            let rest = lanes.split_off(lanes.len().min(MOST));
-            let left = answers.split_off(answers.len().min(MOST - lanes.len()));
+            let rest = lanes.split_off(lanes.len().min(MAX));
+            let left = answers.split_off(answers.len().min(MAX - lanes.len()));
             let (lanes, answers) = (mem::replace(lanes, rest), mem::replace(answers, left));
             if !lanes.is_empty() || !answers.is_empty() {
                 let text = serde_json::to_string(&HintMessage { from: from.clone(), lanes, answers });
@@ -121,24 +121,24 @@ mod tests {
         assert_eq!(messages.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert!(messages[0].1.len() < 8_000, "{}", messages[0].1.len());
         let first: HintMessage = serde_json::from_str(&messages[0].1).unwrap();
-        assert_eq!((first.from, first.lanes.len()), ("me".into(), MOST));
+        assert_eq!((first.from, first.lanes.len()), ("me".into(), MAX));
         let [(_, rest)] = <[_; 1]>::try_from(hints.next(&"me".into()).await).unwrap();
         let rest: HintMessage = serde_json::from_str(&rest).unwrap();
-        assert_eq!(rest.lanes.first(), Some(&("telegram".to_owned(), lane(MOST))));
+        assert_eq!(rest.lanes.first(), Some(&("telegram".to_owned(), lane(MAX))));
         assert_eq!(rest.lanes.len(), 20);
     }
 
     #[tokio::test]
     async fn where_nobody_listens_they_take_no_room() {
         let hints = Hints::default();
-        for at in 0..2 * MOST_WAITING {
+        for at in 0..2 * MAX_WAITING {
             hints.lane("a".into(), "telegram", lane(at));
         }
         let mut count = 0;
         while let [(_, text)] = hints.take(&"me".into()).as_slice() {
             count += serde_json::from_str::<HintMessage>(text).unwrap().lanes.len();
         }
-        assert_eq!(count, MOST_WAITING);
+        assert_eq!(count, MAX_WAITING);
         assert!(hints.waiting().is_empty());
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::backend::{self, Change, StoredEvent};
 use super::clashes::Clashes;
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
-use super::{MOST_INSTANCES, event};
+use super::{MAX_INSTANCES, event};
 use crate::builtin::undo::{self, Step};
 use crate::builtin::{CallContext, Preview, ambiguous, contacts, email, is_named};
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
@@ -372,7 +372,7 @@ fn instance_of(
 ) -> Result<CalendarEvent, Failure> {
     let at = instance.instant(call.zone());
     let nearby = TimeRange { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
-    let found = series.occurrences(nearby, call.zone(), MOST_INSTANCES)?;
+    let found = series.occurrences(nearby, call.zone(), MAX_INSTANCES)?;
     let is_it = |instant: &EventTime| instant.instant(call.zone()) == at;
     let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
     let missing = || {

@@ -4,14 +4,14 @@ use adjutant_dav::{CalendarEvent, Series, TimeRange, conflicts};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{Agenda, MOST_INSTANCES, event};
+use super::{Agenda, MAX_INSTANCES, event};
 use crate::builtin::CallContext;
 use crate::{Failure, Output};
 
 /// How far ahead a series is compared with the other events.
 const AHEAD: TimeDelta = TimeDelta::weeks(8);
 /// The most events that are named.
-const MOST: usize = 5;
+const MAX: usize = 5;
 
 /// The other events at the time of a new or changed one.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Clashes {
         let mut times = vec![one];
         if new.rule.is_some() {
             let ahead = TimeRange { from: one.from.max(now), to: one.from.max(now) + AHEAD };
-            let found = series.occurrences(ahead, zone, MOST_INSTANCES)?;
+            let found = series.occurrences(ahead, zone, MAX_INSTANCES)?;
             times = found.occurrences.into_iter().map(|occurrence| occurrence.range).collect();
         }
         times.retain(|time| time.to > now);
@@ -49,7 +49,7 @@ impl Clashes {
             other.is_busy && !conflicts(&times, other.range).is_empty() && seen.insert(*index)
         });
         let mut clashes = Self::default();
-        for (index, instance) in agenda.instances.iter().take(MOST) {
+        for (index, instance) in agenda.instances.iter().take(MAX) {
             let other = agenda.events[*index].series.event_at(instance)?;
             clashes.lines.push(format!(
                 "“{}” ({})",

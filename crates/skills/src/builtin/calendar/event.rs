@@ -14,7 +14,7 @@ use crate::SkillError;
 use crate::builtin::{CallContext, read_rule};
 
 /// The longest event.
-const LONGEST: TimeDelta = TimeDelta::days(366);
+const MAX: TimeDelta = TimeDelta::days(366);
 
 fn params(message: impl Into<ErrorText>) -> SkillError {
     SkillError::params(message)
@@ -55,7 +55,7 @@ pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
     let length =
         duration::parse_event(said).map_err(|error| params(ours!("/duration: {}", FromCall(error))))?;
     let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
-    if length > LONGEST { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
+    if length > MAX { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
 }
 
 /// The event that a call describes.
@@ -141,7 +141,7 @@ fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_
     if lasts <= TimeDelta::zero() {
         return Err(params("/end: it must be after start"));
     }
-    if lasts > LONGEST {
+    if lasts > MAX {
         return Err(params("/end: an event can last a year at most"));
     }
     Ok(())

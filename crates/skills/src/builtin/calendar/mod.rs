@@ -40,7 +40,7 @@ domain! {
 }
 
 /// The most instances of one series that a call looks at.
-const MOST_INSTANCES: usize = 2_000;
+const MAX_INSTANCES: usize = 2_000;
 /// What all series of a calendar together may take.
 const ALL: Effort = Effort { instances: 100_000, steps: 1_000_000 };
 /// The most events in a list.
@@ -183,7 +183,7 @@ fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize
     let mut open: Vec<usize> = (0..events.len()).collect();
     for _ in 0..2 {
         let share = left.shared(open.len());
-        let share = Effort { instances: share.instances.min(MOST_INSTANCES), ..share };
+        let share = Effort { instances: share.instances.min(MAX_INSTANCES), ..share };
         open.retain(|&index| {
             let Ok(now) = events[index].series.occurrences_within(period, zone, share) else { return false };
             let is_cut = now.is_truncated;

@@ -1,6 +1,6 @@
 //! Files of mails: one is fetched, kept like a file that a person sent, and read. And the files of a mail to be sent.
 
-use adjutant_files::{MOST_MEGABYTES, file_name};
+use adjutant_files::{MAX_MEGABYTES, file_name};
 use adjutant_mail::{Attachment, AttachmentInfo, Message};
 use adjutant_store::Batch;
 use adjutant_turn::trust::{Target, Thing};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{imap, message_id, parties};
 use crate::builtin::{CallContext, Resource, notes, text};
-use crate::kept::{self, Fetched, MOST_BYTES};
+use crate::kept::{self, Fetched, MAX_BYTES};
 use crate::{Failure, Output, SkillError};
 
 /// Fetches an attachment and reads it.
@@ -19,7 +19,7 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         call.arguments["number"].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
     let imap = imap(call.services)?;
     let letter = super::letter(call, message_id(call)).await?;
-    let (about, content) = imap.attachment(message_id(call), number, MOST_BYTES).await?;
+    let (about, content) = imap.attachment(message_id(call), number, MAX_BYTES).await?;
     if content.is_empty() {
         return Err(SkillError::params("the attachment is empty").into());
     }
@@ -71,7 +71,7 @@ async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Fail
 fn too_big() -> SkillError {
     let message = ours!(
         "its attachments are bigger than {} MB together, so I can't forward them; email.send can send its text",
-        MOST_MEGABYTES
+        MAX_MEGABYTES
     );
     SkillError::params(message)
 }
@@ -79,13 +79,13 @@ fn too_big() -> SkillError {
 /// Refuses a mail whose attachments are too big to be sent on, as far as the mail says.
 pub(super) fn check_size(letter: &Message) -> Result<(), SkillError> {
     let bytes: usize = letter.attachments.iter().map(|file| file.size).sum();
-    if bytes > MOST_BYTES { Err(too_big()) } else { Ok(()) }
+    if bytes > MAX_BYTES { Err(too_big()) } else { Ok(()) }
 }
 
 /// The attachments of a mail, to be sent on as they are.
 pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>, Failure> {
     check_size(letter)?;
-    let (imap, mut left) = (imap(call.services)?, MOST_BYTES);
+    let (imap, mut left) = (imap(call.services)?, MAX_BYTES);
     let mut all = Vec::new();
     for number in 1..=letter.attachments.len() {
         let (about, bytes) = imap.attachment(message_id(call), number, left).await?;

@@ -19,7 +19,7 @@ use crate::builtin::Services;
 /// Older bounces were announced before, or nobody waits for them.
 const MAX_AGE: TimeDelta = TimeDelta::days(7);
 /// The most bounces read at once.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 impl Services {
     /// Looks for mails that bounced. Returns the conversations with something new to deliver.
@@ -30,7 +30,7 @@ impl Services {
     ) -> Result<Vec<ConversationId>, StoreError> {
         let Ok(imap) = imap(self) else { return Ok(Vec::new()) };
         let since = (utc(store.now()) - MAX_AGE).date_naive();
-        let bounces = match imap.bounces(Some(since), 0, MOST).await {
+        let bounces = match imap.bounces(Some(since), 0, MAX).await {
             Ok(bounces) => bounces,
             Err(error) => {
                 tracing::warn!(%error, "can't check for bounced mails; will try again");

@@ -12,7 +12,7 @@ use crate::{ErrorKind, Failure, Output, SkillError};
 /// The texts of several mails share this many bytes.
 const TEXTS: usize = 14_000;
 /// The most mails whose texts are read at once.
-const MOST_READ: usize = 20;
+const MAX_READ: usize = 20;
 
 pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let said = |name: &str| call.text(name).map(str::to_owned);
@@ -26,7 +26,7 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         before: day(call, "before")?,
         unread: call.flag("unread"),
         folder: said("folder"),
-        limit: if with_text { call.limit().min(MOST_READ) } else { call.limit() },
+        limit: if with_text { call.limit().min(MAX_READ) } else { call.limit() },
     };
     let found = imap(call.services)?.search(&query).await?;
     let lines: Vec<String> = found.iter().map(|one| line(call, one)).collect();

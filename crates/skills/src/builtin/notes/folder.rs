@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 use crate::{ErrorKind, SkillError};
 
 /// The largest note, in bytes.
-const LARGEST: u64 = 1 << 20;
+const MAX_SIZE: u64 = 1 << 20;
 /// How deep folders are looked into.
 const DEEPEST: usize = 16;
 /// The most notes that are looked at.
-const MOST: usize = 20_000;
+const MAX: usize = 20_000;
 /// What a note's name ends with.
 const ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
 
@@ -114,7 +114,7 @@ impl Notes {
 
     /// Writes a note. `known` is the version that may be replaced; with none there must be no such note.
     pub(super) fn put(&self, path: &NotePath, text: &str, known: Option<&Note>) -> Result<Note, SkillError> {
-        if text.len() as u64 > LARGEST {
+        if text.len() as u64 > MAX_SIZE {
             return Err(SkillError::params("/text: the note would be larger than 1 MB"));
         }
         let folder = self.open_folder(path.folders(), known.is_none())?;
@@ -189,8 +189,8 @@ fn walk(folder: &OwnedFd, at: &[String], found: &mut Vec<NotePath>) -> Result<()
         path.push(name.to_owned());
         match kind(folder, name, entry.file_type()) {
             FileType::RegularFile if is_note(name) => {
-                if found.len() >= MOST {
-                    let message = ours!("there are more than {} notes; name a folder", MOST);
+                if found.len() >= MAX {
+                    let message = ours!("there are more than {} notes; name a folder", MAX);
                     return Err(SkillError::params(message));
                 }
                 found.push(NotePath(path));
@@ -226,9 +226,9 @@ fn read_at(folder: &OwnedFd, name: &str, shown: &str) -> Result<Note, SkillError
         return Err(SkillError::params(ours!("{} isn't a file", FromOutside(shown))));
     }
     let mut bytes = Vec::new();
-    let read = File::from(file).take(LARGEST + 1).read_to_end(&mut bytes);
+    let read = File::from(file).take(MAX_SIZE + 1).read_to_end(&mut bytes);
     read.map_err(|error| SkillError::tool(ours!("{} can't be read: {}", FromOutside(shown), Own(error))))?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_SIZE {
         return Err(SkillError::params(ours!("{} is larger than 1 MB", FromOutside(shown))));
     }
     let version = version(&bytes);

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use serde_json::json;
 
 pub use self::folder::Notes;
-use adjutant_files::MOST_TEXT;
+use adjutant_files::MAX_TEXT;
 use adjutant_store::Batch;
 use adjutant_turn::trust::ActionKind;
 use adjutant_types::invisible_chars::line;
@@ -37,7 +37,7 @@ domain! {
 }
 
 /// A text of this length is kept in the journal, so that a change can be taken back.
-const MOST_KEPT: usize = 256 * 1024;
+const MAX_KEPT: usize = 256 * 1024;
 
 /// What a call makes of a note.
 struct Change {
@@ -150,7 +150,7 @@ impl NotesSkill {
         };
         let data = json!({"note": path.to_string(), "path": path.to_string(), "version": written.version});
         let output = Output::ours(format!("{verb} the note {path}"), data);
-        let is_small = written.text.len() <= MOST_KEPT;
+        let is_small = written.text.len() <= MAX_KEPT;
         let step = Step::Note {
             path: path.to_string(),
             before: before.map(|note| note.text),
@@ -181,7 +181,7 @@ async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
     };
     let file = kept::find(call, &id.into()).await?;
     let content = kept::text(&file)?;
-    if content.len() > MOST_TEXT {
+    if content.len() > MAX_TEXT {
         let message =
             ours!("“{}” is too long for a note: its text has more than 256 KB", FromOutside(&file.name));
         return Err(SkillError::params(message).into());

@@ -12,7 +12,7 @@ use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, Output, SkillError};
 
 /// The most results.
-const MOST: usize = 10;
+const MAX: usize = 10;
 /// The longest title and excerpt, in characters.
 const TITLE: usize = 120;
 const EXCERPT: usize = 300;
@@ -30,7 +30,7 @@ pub(super) async fn search(
     limit: usize,
     client: &HttpClient,
 ) -> Result<Output, SkillError> {
-    let limit = limit.clamp(1, MOST);
+    let limit = limit.clamp(1, MAX);
     let address = Url::parse(&engine.url)
         .map_err(|error| SkillError::tool(ours!("[web] search: the address is wrong: {}", Own(error))))?;
     let host = host(&address).to_owned();

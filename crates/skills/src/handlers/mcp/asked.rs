@@ -16,16 +16,16 @@ use serde_json::{Map, Value};
 use super::field::{DECLINE, Field, Given, Said, names_secret};
 
 /// How often a server may ask during one call.
-pub(super) const MOST_ROUNDS: u32 = 5;
+pub(super) const MAX_ROUNDS: u32 = 5;
 /// The most fields of one form, and questions of one round.
-const MOST_FIELDS: usize = 10;
+const MAX_FIELDS: usize = 10;
 /// The longest message of a server, in characters and lines.
-const LONGEST_MESSAGE: usize = 1000;
-const MOST_LINES: usize = 15;
+const MAX_MESSAGE: usize = 1000;
+const MAX_LINES: usize = 15;
 /// The longest address that is shown.
-const LONGEST_ADDRESS: usize = 2000;
+const MAX_ADDRESS: usize = 2000;
 /// The longest state that is kept for a server.
-const LONGEST_STATE: usize = 64 * 1024;
+const MAX_STATE: usize = 64 * 1024;
 
 /// The label that says yes, and the one that says no, to a question without fields.
 const YES: &str = "Yes";
@@ -106,9 +106,9 @@ impl Ask {
                         Some(Field::new(name, schema, required.contains(name)))
                     })
                     .collect();
-                if fields.len() > MOST_FIELDS {
+                if fields.len() > MAX_FIELDS {
                     return Err(format!(
-                        "it asks for {} things at once; {MOST_FIELDS} is the limit",
+                        "it asks for {} things at once; {MAX_FIELDS} is the limit",
                         fields.len()
                     ));
                 }
@@ -201,11 +201,11 @@ impl Asked {
                 _ => Err("it asks for a model, and it gets none".to_owned()),
             })
             .collect::<Result<_, _>>()?;
-        if asks.len() > MOST_FIELDS {
-            return Err(format!("it asks {} questions at once; {MOST_FIELDS} is the limit", asks.len()));
+        if asks.len() > MAX_FIELDS {
+            return Err(format!("it asks {} questions at once; {MAX_FIELDS} is the limit", asks.len()));
         }
         let state = result.request_state.clone();
-        if state.as_ref().is_some_and(|state| state.len() > LONGEST_STATE) {
+        if state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
             return Err("it wants us to keep more than 64 KB for it".to_owned());
         }
         Ok(Self { state, rounds, asks, ..Self::default() })
@@ -220,7 +220,7 @@ impl Asked {
     pub(super) fn first(error: &Value, rounds: u32) -> Result<Self, String> {
         let pages: Vec<ElicitRequestParams> = serde_json::from_value(error["elicitations"].clone())
             .map_err(|_| "it doesn't say which page to open".to_owned())?;
-        if pages.is_empty() || pages.len() > MOST_FIELDS {
+        if pages.is_empty() || pages.len() > MAX_FIELDS {
             return Err(format!("it names {} pages to open", pages.len()));
         }
         let asks = pages.iter().map(|page| Ask::read("", page)).collect::<Result<_, _>>()?;
@@ -313,7 +313,7 @@ fn address(written: &str) -> Result<String, String> {
         return wrong("hides its host behind a user's name");
     }
     let shown = url.to_string();
-    if shown.len() > LONGEST_ADDRESS {
+    if shown.len() > MAX_ADDRESS {
         return wrong("is too long to be shown");
     }
     Ok(shown)
@@ -322,10 +322,10 @@ fn address(written: &str) -> Result<String, String> {
 /// A message with its lines, cut.
 fn cut(message: &str) -> String {
     let shown = shown(&message.replace("\r\n", "\n"));
-    let text = shown.trim().lines().take(MOST_LINES).collect::<Vec<_>>().join("\n");
-    match text.char_indices().nth(LONGEST_MESSAGE) {
+    let text = shown.trim().lines().take(MAX_LINES).collect::<Vec<_>>().join("\n");
+    match text.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None if shown.trim().lines().count() > MOST_LINES => format!("{text}\n…"),
+        None if shown.trim().lines().count() > MAX_LINES => format!("{text}\n…"),
         None => text,
     }
 }
@@ -415,9 +415,9 @@ mod tests {
     fn a_servers_words_are_cut_and_show_what_they_hide() {
         let schema = json!({"type": "object", "properties": {}});
         let long = form(&"x".repeat(5000), schema.clone()).unwrap();
-        assert_eq!(long.message.chars().count(), LONGEST_MESSAGE + 1);
+        assert_eq!(long.message.chars().count(), MAX_MESSAGE + 1);
         let lines = form(&"x\n".repeat(50), schema.clone()).unwrap();
-        assert_eq!(lines.message.lines().count(), MOST_LINES + 1);
+        assert_eq!(lines.message.lines().count(), MAX_LINES + 1);
         assert_eq!(form("a\u{202e}b", schema).unwrap().message, "a\\u{202e}b");
     }
 }

@@ -15,14 +15,14 @@ use crate::{Domain, Skill};
 /// How much all servers together may add to each request, in bytes.
 const CATALOGUE: usize = 1000;
 /// The longest line of one server.
-const LONGEST_LINE: usize = 240;
+const MAX_LINE: usize = 240;
 /// The longest second part of a skill's name.
-const LONGEST_WORD: usize = 36;
-const LARGEST_SCHEMA: usize = 64 * 1024;
+const MAX_WORD: usize = 36;
+const MAX_SCHEMA: usize = 64 * 1024;
 
 /// The domains of these servers, of what an owner has accepted.
 pub(super) fn domains(servers: &BTreeMap<String, McpConfig>, pins: &[PinRow]) -> Vec<Domain> {
-    let share = (CATALOGUE / servers.len().max(1)).min(LONGEST_LINE);
+    let share = (CATALOGUE / servers.len().max(1)).min(MAX_LINE);
     servers.iter().filter_map(|(name, config)| domain(name, config, pins, share)).collect()
 }
 
@@ -82,7 +82,7 @@ pub(super) fn unusable(definition: &Definition) -> Option<String> {
     if schema.get("type").is_none_or(|name| name != "object") {
         return Some("its arguments aren't a table".to_owned());
     }
-    if schema.to_string().len() > LARGEST_SCHEMA {
+    if schema.to_string().len() > MAX_SCHEMA {
         return Some("its schema is larger than 64 KB".to_owned());
     }
     schema_problem(&schema).map(|problem| format!("its schema can't be checked: {problem}"))
@@ -131,7 +131,7 @@ fn word(tool: &str) -> String {
     if !word.starts_with(|first: char| first.is_ascii_lowercase()) {
         word.insert_str(0, "tool_");
     }
-    word.truncate(LONGEST_WORD);
+    word.truncate(MAX_WORD);
     word.trim_end_matches('_').to_owned()
 }
 

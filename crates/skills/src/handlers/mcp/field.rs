@@ -10,11 +10,11 @@ use serde_json::{Number, Value, json};
 use crate::definition::schema_misfit;
 
 /// A field with more options than this is asked for in words.
-const MOST_BUTTONS: usize = 20;
+const MAX_BUTTONS: usize = 20;
 /// The most options that are listed.
-const MOST_LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 /// The longest label of an option, in characters.
-const LONGEST_LABEL: usize = 60;
+const MAX_LABEL: usize = 60;
 
 /// Words that name something secret.
 const SECRETS: &[&str] = &[
@@ -141,7 +141,7 @@ impl Field {
         let mut labels: Vec<String> = vec![DECLINE.to_lowercase(), SKIP.to_lowercase()];
         for (value, label) in &mut options {
             let shown = if label.is_empty() { value.as_str().unwrap_or_default() } else { label.as_str() };
-            *label = line(shown, LONGEST_LABEL);
+            *label = line(shown, MAX_LABEL);
             while labels.contains(&label.to_lowercase()) {
                 label.push_str(" (2)");
             }
@@ -157,7 +157,7 @@ impl Field {
     /// The labels of its buttons, and the words that each stands for; none if it is answered in words alone.
     pub(super) fn buttons(&self) -> Vec<(String, String)> {
         let options = self.options();
-        if options.is_empty() || options.len() > MOST_BUTTONS || self.takes_several() {
+        if options.is_empty() || options.len() > MAX_BUTTONS || self.takes_several() {
             return Vec::new();
         }
         let ours = [(!self.required).then_some(SKIP), Some(DECLINE)];
@@ -170,14 +170,14 @@ impl Field {
     pub(super) fn listed(&self) -> Vec<String> {
         let options = self.options();
         let mut lines: Vec<String> = (1..)
-            .zip(options.iter().take(MOST_LISTED))
+            .zip(options.iter().take(MAX_LISTED))
             .map(|(number, (value, label)): (usize, _)| {
                 let hint = if self.suggests(value) { " (suggested)" } else { "" };
                 format!("{number}. {label}{hint}")
             })
             .collect();
-        if options.len() > MOST_LISTED {
-            lines.push(format!("… and {} more", options.len() - MOST_LISTED));
+        if options.len() > MAX_LISTED {
+            lines.push(format!("… and {} more", options.len() - MAX_LISTED));
         }
         lines
     }

@@ -15,7 +15,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, Elicita
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::asked::{Ask, Asked, MOST_ROUNDS};
+use super::asked::{Ask, Asked, MAX_ROUNDS};
 use super::client::{Listening, Question};
 use super::server::{Hung, Server};
 use super::session::{InUse, Session};
@@ -149,7 +149,7 @@ impl Server {
                 Event::Answered(answer) => break answer,
                 Event::Asks(question) => question,
             };
-            if open.rounds == MOST_ROUNDS {
+            if open.rounds == MAX_ROUNDS {
                 open.run(false);
                 return Err(SkillError { unknown: true, ..self.asks_too_often() });
             }
@@ -206,7 +206,7 @@ impl Server {
 
     /// The questions of a server that has ended its call with them: by the protocol, it isn't done.
     fn asks(&self, asked: Result<Asked, String>, rounds: u32) -> Result<Leg, SkillError> {
-        if rounds == MOST_ROUNDS {
+        if rounds == MAX_ROUNDS {
             return Err(self.asks_too_often());
         }
         match asked {
@@ -222,7 +222,7 @@ impl Server {
         let message = ours!(
             "{} asked more than {} times during one call, so I stopped there",
             self.shown(),
-            u64::from(MOST_ROUNDS)
+            u64::from(MAX_ROUNDS)
         );
         SkillError::tool(message)
     }

@@ -9,22 +9,22 @@ use crate::handlers::http::{self, shorten};
 use crate::{ErrorKind, Output, SkillError};
 
 /// How much structured data is kept.
-const MOST_DATA: usize = 64 * 1024;
+const MAX_DATA: usize = 64 * 1024;
 /// How much of a tool's error is kept, in characters.
-const MOST_ERROR: usize = 500;
+const MAX_ERROR: usize = 500;
 
 /// Reads a result. What the tool itself calls an error is one: as the protocol has it, other arguments may help.
 pub(super) fn read(server: &str, done: CallToolResult) -> Result<Output, SkillError> {
     let mut text = done.content.iter().map(block).collect::<Vec<_>>().join("\n");
     if done.is_error == Some(true) {
-        let said = line(&text, MOST_ERROR);
+        let said = line(&text, MAX_ERROR);
         let said = if said.is_empty() { "it failed and doesn't say why".to_owned() } else { said };
         let message = ours!("the MCP server {} answered: {}", FromConfig(server), said);
         return Err(SkillError::new(ErrorKind::Params, message));
     }
     shorten(&mut text);
     let data = done.structured_content.or_else(|| table_in(&text)).unwrap_or_default();
-    let data = if data.to_string().len() <= MOST_DATA { data } else { Value::Null };
+    let data = if data.to_string().len() <= MAX_DATA { data } else { Value::Null };
     if text.trim().is_empty() {
         text = match &data {
             Value::Null => format!("{server} did it and says nothing."),

@@ -29,13 +29,13 @@ use super::process::{LastWords, Start};
 use crate::handlers::{HttpClient, host};
 
 /// The longest message of a server.
-const LONGEST_MESSAGE: usize = 8 << 20;
+const MAX_MESSAGE: usize = 8 << 20;
 /// How much a program may write while one call runs, or between two.
 const FLOOD: u64 = 32 << 20;
 /// The most tools of one server.
-const MOST_TOOLS: usize = 1000;
+const MAX_TOOLS: usize = 1000;
 /// The most pages of its list.
-const MOST_PAGES: usize = 50;
+const MAX_PAGES: usize = 50;
 /// How long a server gets to end by itself.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -139,8 +139,8 @@ impl Session {
                 let client = client.map_err(|error| error.message.whole())?.clone();
                 let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
                     .custom_headers(custom)
-                    .max_sse_event_size(LONGEST_MESSAGE)
-                    .max_json_response_size(LONGEST_MESSAGE);
+                    .max_sse_event_size(MAX_MESSAGE)
+                    .max_json_response_size(MAX_MESSAGE);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
                 let running = Client::new().serve_with_lifecycle(transport, mode).await;
                 let running = running.map_err(|error| unconnected(&error, ""))?;
@@ -167,7 +167,7 @@ impl Session {
         let left = Arc::new(AtomicU64::new(FLOOD));
         let stdout = Metered { inner: process.stdout, left: Arc::clone(&left) };
         let transport = AsyncRwTransport::<RoleClient, _, _>::new_client(stdout, process.stdin)
-            .with_max_line_length(LONGEST_MESSAGE);
+            .with_max_line_length(MAX_MESSAGE);
         let running = Client::new().serve_with_lifecycle(transport, mode).await;
         let running = match running {
             Ok(running) => running,
@@ -212,16 +212,16 @@ impl Session {
     /// All tools that the server has now.
     pub(super) async fn tools(&self) -> Result<Vec<Tool>, ServiceError> {
         let (mut tools, mut cursor) = (Vec::new(), None);
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.peer.list_tools(Some(page)).await?;
             tools.extend(page.tools);
             cursor = page.next_cursor;
-            if cursor.is_none() || tools.len() >= MOST_TOOLS {
+            if cursor.is_none() || tools.len() >= MAX_TOOLS {
                 break;
             }
         }
-        tools.truncate(MOST_TOOLS);
+        tools.truncate(MAX_TOOLS);
         Ok(tools)
     }
 

@@ -100,10 +100,10 @@ async fn what_would_wait_too_long_fails_at_once_and_no_pause_is_longer_than_a_mi
     let model = world.model("k", None, true);
     model.call(&request()).await.unwrap_err();
     let error = model.call(&request()).await.unwrap_err();
-    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimit, Some(LONGEST_PAUSE)));
+    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimit, Some(MAX_PAUSE)));
     insta::assert_snapshot!(error, @"the provider has asked for a pause; 60 s are left");
     assert_eq!(world.asked(), (1, 0));
-    sleep(LONGEST_PAUSE).await;
+    sleep(MAX_PAUSE).await;
     model.call(&request()).await.unwrap();
     assert_eq!(world.asked(), (2, 60));
 }

@@ -14,9 +14,9 @@ use super::{Intake, Journalled};
 use crate::conversation::Conversations;
 
 /// How many pairing codes may be open at once, over all channels.
-const MOST_CODES: usize = 50;
+const MAX_CODES: usize = 50;
 /// How many messages of one stranger are kept.
-const MOST_MESSAGES: i64 = 10;
+const MAX_MESSAGES: i64 = 10;
 
 impl Intake {
     /// Keeps a stranger's message and gives them a code for an owner to approve: one an hour, and a limited number in
@@ -36,13 +36,13 @@ impl Intake {
         let is_theirs =
             |code: &Pairing| code.channel.as_ref() == Some(channel) && code.user_id.as_ref() == Some(user);
         let has_code = codes.iter().any(is_theirs);
-        if !has_code && codes.len() >= MOST_CODES {
+        if !has_code && codes.len() >= MAX_CODES {
             self.tell_of_flood().await?;
             return Ok(None);
         }
         let (person, conversation) =
             self.person_and_conversation(&message.address, user, &message.sender_name, true).await?;
-        if inbox::count_held_back(store, &person.id).await? >= MOST_MESSAGES {
+        if inbox::count_held_back(store, &person.id).await? >= MAX_MESSAGES {
             return Ok(None);
         }
         let Conversations { instance, .. } = &*self.conversations;
@@ -92,7 +92,7 @@ impl Intake {
         let mut batch = Batch::new();
         outbox::announce_once(&mut batch, &format!("pairing flood {}", utc(now).date_naive()), now);
         let owners = self.conversations.reachable_owners(&settings.now()).await?;
-        let text = wording::pairing_flood(MOST_CODES);
+        let text = wording::pairing_flood(MAX_CODES);
         for (conversation, _) in &owners {
             let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
             outbox::say(store, &mut batch, conversation, instance.owner(), &message);

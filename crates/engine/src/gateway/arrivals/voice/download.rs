@@ -5,7 +5,7 @@ use adjutant_models::voice::Sound;
 use adjutant_store::inbox::{InboxRow, UnheardNote};
 use adjutant_turn::wording::voice::Unheard;
 
-use super::{Listening, MOST_BYTES};
+use super::{Listening, MAX_BYTES};
 use crate::gateway::download::download;
 
 impl Listening {
@@ -19,7 +19,7 @@ impl Listening {
                 let sound = Sound::of(file.into_std().await, bytes, unheard.note.seconds);
                 sound.ok().flatten().ok_or(Unheard::NotSound)
             }
-            Err(DownloadError::TooBig) => Err(Unheard::TooBig(MOST_BYTES >> 20)),
+            Err(DownloadError::TooBig) => Err(Unheard::TooBig(MAX_BYTES >> 20)),
             Err(DownloadError::Gone(_)) => Err(Unheard::Gone),
             Err(DownloadError::Passing(..)) => Err(Unheard::NoDownload),
         }
