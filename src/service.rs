@@ -42,7 +42,7 @@ use adjutant_config::document::Problem;
 use adjutant_config::{Config, ConfigError};
 use adjutant_engine::conversation::access::Access;
 use adjutant_engine::conversation::{Conversations, Running};
-use adjutant_engine::gateway::SharedWakers;
+use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::events::{EndedTurns, dispatch};
 use adjutant_engine::gateway::intake::{Intake, known_places};
 use adjutant_engine::gateway::lanes::Lanes;
@@ -198,7 +198,7 @@ impl Service {
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
             access: access.clone(),
-            wakers: SharedWakers::default(),
+            workers: SharedWorkerSet::default(),
             pace: Pace::default(),
             listening: voice::listening(config, &deliverer.ports, store.clock())?,
             fetching: files::fetching(&store, &deliverer.ports, &services),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{ChatPort, Progress};
-use adjutant_engine::gateway::SharedWakers;
+use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::governor::Governor;
 use adjutant_engine::gateway::outbox::{Deliverer, DeliveryFilter};
 use adjutant_engine::gateway::progress::ProgressDisplay;
@@ -47,7 +47,7 @@ pub(super) fn deliverer(
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
         in_flight: InFlight::default(),
-        wakers: SharedWakers::default(),
+        workers: SharedWorkerSet::default(),
     })
 }
 

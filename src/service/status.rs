@@ -8,9 +8,9 @@ use crate::http::StuckTasks;
 impl Service {
     /// Whether no turn runs and this process has delivered everything it can.
     pub fn is_idle(&self) -> bool {
-        self.lanes.wakers.are_idle()
+        self.lanes.workers.are_idle()
             && self.conversations.events.are_handled()
-            && self.deliverer.wakers.are_idle()
+            && self.deliverer.workers.are_idle()
     }
 
     /// Whether other instances may run turns of this one's channels.
@@ -21,9 +21,9 @@ impl Service {
     /// Waits until [`Self::is_idle`].
     pub async fn idle(&self) {
         while !self.is_idle() {
-            self.lanes.wakers.until_idle().await;
+            self.lanes.workers.until_idle().await;
             self.conversations.events.until_handled().await;
-            self.deliverer.wakers.until_idle().await;
+            self.deliverer.workers.until_idle().await;
         }
     }
 

@@ -29,7 +29,7 @@ use tracing::Instrument;
 use super::files::Fetching;
 use super::sharing::Sharing;
 use super::voice::Listening;
-use super::{SharedWakers, Worker, turn_span};
+use super::{SharedWorkerSet, Worker, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
 use crate::conversation::commands;
@@ -49,7 +49,7 @@ pub struct Lanes {
     /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
     /// The workers, one per lane.
-    pub wakers: SharedWakers,
+    pub workers: SharedWorkerSet,
     /// How many turns people may start.
     pub pace: Pace,
     /// Listens to voice notes.
@@ -90,7 +90,7 @@ impl Lanes {
         let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
         if self.draining.is_cancelled()
             || !self.may_work(row.channel(), &lane)
-            || !self.wakers.wake(lane.worker())
+            || !self.workers.wake(lane.worker())
         {
             return Ok(None);
         }
@@ -157,18 +157,18 @@ impl Lanes {
             };
             match step {
                 Ok(true) => {}
-                Ok(false) if self.wakers.may_stop(&worker) => return,
+                Ok(false) if self.workers.may_stop(&worker) => return,
                 Ok(false) => {}
                 // Whoever looks first takes what waits here once the lane is free.
                 Err(StoreError::Stale(Stale::LeaseTaken | Stale::LaneBusy)) if self.sharing.has_peers() => {
-                    if self.wakers.may_stop(&worker) {
+                    if self.workers.may_stop(&worker) {
                         return;
                     }
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(StoreError::Stale(_)) => tokio::time::sleep(RETRY_PAUSE).await,
                 Err(StoreError::Closed) => {
-                    self.wakers.stop(&worker);
+                    self.workers.stop(&worker);
                     return;
                 }
                 Err(error) => {
@@ -195,11 +195,12 @@ impl Lanes {
             return Ok(true);
         }
         // Each message starts in one of the background lanes.
-        let starting = if is_background { Some(self.wakers.starting.lock().await) } else { None };
+        let starting = if is_background { Some(self.workers.starting.lock().await) } else { None };
         let rows = self.access.waiting(store, conversation, instance).await?;
         // Left by a process that died before handling it, unless a worker is on it.
-        let left =
-            |row: &&Admitted| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
+        let left = |row: &&Admitted| {
+            row.kind != InboxKind::Message && !self.workers.is_running(&Worker::Row(row.id))
+        };
         if let Some(row) = rows.iter().find(left).filter(|_| !is_background) {
             self.try_row(row).await?;
             if rows.iter().all(|row| row.kind != InboxKind::Message) {
@@ -255,12 +256,12 @@ impl Lanes {
         }
         // A worker of its own, so that the process doesn't count as idle before the retry.
         let worker = Worker::Retry(Box::new(lane.worker()));
-        if self.wakers.wake(worker.clone()) {
+        if self.workers.wake(worker.clone()) {
             let (lanes, lane) = (self.clone(), lane.clone());
             tokio::spawn(async move {
                 let pause = tokio::time::sleep(Duration::from_millis(pause.max(10)));
                 lanes.draining.run_until_cancelled(pause).await;
-                if lanes.wakers.hand_over(&worker, lane.worker()) {
+                if lanes.workers.hand_over(&worker, lane.worker()) {
                     lanes.start(lane);
                 }
             });
@@ -310,10 +311,10 @@ impl Lanes {
         let lanes = self.clone();
         // A worker of its own, so that the process doesn't count as idle before it's done.
         let worker = Worker::Row(row.id);
-        lanes.wakers.wake(worker.clone());
+        lanes.workers.wake(worker.clone());
         tokio::spawn(async move {
             lanes.handle_row(&row).await;
-            lanes.wakers.stop(&worker);
+            lanes.workers.stop(&worker);
         });
     }
 

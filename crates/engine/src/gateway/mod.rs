@@ -9,10 +9,10 @@ mod background;
 mod delivery;
 pub mod lanes;
 pub mod sharing;
-mod wakers;
+mod worker_set;
 
 pub use arrivals::{download, files, intake, receiver, voice};
 pub use background::{backups, extraction, maintenance, retention, scheduler, vectors};
 pub use delivery::{events, governor, outbox, progress, speech};
-pub use wakers::{SharedWakers, Wakers};
-use wakers::{Worker, turn_span};
+pub use worker_set::{SharedWorkerSet, WorkerSet};
+use worker_set::{Worker, turn_span};

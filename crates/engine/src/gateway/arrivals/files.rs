@@ -63,7 +63,7 @@ impl Lanes {
     pub fn fetch_soon(self: &Arc<Self>, row: InboxRow) {
         let worker = Worker::Files(row.id);
         // At shutdown, the next process fetches.
-        if self.draining.is_cancelled() || !self.wakers.wake(worker.clone()) {
+        if self.draining.is_cancelled() || !self.workers.wake(worker.clone()) {
             return;
         }
         let lanes = self.clone();

@@ -104,7 +104,7 @@ impl Lanes {
     pub fn listen_soon(self: &Arc<Self>, row: InboxRow) {
         let worker = Worker::Voice(row.id);
         // At shutdown, the next process listens.
-        if self.draining.is_cancelled() || !self.wakers.wake(worker.clone()) {
+        if self.draining.is_cancelled() || !self.workers.wake(worker.clone()) {
             return;
         }
         let lanes = self.clone();

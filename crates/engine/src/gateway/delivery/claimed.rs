@@ -50,15 +50,15 @@ impl Deliverer {
     /// Starts sending a claimed message.
     pub fn send_claimed(self: &Arc<Self>, message: ClaimedMessage) {
         let worker = Worker::Claimed(message.row.id.clone());
-        self.wakers.wake(worker.clone());
+        self.workers.wake(worker.clone());
         let deliverer = self.clone();
         tokio::spawn(async move {
             let conversation = message.conversation.clone();
             match deliverer.send_at_once(message).await {
-                false => deliverer.wakers.stop(&worker),
+                false => deliverer.workers.stop(&worker),
                 true => {
                     let next = Worker::Conversation(conversation.clone());
-                    if deliverer.wakers.hand_over(&worker, next) {
+                    if deliverer.workers.hand_over(&worker, next) {
                         deliverer.work(&conversation).await;
                     }
                 }

@@ -31,7 +31,7 @@ use super::governor::Governor;
 use super::progress::ProgressDisplay;
 use super::speech::Speaking;
 use crate::gateway::sharing::Sharing;
-use crate::gateway::{SharedWakers, Worker, turn_span};
+use crate::gateway::{SharedWorkerSet, Worker, turn_span};
 
 /// When to give up on a row.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
@@ -67,7 +67,7 @@ pub struct Deliverer {
     /// Says answers to voice notes aloud, if that is set up.
     pub speaking: Option<Speaking>,
     /// The workers, one per conversation.
-    pub wakers: SharedWakers,
+    pub workers: SharedWorkerSet,
     /// When what dead instances were sending was first seen: the row, its part and attempt.
     pub left: moka::future::Cache<(OutboxId, i64, i64), Instant>,
     /// The channels and conversations whose adapters were seeded.
@@ -96,7 +96,7 @@ pub(in crate::gateway) enum Step {
 impl Deliverer {
     /// Starts delivering a conversation's messages.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
-        if self.wakers.wake(Worker::Conversation(conversation.clone())) {
+        if self.workers.wake(Worker::Conversation(conversation.clone())) {
             let deliverer = self.clone();
             let conversation = conversation.clone();
             tokio::spawn(async move { deliverer.work(&conversation).await });
@@ -107,11 +107,11 @@ impl Deliverer {
     pub async fn wait_for_left_over(&self, channel: &str) -> Result<(), StoreError> {
         let start = self.store.now();
         while outbox::count_undelivered(&self.store, channel, &self.instance, start).await? > 0 {
-            if self.wakers.are_idle() {
+            if self.workers.are_idle() {
                 tokio::time::sleep(LEFT_OVER_CHECK).await;
             } else {
                 // A timeout, because a worker may sleep until a retry that nobody waits for here.
-                let _ = tokio::time::timeout(LEFT_OVER_CHECK, self.wakers.until_idle()).await;
+                let _ = tokio::time::timeout(LEFT_OVER_CHECK, self.workers.until_idle()).await;
             }
         }
         Ok(())
@@ -130,11 +130,11 @@ impl Deliverer {
         loop {
             match self.step(conversation).await {
                 Ok(Step::Done | Step::More) => {}
-                Ok(Step::Nothing) if self.wakers.may_stop(&worker) => return,
+                Ok(Step::Nothing) if self.workers.may_stop(&worker) => return,
                 Ok(Step::Nothing) => {}
-                Ok(Step::Later(pause)) => self.wakers.sleep(&worker, pause).await,
+                Ok(Step::Later(pause)) => self.workers.sleep(&worker, pause).await,
                 Err(StoreError::Closed) => {
-                    self.wakers.stop(&worker);
+                    self.workers.stop(&worker);
                     return;
                 }
                 Err(StoreError::Stale(_)) => tokio::time::sleep(Duration::from_millis(100)).await,

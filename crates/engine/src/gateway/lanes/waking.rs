@@ -70,12 +70,12 @@ impl Lanes {
 
     /// Whether a lane should work here: one that is at work goes on.
     pub(super) fn may_work(&self, channel: &str, lane: &Lane) -> bool {
-        self.wakers.is_running(&lane.worker()) || self.has_room(channel)
+        self.workers.is_running(&lane.worker()) || self.has_room(channel)
     }
 
     /// Returns whether the lane wasn't at work.
     pub(super) fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
-        let was_idle = self.wakers.wake(lane.worker());
+        let was_idle = self.workers.wake(lane.worker());
         if was_idle {
             self.start(lane);
         }
@@ -87,11 +87,11 @@ impl Lanes {
     pub(in crate::gateway) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
         let is_background = commands::is_background(&row.text);
         let lane = Lane { conversation: row.conversation_id.clone(), number: i64::from(is_background) };
-        if self.wakers.hand_over(worker, lane.worker()) {
+        if self.workers.hand_over(worker, lane.worker()) {
             match self.has_room(row.channel()) {
                 true => self.start(lane),
                 false => {
-                    self.wakers.stop(&lane.worker());
+                    self.workers.stop(&lane.worker());
                     self.leave_to_others(row.channel(), lane);
                 }
             }

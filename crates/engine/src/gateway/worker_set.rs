@@ -33,7 +33,7 @@ pub(super) enum Worker {
 ///
 /// No wake-up is lost: a worker stops only if nobody woke it since it last checked for work.
 #[derive(Debug, Default)]
-pub struct Wakers {
+pub struct WorkerSet {
     /// Whether each running worker was woken since it last checked for work.
     workers: Mutex<HashMap<Worker, bool>>,
     /// Locked while a background lane takes a message, so that no two take the same.
@@ -43,7 +43,7 @@ pub struct Wakers {
     woken: Notify,
 }
 
-impl Wakers {
+impl WorkerSet {
     fn workers(&self) -> MutexGuard<'_, HashMap<Worker, bool>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,8 +146,8 @@ pub(super) fn turn_span(turn: &TurnId, conversation: &ConversationId) -> tracing
     tracing::error_span!("turn", id = %turn, %conversation)
 }
 
-/// A shared set of wakers.
-pub type SharedWakers = Arc<Wakers>;
+/// A shared worker set.
+pub type SharedWorkerSet = Arc<WorkerSet>;
 
 #[cfg(test)]
 mod tests {
@@ -155,28 +155,28 @@ mod tests {
 
     #[test]
     fn a_wake_up_just_before_a_worker_stops_is_kept() {
-        let wakers = Wakers::default();
+        let workers = WorkerSet::default();
         let a = || Worker::Conversation("a".into());
-        assert!(wakers.wake(a()));
-        assert!(!wakers.wake(a()), "one worker is enough");
-        assert!(!wakers.may_stop(&a()), "it was woken meanwhile and checks again");
-        assert!(wakers.may_stop(&a()));
-        assert!(wakers.are_idle());
-        assert!(wakers.wake(a()), "the next wake-up starts a new one");
+        assert!(workers.wake(a()));
+        assert!(!workers.wake(a()), "one worker is enough");
+        assert!(!workers.may_stop(&a()), "it was woken meanwhile and checks again");
+        assert!(workers.may_stop(&a()));
+        assert!(workers.are_idle());
+        assert!(workers.wake(a()), "the next wake-up starts a new one");
     }
 
     #[tokio::test]
     async fn waiting_ends_when_the_last_worker_stops() {
-        let wakers = SharedWakers::default();
-        assert!(wakers.wake(Worker::Row(1)) && wakers.wake(Worker::Row(2)));
+        let workers = SharedWorkerSet::default();
+        assert!(workers.wake(Worker::Row(1)) && workers.wake(Worker::Row(2)));
         let waiting = tokio::spawn({
-            let wakers = wakers.clone();
-            async move { wakers.until_idle().await }
+            let workers = workers.clone();
+            async move { workers.until_idle().await }
         });
-        wakers.stop(&Worker::Row(1));
-        assert!(!wakers.are_idle());
+        workers.stop(&Worker::Row(1));
+        assert!(!workers.are_idle());
         tokio::task::yield_now().await;
-        wakers.stop(&Worker::Row(2));
+        workers.stop(&Worker::Row(2));
         waiting.await.unwrap();
     }
 }
