@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{ChatPort, Progress};
 use adjutant_engine::gateway::SharedWorkerSet;
-use adjutant_engine::gateway::governor::Governor;
 use adjutant_engine::gateway::outbox::{Deliverer, DeliveryFilter};
 use adjutant_engine::gateway::progress::ProgressDisplay;
+use adjutant_engine::gateway::send_gate::SendGate;
 use adjutant_engine::gateway::sharing::Sharing;
 use adjutant_engine::gateway::speech::Speaking;
 use adjutant_store::Store;
@@ -26,11 +26,11 @@ pub(super) fn deliverer(
     speaking: Option<Speaking>,
 ) -> Arc<Deliverer> {
     let ports = Arc::new(ports);
-    let governor = Governor::default();
+    let gate = SendGate::default();
     let progress = Arc::new(ProgressDisplay {
         store: store.clone(),
         ports: ports.clone(),
-        governor: governor.clone(),
+        gate: gate.clone(),
         turns: Mutex::default(),
     });
     Arc::new(Deliverer {
@@ -39,7 +39,7 @@ pub(super) fn deliverer(
         heartbeat: instance.heartbeat.clone(),
         sharing: sharing.clone(),
         ports,
-        governor,
+        gate,
         progress,
         filters,
         speaking,

@@ -13,6 +13,6 @@ mod worker_set;
 
 pub use arrivals::{download, files, intake, receiver, voice};
 pub use background::{backups, extraction, maintenance, retention, scheduler, vectors};
-pub use delivery::{events, governor, outbox, progress, speech};
+pub use delivery::{events, outbox, progress, send_gate, speech};
 pub use worker_set::{SharedWorkerSet, WorkerSet};
 use worker_set::{Worker, turn_span};

@@ -33,7 +33,7 @@ impl Deliverer {
         if !is_ours || !is_ready || !self.sharing.sends(&row.channel) {
             return None;
         }
-        let alone = self.governor.try_send(&outbound.address).now_or_never().flatten()?;
+        let alone = self.gate.try_send(&outbound.address).now_or_never().flatten()?;
         if row.turn_id.as_ref().is_some_and(|turn| self.progress.has_message(turn)) {
             return None;
         }

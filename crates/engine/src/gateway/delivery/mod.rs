@@ -3,9 +3,9 @@
 mod claimed;
 pub mod events;
 mod form;
-pub mod governor;
 pub mod outbox;
 pub mod progress;
 mod refused;
 mod seeds;
+pub mod send_gate;
 pub mod speech;

@@ -27,8 +27,8 @@ use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxSt
 use tracing::{Instrument, Span};
 
 use super::form;
-use super::governor::Governor;
 use super::progress::ProgressDisplay;
+use super::send_gate::SendGate;
 use super::speech::Speaking;
 use crate::gateway::sharing::Sharing;
 use crate::gateway::{SharedWorkerSet, Worker, turn_span};
@@ -59,7 +59,7 @@ pub struct Deliverer {
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one place.
-    pub governor: Governor,
+    pub gate: SendGate,
     /// The progress shown until the answer comes.
     pub progress: Arc<ProgressDisplay>,
     /// Restricts which rows of a channel this process delivers: `chat --once` prints only its own answer.
@@ -216,7 +216,7 @@ impl Deliverer {
             self.speak(conversation, &row).await?;
             return Ok(Step::More);
         }
-        let _alone = self.governor.answer(&address).await;
+        let _alone = self.gate.answer(&address).await;
         if port.limits().edits {
             self.seed(port, conversation, &row).await?;
         }
@@ -306,7 +306,7 @@ impl Deliverer {
         let Some(port) = self.ports.get(channel).filter(|port| port.limits().edits) else { return Ok(()) };
         for left in outbox::left_progress(&self.store, channel).await? {
             let address = Address { channel: channel.to_owned(), place: left.place };
-            let _alone = self.governor.answer(&address).await;
+            let _alone = self.gate.answer(&address).await;
             port.retract(&address, &left.progress_receipt, Retract::Message).await;
             outbox::set_progress_receipt(&self.store, &left.turn_id, None).await?;
         }
@@ -324,7 +324,7 @@ impl Deliverer {
                 return;
             };
             let address = Address { channel, place };
-            let _alone = deliverer.governor.answer(&address).await;
+            let _alone = deliverer.gate.answer(&address).await;
             port.retract(&address, &receipt, Retract::Buttons).await;
         });
     }
@@ -337,7 +337,7 @@ impl Deliverer {
         error: &str,
     ) -> Result<Step, StoreError> {
         if let Some(after) = after {
-            self.governor.pause(&row.address(), after).await;
+            self.gate.pause(&row.address(), after).await;
         }
         let pause = after.unwrap_or_else(|| {
             let failures = u32::try_from(row.attempts).unwrap_or(0).saturating_add(1);

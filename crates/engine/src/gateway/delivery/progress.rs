@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::governor::Governor;
+use super::send_gate::SendGate;
 
 /// When the typing indicator appears.
 const TYPING: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ pub struct ProgressDisplay {
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one place.
-    pub governor: Governor,
+    pub gate: SendGate,
     /// The running turns.
     pub turns: Mutex<HashMap<TurnId, Watched>>,
 }
@@ -105,7 +105,7 @@ impl ProgressDisplay {
 struct TurnDisplay {
     store: Store,
     port: Arc<dyn ChatPort>,
-    governor: Governor,
+    gate: SendGate,
     began: Instant,
     typed: Option<Instant>,
     changed: Option<Instant>,
@@ -124,7 +124,7 @@ impl TurnDisplay {
         Self {
             store: progress.store.clone(),
             port: port.clone(),
-            governor: progress.governor.clone(),
+            gate: progress.gate.clone(),
             began: Instant::now().checked_sub(age).unwrap_or_else(Instant::now),
             typed: None,
             changed: None,
@@ -158,7 +158,7 @@ impl TurnDisplay {
         let age = self.began.elapsed();
         let is_over = |since: Option<Instant>, pause| since.is_none_or(|since| since.elapsed() >= pause);
         if age >= TYPING && is_over(self.typed, TYPING_AGAIN) {
-            let Some(_permit) = self.governor.try_send(&progress.address).await else { return };
+            let Some(_permit) = self.gate.try_send(&progress.address).await else { return };
             self.port.typing(&progress.address).await;
             metrics::sign(&progress.turn.as_str().into(), self.store.now()).await;
             self.typed = Some(Instant::now());
@@ -168,7 +168,7 @@ impl TurnDisplay {
         }
         let text = wording::working(progress);
         if text != self.text {
-            let Some(_permit) = self.governor.try_send(&progress.address).await else { return };
+            let Some(_permit) = self.gate.try_send(&progress.address).await else { return };
             self.show(progress, text).await;
             self.changed = Some(Instant::now());
         }
@@ -203,7 +203,7 @@ impl TurnDisplay {
                 self.receipt = Some(receipt);
             }
             Delivery::Retry(pause) => {
-                self.governor.pause(&progress.address, pause.unwrap_or(Duration::from_secs(5))).await;
+                self.gate.pause(&progress.address, pause.unwrap_or(Duration::from_secs(5))).await;
             }
             Delivery::Refused(_) | Delivery::Gone(_) | Delivery::FileRefused(_) | Delivery::Unknown => {
                 self.lost = true;

@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 
 /// Coordinates what this process sends.
 #[derive(Clone)]
-pub struct Governor {
+pub struct SendGate {
     places: moka::future::Cache<Address, Arc<Place>>,
 }
 
@@ -21,7 +21,7 @@ struct Place {
     not_before: Mutex<Option<Instant>>,
 }
 
-impl Default for Governor {
+impl Default for SendGate {
     fn default() -> Self {
         // An idle place needs no memory of the last message.
         let places = moka::future::Cache::builder().max_capacity(10_000);
@@ -29,7 +29,7 @@ impl Default for Governor {
     }
 }
 
-impl Governor {
+impl SendGate {
     /// Waits until an answer may be sent.
     pub async fn answer(&self, address: &Address) -> OwnedMutexGuard<()> {
         self.place(address).await.sending.clone().lock_owned().await
@@ -64,21 +64,21 @@ mod tests {
 
     #[tokio::test]
     async fn answers_wait_and_the_rest_gives_way() {
-        let governor = Governor::default();
+        let gate = SendGate::default();
         let [here, there] =
             ["here", "there"].map(|place| Address { channel: "c".into(), place: place.into() });
-        let sending = governor.answer(&here).await;
-        assert!(governor.try_send(&here).await.is_none(), "an answer is being sent");
-        assert!(governor.try_send(&there).await.is_some(), "places don't wait for one another");
+        let sending = gate.answer(&here).await;
+        assert!(gate.try_send(&here).await.is_none(), "an answer is being sent");
+        assert!(gate.try_send(&there).await.is_some(), "places don't wait for one another");
         drop(sending);
-        let permit = governor.try_send(&here).await;
+        let permit = gate.try_send(&here).await;
         assert!(permit.is_some());
-        let answer = tokio::time::timeout(Duration::from_millis(20), governor.answer(&here)).await;
+        let answer = tokio::time::timeout(Duration::from_millis(20), gate.answer(&here)).await;
         assert!(answer.is_err(), "one sending at a time");
         drop(permit);
-        governor.pause(&here, Duration::from_mins(1)).await;
-        governor.pause(&here, Duration::ZERO).await;
-        assert!(governor.try_send(&here).await.is_none(), "the longest wait counts");
-        drop(governor.answer(&here).await);
+        gate.pause(&here, Duration::from_mins(1)).await;
+        gate.pause(&here, Duration::ZERO).await;
+        assert!(gate.try_send(&here).await.is_none(), "the longest wait counts");
+        drop(gate.answer(&here).await);
     }
 }
