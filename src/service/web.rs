@@ -31,7 +31,7 @@ use futures::future::try_join_all;
 use futures::try_join;
 
 use super::{LiveConfig, Service};
-use view::Sight;
+use view::ViewerContext;
 
 /// How many turns a page of a conversation has.
 const TURNS: i64 = 25;
@@ -45,7 +45,7 @@ const PEOPLE: i64 = 200;
 const ROWS: usize = 180;
 
 /// What the page reads and writes.
-pub(super) struct Pages {
+pub(super) struct WebBackend {
     store: Store,
     channel: String,
     receivers: Vec<Arc<ChannelReceiver>>,
@@ -61,7 +61,7 @@ impl Service {
     pub fn page(&self) -> Option<(Arc<Web>, Arc<dyn Backend>)> {
         let page = self.page.clone()?;
         let channel = page.settings().channel.clone();
-        let pages = Pages {
+        let pages = WebBackend {
             store: self.store.clone(),
             receivers: self.receivers.clone(),
             channel,
@@ -83,7 +83,7 @@ fn unavailable(error: StoreError) -> Unavailable {
     Unavailable
 }
 
-impl Pages {
+impl WebBackend {
     /// Whether the person may still talk to the assistant, by any account but that of the page itself.
     async fn may_come(&self, person: &PersonId) -> Result<bool, StoreError> {
         for account in people::accounts(&self.store, person).await? {
@@ -104,9 +104,14 @@ impl Pages {
         Ok(self.conversations.zone_of(&person))
     }
 
-    async fn sight(&self, viewer: &Viewer) -> Result<Sight<'_>, StoreError> {
+    async fn view(&self, viewer: &Viewer) -> Result<ViewerContext<'_>, StoreError> {
         let zone = self.zone(viewer).await?;
-        Ok(Sight { store: &self.store, zone, viewer: viewer.person.as_str().into(), page: &self.channel })
+        Ok(ViewerContext {
+            store: &self.store,
+            zone,
+            viewer: viewer.person.as_str().into(),
+            page: &self.channel,
+        })
     }
 
     /// The turn, if the viewer may see it.
@@ -128,7 +133,7 @@ impl Pages {
         person: &PersonId,
         before: Option<i64>,
     ) -> Result<Timeline, StoreError> {
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let store = &self.store;
         let mut found = timeline::turns(store, person, before.unwrap_or(i64::MAX), TURNS + 1).await?;
         let more = usize::try_from(TURNS).is_ok_and(|most| found.len() > most);
@@ -140,7 +145,7 @@ impl Pages {
         };
         let (mut entries, mut rows) = (Vec::new(), ROWS);
         for some in found.chunks(SIDE_BY_SIDE) {
-            let turns = try_join_all(some.iter().map(|(_, turn, _)| sight.turn_by_id(turn))).await?;
+            let turns = try_join_all(some.iter().map(|(_, turn, _)| view.turn_by_id(turn))).await?;
             for ((_, _, began), turn) in some.iter().zip(turns) {
                 let Some(mut turn) = turn else { continue };
                 turn.hidden += turn.rows.len().saturating_sub(rows);
@@ -152,8 +157,8 @@ impl Pages {
         let said = timeline::said_alone(store, person, from, to, ALONE);
         let replies = timeline::replies_alone(store, person, from, to, ALONE);
         let (said, replies) = try_join!(said, replies)?;
-        entries.extend(said.into_iter().map(|row| (row.received_at, Entry::Said(sight.said(row)))));
-        entries.extend(replies.into_iter().map(|row| (row.created_at, Entry::Said(sight.reply(row)))));
+        entries.extend(said.into_iter().map(|row| (row.received_at, Entry::Said(view.said(row)))));
+        entries.extend(replies.into_iter().map(|row| (row.created_at, Entry::Said(view.reply(row)))));
         entries.sort_by_key(|(at, _)| *at);
         Ok(Timeline {
             person: person.to_string(),

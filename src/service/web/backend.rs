@@ -14,10 +14,10 @@ use async_trait::async_trait;
 
 use super::view::moment;
 use super::workflows::request;
-use super::{PEOPLE, Pages, ROWS, log_look, unavailable};
+use super::{PEOPLE, ROWS, WebBackend, log_look, unavailable};
 
 #[async_trait]
-impl Backend for Pages {
+impl Backend for WebBackend {
     async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable> {
         web::redeem(&self.store, code, browser).await.map_err(unavailable)
     }
@@ -68,7 +68,7 @@ impl Backend for Pages {
     async fn turn(&self, viewer: &Viewer, key: &str, skip: usize) -> Result<Option<Turn>, Unavailable> {
         let turn = async {
             let Some(row) = self.visible(viewer, &key.into()).await? else { return Ok(None) };
-            self.sight(viewer).await?.turn(&row, skip, ROWS).await.map(Some)
+            self.view(viewer).await?.turn(&row, skip, ROWS).await.map(Some)
         };
         turn.await.map_err(unavailable)
     }

@@ -7,12 +7,12 @@ use adjutant_types::{ExecutionId, ExecutionKind};
 use adjutant_web::views::{Details, Viewer};
 use adjutant_workflows::trace::{self, ModelCall};
 
-use super::Pages;
+use super::WebBackend;
 
 /// The longest text of one part, in characters.
 const MAX_LENGTH: usize = 20_000;
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn details_of(
         &self,
         viewer: &Viewer,

@@ -7,7 +7,7 @@ use adjutant_types::{PersonId, ScheduleState, TaskState};
 use adjutant_web::views::{Budget, Now, Viewer};
 use adjutant_workflows::trace::{cost, count};
 
-use super::{Pages, ROWS};
+use super::{ROWS, WebBackend};
 
 /// How many turns are shown.
 const TURNS: i64 = 20;
@@ -16,10 +16,10 @@ const AHEAD_MS: i64 = 7 * 24 * 3600 * 1000;
 /// How many things that are due are shown.
 const DUE: usize = 30;
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn whats_on(&self, viewer: &Viewer) -> Result<Now, StoreError> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let open = match viewer.is_owner {
             true => timeline::all_open_turns(store, TURNS).await?,
             false => timeline::open_turns(store, &person, TURNS).await?,
@@ -28,14 +28,14 @@ impl Pages {
         let mut rows = ROWS;
         for (turn,) in open {
             let Some(row) = turns::by_id(store, &turn).await? else { continue };
-            let mut turn = sight.turn(&row, 0, rows).await?;
+            let mut turn = view.turn(&row, 0, rows).await?;
             // Open questions stand above, and the rest is in the conversation.
             turn.replies.clear();
             rows = rows.saturating_sub(turn.rows.len());
             now.turns.push((people::person_by_id(store, &row.person_id).await?.name, turn));
         }
         for (message, _) in timeline::open_questions(store, &person).await? {
-            now.questions.extend(timeline::reply(store, &message).await?.map(|row| sight.reply(row)));
+            now.questions.extend(timeline::reply(store, &message).await?.map(|row| view.reply(row)));
         }
         let mut due = Vec::new();
         for task in tasks::of_person(store, &person, Some(TaskState::Open), 200).await? {
@@ -48,7 +48,7 @@ impl Pages {
         }
         due.retain(|(at, _)| *at < store.now() + AHEAD_MS);
         due.sort();
-        now.due = due.into_iter().take(DUE).map(|(at, what)| (sight.moment(at), what)).collect();
+        now.due = due.into_iter().take(DUE).map(|(at, what)| (view.moment(at), what)).collect();
         now.channels = self.health.words();
         now.budgets = self.budgets(viewer, &person).await?;
         Ok(now)

@@ -6,15 +6,19 @@ use adjutant_store::{StoreError, origins, timeline};
 use adjutant_types::{MemoryId, PersonId, TurnId};
 use adjutant_web::views::{Act, Cell, Table};
 
-use super::Pages;
+use super::WebBackend;
 use super::tables::row;
-use super::view::Sight;
+use super::view::ViewerContext;
 
 /// How many memories are shown.
 const ROWS: i64 = 200;
 
-impl Pages {
-    pub(super) async fn memories(&self, sight: &Sight<'_>, person: &PersonId) -> Result<Table, StoreError> {
+impl WebBackend {
+    pub(super) async fn memories(
+        &self,
+        view: &ViewerContext<'_>,
+        person: &PersonId,
+    ) -> Result<Table, StoreError> {
         let mut from = self.saved_by_request(person).await?;
         for origin in origins::of_person(&self.store, person).await? {
             let words = match &*origin.quote {
@@ -29,7 +33,7 @@ impl Pages {
                 Some((turn, words)) => Cell::Link(words, format!("/turn/{turn}")),
                 None => Cell::Text(String::new()),
             };
-            let cells = vec![text.into(), kind.into(), scope.into(), sight.moment(at).into(), origin];
+            let cells = vec![text.into(), kind.into(), scope.into(), view.moment(at).into(), origin];
             row(cells, Some((Act::DeleteMemory, key.to_string())))
         };
         Ok(Table {

@@ -18,19 +18,19 @@ use adjutant_workflows::view::comparison::{deed, took};
 use adjutant_workflows::view::report::{Report, Spent, StepReport};
 
 use super::runs::step_badge;
-use super::view::{Sight, turn_badge};
+use super::view::{ViewerContext, turn_badge};
 use super::workflows::{drawing, run_badge};
-use super::{Pages, ROWS, unavailable};
+use super::{ROWS, WebBackend, unavailable};
 
 /// How many plans the list has.
 const PLANS: i64 = 50;
 /// The longest goal in the list, in characters.
 const GOAL: usize = 160;
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn all_plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>, StoreError> {
         let person: PersonId = viewer.person.as_str().into();
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let whose = (!viewer.is_owner).then_some(&person);
         let mut lines = Vec::new();
         for (id, by) in timeline::plans(&self.store, whose, PLANS).await? {
@@ -39,7 +39,7 @@ impl Pages {
             let run = runs::by_id(&self.store, &id).await?;
             let by =
                 if by == person { None } else { Some(people::person_by_id(&self.store, &by).await?.name) };
-            let badge = sight.plan_badge(&turn, run.as_ref()).await?;
+            let badge = view.plan_badge(&turn, run.as_ref()).await?;
             let act = match badge {
                 _ if by.is_some() => None,
                 _ if turn.ended_at.is_some() => Some(Act::DeletePlan),
@@ -52,7 +52,7 @@ impl Pages {
                 goal: if goal.is_empty() { EMPTIED.to_owned() } else { goal },
                 by,
                 badge,
-                at: sight.moment(row.created_at),
+                at: view.moment(row.created_at),
                 act,
             });
         }
@@ -92,7 +92,7 @@ impl Pages {
         let waiting = async {
             let Some((row, turn)) = self.own_plan(viewer, key).await? else { return Ok(None) };
             let run = runs::by_id(&self.store, &row.id).await?;
-            let badge = self.sight(viewer).await?.plan_badge(&turn, run.as_ref()).await?;
+            let badge = self.view(viewer).await?.plan_badge(&turn, run.as_ref()).await?;
             if turn.ended_at.is_some() || badge != Badge::Waiting {
                 return Ok(None);
             }
@@ -111,13 +111,13 @@ impl Pages {
 
     pub(super) async fn plan_of(&self, viewer: &Viewer, row: PlanRow) -> Result<Option<Shown>, StoreError> {
         let Some(turn_row) = self.visible(viewer, &row.turn_id).await? else { return Ok(None) };
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let run = runs::by_id(&self.store, &row.id).await?;
         let report = match &run {
-            Some(run) => self.report_of(run, sight.waits(run).await?).await?,
+            Some(run) => self.report_of(run, view.waits(run).await?).await?,
             None => None,
         };
-        let turn = sight.turn(&turn_row, 0, ROWS).await?;
+        let turn = view.turn(&turn_row, 0, ROWS).await?;
         let plan: Option<Plan> = serde_json::from_str(&row.body).ok();
         let workflow = plan.as_ref().and_then(|plan| plans::workflow(plan, &row.goal).ok());
         let steps: HashMap<&str, &StepReport> =
@@ -134,8 +134,8 @@ impl Pages {
         Ok(Some(Shown {
             key: row.id.to_string(),
             version: row.version,
-            badge: sight.plan_badge(&turn_row, run.as_ref()).await?,
-            at: sight.moment(row.created_at),
+            badge: view.plan_badge(&turn_row, run.as_ref()).await?,
+            at: view.moment(row.created_at),
             note: note(&turn, run.as_ref(), plan.as_ref()),
             questions: turn
                 .replies
@@ -174,7 +174,7 @@ impl Pages {
     }
 }
 
-impl Sight<'_> {
+impl ViewerContext<'_> {
     /// How a plan stands: as its run, and without one as its turn; one that was never run has nothing done.
     async fn plan_badge(&self, turn: &TurnRow, run: Option<&RunRow>) -> Result<Badge, StoreError> {
         Ok(match run {

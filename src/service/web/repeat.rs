@@ -9,15 +9,15 @@ use adjutant_web::Unavailable;
 use adjutant_web::views::Viewer;
 use adjutant_workflows::command::UNDO;
 
-use super::view::Sight;
-use super::{Pages, unavailable};
+use super::view::ViewerContext;
+use super::{WebBackend, unavailable};
 
 /// The name of the message that repeats a turn.
 fn event_of(turn: &TurnId) -> String {
     format!("again-{turn}")
 }
 
-impl Sight<'_> {
+impl ViewerContext<'_> {
     /// Whether the viewer can say once more what began a turn. What somebody else wrote would no longer be marked as theirs.
     pub(super) async fn can_repeat(&self, row: &TurnRow) -> Result<bool, StoreError> {
         // Taking back once more would take back something else.
@@ -30,12 +30,12 @@ impl Sight<'_> {
     }
 }
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn say_again(&self, viewer: &Viewer, turn: &TurnId) -> Result<bool, Unavailable> {
         let row = async {
             let row = self.visible(viewer, turn).await?;
             let Some(row) = row else { return Ok(None) };
-            Ok(self.sight(viewer).await?.can_repeat(&row).await?.then_some(row))
+            Ok(self.view(viewer).await?.can_repeat(&row).await?.then_some(row))
         };
         let Some(row) = row.await.map_err(unavailable)? else { return Ok(false) };
         let origin = self.origin(viewer, &row).await.map_err(unavailable)?;

@@ -12,9 +12,9 @@ use adjutant_workflows::{Workflow, parse, status};
 use serde_json::Value;
 
 use super::workflows::{drawing, run_badge};
-use super::{Pages, ROWS};
+use super::{ROWS, WebBackend};
 
-impl Pages {
+impl WebBackend {
     /// What is known by this name: a plan, a run, or the request for one.
     pub(super) async fn find_started(
         &self,
@@ -36,7 +36,7 @@ impl Pages {
             return self.by_execution(viewer, &id).await;
         }
         let Some(row) = self.visible(viewer, &turn).await? else { return Ok(None) };
-        let turn = self.sight(viewer).await?.turn(&row, 0, ROWS).await?;
+        let turn = self.view(viewer).await?.turn(&row, 0, ROWS).await?;
         Ok(Some(Started::Turn(Box::new(turn))))
     }
 
@@ -50,9 +50,9 @@ impl Pages {
 
     async fn run_of(&self, viewer: &Viewer, row: RunRow) -> Result<Option<Run>, StoreError> {
         let Some(turn) = self.visible(viewer, &row.turn_id).await? else { return Ok(None) };
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let workflow = parse(&row.file, &row.text).ok();
-        let waits = sight.waits(&row).await?;
+        let waits = view.waits(&row).await?;
         let report = self.report_of(&row, waits).await?;
         let steps = report.as_ref().map(|report| report.steps.as_slice()).unwrap_or_default();
         let state = |name: &str| {
@@ -73,7 +73,7 @@ impl Pages {
             workflow: one_line(&row.workflow),
             is_known,
             badge: run_badge(if waits { RunStatus::Waiting } else { row.status }),
-            at: sight.moment(row.started_at),
+            at: view.moment(row.started_at),
             inputs: inputs(&row.inputs),
             drawing: workflow.as_ref().map(|it: &Workflow| drawing(it, state)).unwrap_or_default(),
             figures,
@@ -81,7 +81,7 @@ impl Pages {
             output: run.map(|run| run.output.clone()).unwrap_or_default(),
             again: steps.iter().filter(|_| can_rerun).map(|step| step.id.clone()).collect(),
             steps: steps.iter().map(step_line).collect(),
-            turn: sight.turn(&turn, 0, ROWS).await?,
+            turn: view.turn(&turn, 0, ROWS).await?,
         }))
     }
 

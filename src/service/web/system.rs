@@ -4,20 +4,20 @@ use adjutant_store::{StoreError, leases};
 use adjutant_types::{InstanceId, TurnId};
 use adjutant_web::views::{Cell, LogLine, Table, Viewer};
 
-use super::Pages;
+use super::WebBackend;
 use super::tables::{row, texts};
-use super::view::Sight;
+use super::view::ViewerContext;
 use crate::logging::tail;
 
 /// How many turns with log lines are listed.
 const LOGGED: usize = 30;
 
-impl Pages {
-    pub(super) async fn instances(&self, sight: &Sight<'_>) -> Result<Table, StoreError> {
+impl WebBackend {
+    pub(super) async fn instances(&self, view: &ViewerContext<'_>) -> Result<Table, StoreError> {
         let own = &self.conversations.instance.id;
         let living = leases::living(&self.store).await?.into_iter().map(|(id, pid, since)| {
             let name = if id == *own { format!("{id} (this one)") } else { id.to_string() };
-            row(vec![name.into(), pid.to_string().into(), sight.moment(since).into()], None)
+            row(vec![name.into(), pid.to_string().into(), view.moment(since).into()], None)
         });
         Ok(Table {
             title: "Instances",
@@ -54,11 +54,11 @@ impl Pages {
         }
     }
 
-    pub(super) fn logs(&self, sight: &Sight<'_>) -> Table {
+    pub(super) fn logs(&self, view: &ViewerContext<'_>) -> Table {
         let line = |logged: tail::Logged| {
             let to = format!("/log/{}", logged.turn);
             let lines = logged.lines.to_string();
-            let last = sight.moment(logged.at);
+            let last = view.moment(logged.at);
             row(vec![last.into(), lines.into(), Cell::Link(logged.last, to)], None)
         };
         Table {
@@ -77,9 +77,9 @@ impl Pages {
         if !viewer.is_owner || self.visible(viewer, turn).await?.is_none() {
             return Ok(None);
         }
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let line = |line: tail::Line| LogLine {
-            at: sight.moment(line.at),
+            at: view.moment(line.at),
             level: line.level.as_str(),
             text: line.text,
         };

@@ -8,7 +8,7 @@ use adjutant_types::{PersonId, TaskState};
 use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
 
-use super::Pages;
+use super::WebBackend;
 
 /// How many rows a table has.
 const ROWS: i64 = 200;
@@ -22,23 +22,23 @@ pub(super) fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
     texts.into_iter().map(Cell::Text).collect()
 }
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn things_of(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let open = tasks::of_person(store, &person, Some(TaskState::Open), ROWS).await?;
         let task = |task: tasks::TaskRow| {
             let cells = texts([task.title, task.due.unwrap_or_default(), task.priority.to_string()]);
             row(cells, Some((Act::DeleteTask, task.id.to_string())))
         };
         let schedule = |one: schedules::ScheduleRow| {
-            let next = sight.moment(one.next_at);
+            let next = view.moment(one.next_at);
             let cells = vec![one.text.into(), one.rule.into(), next.into(), one.state.to_string().into()];
             row(cells, Some((Act::DeleteSchedule, one.id.to_string())))
         };
         let rule = |one: rules::RuleRow| {
             let used = format!("{} of {}", one.used, one.most_uses);
-            let (since, until) = (sight.moment(one.created_at), sight.moment(one.expires_at));
+            let (since, until) = (view.moment(one.created_at), view.moment(one.expires_at));
             let cells = vec![one.in_words().into(), since.into(), until.into(), used.into()];
             row(cells, Some((Act::EndRule, one.id.to_string())))
         };
@@ -55,7 +55,7 @@ impl Pages {
                 columns: vec!["What", "When", "Next", "Status"],
                 rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
             },
-            self.memories(&sight, &person).await?,
+            self.memories(&view, &person).await?,
             Table {
                 title: "Allowed in advance",
                 empty: "I ask you about everything that needs your yes.",
@@ -66,16 +66,16 @@ impl Pages {
     }
 
     pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
-        let (store, sight) = (&self.store, self.sight(viewer).await?);
+        let (store, view) = (&self.store, self.view(viewer).await?);
         let dead = dead::replies(store, ROWS).await?.into_iter().map(|(key, channel, text, error, at)| {
             let why = error.unwrap_or_default();
-            let cells = vec![sight.moment(at).into(), channel.into(), short(&text).into(), why.into()];
+            let cells = vec![view.moment(at).into(), channel.into(), short(&text).into(), why.into()];
             row(cells, Some((Act::Retry, key.to_string())))
         });
         let strangers = access::open_codes(store).await?.into_iter().filter(|code| code.user_id.is_some());
         let strangers = strangers.map(|code| {
             let (name, channel) = (code.name.unwrap_or_default(), code.channel.unwrap_or_default());
-            let cells = vec![name.into(), channel.into(), sight.moment(code.expires_at).into()];
+            let cells = vec![name.into(), channel.into(), view.moment(code.expires_at).into()];
             row(cells, Some((Act::Approve, code.code)))
         });
         Ok(vec![
@@ -97,10 +97,10 @@ impl Pages {
                 columns: vec!["When", "Channel", "Text", "Why"],
                 rows: dead.collect(),
             },
-            self.instances(&sight).await?,
+            self.instances(&view).await?,
             self.leases().await?,
             self.servers(),
-            self.logs(&sight),
+            self.logs(&view),
         ])
     }
 

@@ -7,7 +7,7 @@ use adjutant_types::clock::local_day;
 use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
 use adjutant_workflows::trace::duration;
 
-use super::Pages;
+use super::WebBackend;
 
 /// How many days are shown.
 const DAYS: i64 = 30;
@@ -18,7 +18,7 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn used(&self, viewer: &Viewer) -> Result<Usage, StoreError> {
         let (store, now, person): (_, _, PersonId) =
             (&self.store, self.store.now(), viewer.person.as_str().into());

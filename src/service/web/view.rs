@@ -21,7 +21,7 @@ use super::ROWS;
 const ABOUT: usize = 160;
 
 /// What a viewer sees with.
-pub(super) struct Sight<'a> {
+pub(super) struct ViewerContext<'a> {
     pub(super) store: &'a Store,
     pub(super) zone: Tz,
     pub(super) viewer: PersonId,
@@ -40,7 +40,7 @@ pub(super) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
     Moment { shown: at.format(format).to_string(), exact: rfc3339(ms) }
 }
 
-impl Sight<'_> {
+impl ViewerContext<'_> {
     pub(super) fn moment(&self, ms: i64) -> Moment {
         moment(ms, self.store.now(), self.zone)
     }

@@ -21,22 +21,22 @@ use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, command, date_values, explain};
 use serde_json::{Map, Value};
 
-use super::Pages;
-use super::view::Sight;
+use super::WebBackend;
+use super::view::ViewerContext;
 
 /// How many runs the list has.
 const RUNS: i64 = 50;
 
-impl Pages {
+impl WebBackend {
     pub(super) async fn all_workflows(&self, viewer: &Viewer) -> Result<Workflows, StoreError> {
         let person: PersonId = viewer.person.as_str().into();
-        let sight = self.sight(viewer).await?;
+        let view = self.view(viewer).await?;
         let whose = (!viewer.is_owner).then_some(&person);
         let mut lines = Vec::new();
         for (row, by) in runs::newest_of(&self.store, whose, RUNS).await? {
             let by =
                 if by == person { None } else { Some(people::person_by_id(&self.store, &by).await?.name) };
-            lines.push(sight.run_line(row, by).await?);
+            lines.push(view.run_line(row, by).await?);
         }
         let catalogue = self.catalogue();
         let line = |workflow: &Workflow| WorkflowLine {
@@ -111,7 +111,7 @@ pub(super) fn request(name: &str, given: &Given) -> String {
     command::written(&RunRequest { workflow: name.to_owned(), given, ..RunRequest::default() })
 }
 
-impl Sight<'_> {
+impl ViewerContext<'_> {
     async fn run_line(&self, row: RunRow, by: Option<String>) -> Result<RunLine, StoreError> {
         let waits = self.waits(&row).await?;
         let ended = row.ended_at.unwrap_or_else(|| self.store.now());
