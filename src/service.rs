@@ -51,7 +51,7 @@ use adjutant_engine::gateway::maintenance::Maintenance;
 use adjutant_engine::gateway::outbox::Deliverer;
 use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
 use adjutant_engine::gateway::scheduler::Scheduler;
-use adjutant_engine::gateway::sharing::Sharing;
+use adjutant_engine::gateway::sharing::Cluster;
 use adjutant_engine::orchestrator::Orchestrator;
 use adjutant_models::ModelError;
 use adjutant_skills::breaker::Breakers;
@@ -188,7 +188,7 @@ impl Service {
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let speaking = voice::speaking(config, &live)?;
         let health = Arc::new(Health::of(connections.iter().map(|(name, _)| name.clone())));
-        let sharing = Arc::new(Sharing::new(instance.clone(), health.clone()));
+        let sharing = Arc::new(Cluster::new(instance.clone(), health.clone()));
         let deliverer = deliverer(&store, (&instance, &sharing), ports, filters, speaking);
         let (events, event_queue) = TurnEvents::channel();
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());

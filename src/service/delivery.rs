@@ -8,8 +8,8 @@ use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::outbox::{Deliverer, DeliveryFilter};
 use adjutant_engine::gateway::progress::ProgressDisplay;
 use adjutant_engine::gateway::send_gate::SendGate;
-use adjutant_engine::gateway::sharing::Sharing;
-use adjutant_engine::gateway::speech::Speaking;
+use adjutant_engine::gateway::sharing::Cluster;
+use adjutant_engine::gateway::speech::SpeechRenderer;
 use adjutant_store::Store;
 use adjutant_store::leases::Instance;
 use adjutant_turn::journal::InFlight;
@@ -20,10 +20,10 @@ type Ports = HashMap<String, Arc<dyn ChatPort>>;
 
 pub(super) fn deliverer(
     store: &Store,
-    (instance, sharing): (&Instance, &Arc<Sharing>),
+    (instance, sharing): (&Instance, &Arc<Cluster>),
     ports: Ports,
     filters: HashMap<String, DeliveryFilter>,
-    speaking: Option<Speaking>,
+    speaking: Option<SpeechRenderer>,
 ) -> Arc<Deliverer> {
     let ports = Arc::new(ports);
     let gate = SendGate::default();

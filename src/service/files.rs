@@ -1,14 +1,14 @@
 //! What fetches the files that people send.
 
 use adjutant_engine::gateway::download::Ports;
-use adjutant_engine::gateway::files::{AT_ONCE, Fetching};
+use adjutant_engine::gateway::files::{AT_ONCE, FileFetcher};
 use adjutant_skills::builtin::Services;
 use adjutant_store::Store;
 use tokio::sync::Semaphore;
 
 /// What the lanes need to fetch files.
-pub(super) fn fetching(store: &Store, ports: &Ports, services: &Services) -> Fetching {
-    Fetching {
+pub(super) fn fetching(store: &Store, ports: &Ports, services: &Services) -> FileFetcher {
+    FileFetcher {
         store: store.clone(),
         ports: ports.clone(),
         folder: services.files.clone(),

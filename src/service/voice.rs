@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
 use adjutant_config::{Config, VoiceService};
-use adjutant_engine::gateway::speech::Speaking;
-use adjutant_engine::gateway::voice::{AT_ONCE, Listening};
+use adjutant_engine::gateway::speech::SpeechRenderer;
+use adjutant_engine::gateway::voice::{AT_ONCE, Transcriber};
 use adjutant_models::ModelError;
 use adjutant_models::voice::service::ServiceConfig;
 use adjutant_models::voice::{Service, Speaker, Voice};
@@ -20,8 +20,8 @@ pub(super) fn listening(
     config: &Config,
     ports: &Arc<HashMap<String, Arc<dyn ChatPort>>>,
     clock: &SharedClock,
-) -> Result<Listening, StartError> {
-    Ok(Listening {
+) -> Result<Transcriber, StartError> {
+    Ok(Transcriber {
         voice: voice(config, clock)?,
         ports: ports.clone(),
         slots: Semaphore::new(AT_ONCE),
@@ -62,8 +62,8 @@ pub fn speaker(config: &Config) -> Result<Option<Speaker>, ModelError> {
 }
 
 /// What delivery needs to say answers aloud; none if no service is configured.
-pub(super) fn speaking(config: &Config, live: &LiveConfig) -> Result<Option<Speaking>, StartError> {
+pub(super) fn speaking(config: &Config, live: &LiveConfig) -> Result<Option<SpeechRenderer>, StartError> {
     let Some(speaker) = speaker(config)? else { return Ok(None) };
     let (settings, zone) = (live.settings.clone(), config.assistant.timezone);
-    Ok(Some(Speaking { speaker, settings, zone }))
+    Ok(Some(SpeechRenderer { speaker, settings, zone }))
 }

@@ -26,9 +26,9 @@ use adjutant_types::{ConversationId, InboxKind, PersonId};
 use futures::FutureExt;
 use tracing::Instrument;
 
-use super::files::Fetching;
-use super::sharing::Sharing;
-use super::voice::Listening;
+use super::files::FileFetcher;
+use super::sharing::Cluster;
+use super::voice::Transcriber;
 use super::{SharedWorkerSet, Worker, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
@@ -53,11 +53,11 @@ pub struct Lanes {
     /// How many turns people may start.
     pub pace: Pace,
     /// Listens to voice notes.
-    pub listening: Listening,
+    pub transcriber: Transcriber,
     /// Fetches files.
-    pub fetching: Fetching,
+    pub fetching: FileFetcher,
     /// The instances that run turns with this one.
-    pub sharing: Arc<Sharing>,
+    pub sharing: Arc<Cluster>,
     /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }

@@ -76,7 +76,7 @@ pub const SHOWN_AFTER: Duration = Duration::from_millis(400);
 const WRITTEN_EVERY: Duration = Duration::from_secs(1);
 
 /// What this process knows of the others that share its channels.
-pub struct Sharing {
+pub struct Cluster {
     /// This process.
     pub instance: Arc<Instance>,
     /// Which channels it receives.
@@ -110,7 +110,7 @@ struct Shown {
     is_new: bool,
 }
 
-impl Sharing {
+impl Cluster {
     /// Nothing is known of the others yet.
     pub fn new(instance: Arc<Instance>, health: Arc<Health>) -> Self {
         let (peers, hears) = (AtomicUsize::new(0), AtomicBool::new(false));

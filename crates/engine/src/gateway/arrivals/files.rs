@@ -45,7 +45,7 @@ const MAX_FILES: usize = 10;
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// What fetching needs.
-pub struct Fetching {
+pub struct FileFetcher {
     pub store: Store,
     /// The channels by name.
     pub ports: Ports,
@@ -134,7 +134,7 @@ impl Lanes {
     }
 }
 
-impl Fetching {
+impl FileFetcher {
     /// Puts files where other machines find them. Returns the names of those that only this one has.
     async fn share<'f>(&self, fetched: &'f [FileRow]) -> Vec<&'f str> {
         let mut not_shared = Vec::new();

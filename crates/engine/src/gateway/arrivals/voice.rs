@@ -49,7 +49,7 @@ const MAX_LENGTH: usize = 20_000;
 const TYPED: i64 = 20;
 
 /// What listening needs.
-pub struct Listening {
+pub struct Transcriber {
     /// The services.
     pub voice: Voice,
     /// The channels by name.

@@ -29,8 +29,8 @@ use tracing::{Instrument, Span};
 use super::form;
 use super::progress::ProgressDisplay;
 use super::send_gate::SendGate;
-use super::speech::Speaking;
-use crate::gateway::sharing::Sharing;
+use super::speech::SpeechRenderer;
+use crate::gateway::sharing::Cluster;
 use crate::gateway::{SharedWorkerSet, Worker, turn_span};
 
 /// When to give up on a row.
@@ -55,7 +55,7 @@ pub struct Deliverer {
     /// Whether other processes still consider this one alive.
     pub heartbeat: Heartbeat,
     /// Which channels this process sends to.
-    pub sharing: Arc<Sharing>,
+    pub sharing: Arc<Cluster>,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one place.
@@ -65,7 +65,7 @@ pub struct Deliverer {
     /// Restricts which rows of a channel this process delivers: `chat --once` prints only its own answer.
     pub filters: HashMap<String, DeliveryFilter>,
     /// Says answers to voice notes aloud, if that is set up.
-    pub speaking: Option<Speaking>,
+    pub speaking: Option<SpeechRenderer>,
     /// The workers, one per conversation.
     pub workers: SharedWorkerSet,
     /// When what dead instances were sending was first seen: the row, its part and attempt.

@@ -19,7 +19,7 @@ use chrono_tz::Tz;
 use super::outbox::Deliverer;
 
 /// What speaking needs.
-pub struct Speaking {
+pub struct SpeechRenderer {
     /// The service.
     pub speaker: Speaker,
     /// The budgets.

@@ -5,10 +5,10 @@ use adjutant_models::voice::Sound;
 use adjutant_store::inbox::{InboxRow, UnheardNote};
 use adjutant_turn::wording::voice::Unheard;
 
-use super::{Listening, MAX_BYTES};
+use super::{MAX_BYTES, Transcriber};
 use crate::gateway::download::download;
 
-impl Listening {
+impl Transcriber {
     /// Downloads a note's file.
     pub(super) async fn download(&self, row: &InboxRow, unheard: &UnheardNote) -> Result<Sound, Unheard> {
         let found = (row.channel(), unheard.note.file.as_str());
