@@ -47,7 +47,7 @@ use adjutant_chat::suggest::nearest;
 use adjutant_sandbox::Launcher;
 
 use crate::document::{Document, Node, Position, Problem, in_order};
-use read::{Reading, Section};
+use read::{ConfigReader, Section};
 use sections::{channels, mcp, oauth, web};
 
 /// The whole configuration, checked.
@@ -218,20 +218,21 @@ impl Config {
         if problems.is_empty() { Ok(()) } else { Err(ConfigError { problems }) }
     }
 
-    /// The names of the tables that a file may have: what a reading of nothing asks for.
+    /// The names of the tables that a file may have: what a reader of nothing asks for.
     fn tables(env: &Env) -> Vec<String> {
         let document = Document::toml("", "");
-        let reading = Reading { env, path: Path::new(""), document: &document, problems: RefCell::default() };
-        Section::keys(&reading, |root| drop(Self::in_dir("").read(root)))
+        let reader =
+            ConfigReader { env, path: Path::new(""), document: &document, problems: RefCell::default() };
+        Section::keys(&reader, |root| drop(Self::in_dir("").read(root)))
     }
 
     fn parse(self, source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
         let document = Document::toml(&file, source);
-        let reading = Reading { env, path, document: &document, problems: RefCell::default() };
-        let config = Section::root(&reading, |root| self.read(root));
+        let reader = ConfigReader { env, path, document: &document, problems: RefCell::default() };
+        let config = Section::root(&reader, |root| self.read(root));
         let syntax = document.syntax.iter().map(|problem| problem.clone().by_line()).collect();
-        let problems = in_order(syntax, reading.problems.take());
+        let problems = in_order(syntax, reader.problems.take());
         if problems.is_empty() { Ok(config) } else { Err(ConfigError { problems }) }
     }
 
@@ -276,17 +277,17 @@ impl Config {
 /// The default of `[http] listen`: this machine only.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
-fn resolver(value: &Node, reading: &Reading<'_>) -> Result<SocketAddr, String> {
-    let text = read::text(value, reading)?;
+fn resolver(value: &Node, reader: &ConfigReader<'_>) -> Result<SocketAddr, String> {
+    let text = read::text(value, reader)?;
     let with_port = text.parse().or_else(|_| text.parse::<IpAddr>().map(|address| (address, 53).into()));
     with_port.map_err(|_| format!("{text:?} must be an address such as \"9.9.9.9\" or \"127.0.0.1:5353\""))
 }
 
-fn listen(value: &Node, reading: &Reading<'_>) -> Result<Option<SocketAddr>, String> {
+fn listen(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<SocketAddr>, String> {
     if value.as_str() == Some("") {
         return Ok(None);
     }
-    let text = read::text(value, reading)?;
+    let text = read::text(value, reader)?;
     text.parse()
         .map(Some)
         .map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8787\", or \"\" for none"))
@@ -295,8 +296,8 @@ fn listen(value: &Node, reading: &Reading<'_>) -> Result<Option<SocketAddr>, Str
 /// How to write a log filter.
 pub const WRITE_A_FILTER: &str = "write a level such as \"info\", or \"warn,adjutant=debug\"";
 
-fn filter(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let filter = read::text(value, reading)?;
+fn filter(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let filter = read::text(value, reader)?;
     let parsed = EnvFilter::builder().parse(&filter);
     parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
 }

@@ -1,4 +1,4 @@
-//! Walks a parsed file section by section. A problem is noted and the walk goes on, so that one reading finds all of them;
+//! Walks a parsed file section by section. A problem is noted and the walk goes on, so that one reader finds all of them;
 //! a key that nobody asked for is an unknown key.
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use super::error::suggestion;
 use crate::document::{Document, Entry, Node, Position, Problem, Severity, Value};
 
 /// What all sections of a file share.
-pub(super) struct Reading<'r> {
+pub(super) struct ConfigReader<'r> {
     /// Where environment variables come from.
     pub(super) env: &'r Env,
     /// The file's path.
@@ -24,7 +24,7 @@ pub(super) struct Reading<'r> {
     pub(super) problems: RefCell<Vec<Problem>>,
 }
 
-impl Reading<'_> {
+impl ConfigReader<'_> {
     /// The folder from which relative paths in the file start.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
@@ -40,7 +40,7 @@ impl Reading<'_> {
 
 /// One table of the file, or the place where it would be.
 pub(super) struct Section<'r> {
-    reading: &'r Reading<'r>,
+    reader: &'r ConfigReader<'r>,
     path: String,
     start: Option<Position>,
     table: Option<&'r [Entry]>,
@@ -49,14 +49,14 @@ pub(super) struct Section<'r> {
 
 impl<'r> Section<'r> {
     /// Reads the file's root.
-    pub(super) fn root<T>(reading: &'r Reading<'r>, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
-        let table = reading.document.root.as_table();
-        Self { reading, path: String::new(), start: None, table, asked: Vec::new() }.run(read)
+    pub(super) fn root<T>(reader: &'r ConfigReader<'r>, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
+        let table = reader.document.root.as_table();
+        Self { reader, path: String::new(), start: None, table, asked: Vec::new() }.run(read)
     }
 
     /// The keys that `read` asks for at the root.
-    pub(super) fn keys(reading: &'r Reading<'r>, read: impl FnOnce(&mut Section<'r>)) -> Vec<String> {
-        let mut root = Self { reading, path: String::new(), start: None, table: None, asked: Vec::new() };
+    pub(super) fn keys(reader: &'r ConfigReader<'r>, read: impl FnOnce(&mut Section<'r>)) -> Vec<String> {
+        let mut root = Self { reader, path: String::new(), start: None, table: None, asked: Vec::new() };
         read(&mut root);
         root.asked.into_iter().map(str::to_owned).collect()
     }
@@ -67,7 +67,7 @@ impl<'r> Section<'r> {
             let name = entry.key.as_str();
             if !self.asked.contains(&name) {
                 let problem = format!("unknown key; {}", suggestion(name, &self.asked));
-                self.reading.problem(Some(entry.at), Some(self.key(name)), problem);
+                self.reader.problem(Some(entry.at), Some(self.key(name)), problem);
             }
         }
         result
@@ -85,13 +85,13 @@ impl<'r> Section<'r> {
 
     /// Whether the whole file could be parsed, so that a missing key was really left out.
     pub(super) fn is_whole(&self) -> bool {
-        self.reading.document.syntax.iter().all(|problem| problem.severity != Severity::Syntax)
+        self.reader.document.syntax.iter().all(|problem| problem.severity != Severity::Syntax)
     }
 
     /// Notes a problem with a key.
     pub(super) fn problem(&self, key: &str, problem: impl Into<String>) {
         let at = self.entry(key).map(|entry| entry.at);
-        self.reading.problem(at.or(self.start), Some(self.key(key)), problem.into());
+        self.reader.problem(at.or(self.start), Some(self.key(key)), problem.into());
     }
 
     fn entry(&self, key: &str) -> Option<&'r Entry> {
@@ -102,10 +102,10 @@ impl<'r> Section<'r> {
     pub(super) fn get<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&Node, &Reading<'r>) -> Result<T, String>,
+        read: impl FnOnce(&Node, &ConfigReader<'r>) -> Result<T, String>,
     ) -> Option<T> {
         let value = self.value(key)?;
-        read(value, self.reading).map_err(|problem| self.problem(key, problem)).ok()
+        read(value, self.reader).map_err(|problem| self.problem(key, problem)).ok()
     }
 
     /// Puts a key's value in place of its default.
@@ -113,7 +113,7 @@ impl<'r> Section<'r> {
         &mut self,
         key: &'static str,
         into: &mut T,
-        read: impl FnOnce(&Node, &Reading<'r>) -> Result<T, String>,
+        read: impl FnOnce(&Node, &ConfigReader<'r>) -> Result<T, String>,
     ) {
         if let Some(value) = self.get(key, read) {
             *into = value;
@@ -124,15 +124,15 @@ impl<'r> Section<'r> {
     pub(super) fn list<T>(
         &mut self,
         key: &'static str,
-        read: impl Fn(&Node, &Reading<'r>) -> Result<T, String>,
+        read: impl Fn(&Node, &ConfigReader<'r>) -> Result<T, String>,
     ) -> Vec<T> {
         let mut items = Vec::new();
         for (index, item) in self.items(key).iter().enumerate() {
-            match read(item, self.reading) {
+            match read(item, self.reader) {
                 Ok(item) => items.push(item),
                 Err(problem) => {
                     let key = format!("{}[{index}]", self.key(key));
-                    self.reading.problem(Some(item.at), Some(key), problem);
+                    self.reader.problem(Some(item.at), Some(key), problem);
                 }
             }
         }
@@ -152,9 +152,7 @@ impl<'r> Section<'r> {
         let path = self.key(key);
         let section = match self.value(key) {
             Some(value) => self.inside(value, path),
-            None => {
-                Section { reading: self.reading, path, start: self.start, table: None, asked: Vec::new() }
-            }
+            None => Section { reader: self.reader, path, start: self.start, table: None, asked: Vec::new() },
         };
         section.run(read)
     }
@@ -174,13 +172,13 @@ impl<'r> Section<'r> {
     pub(super) fn entries<T>(
         &mut self,
         key: &'static str,
-        read: impl Fn(&Node, &Reading<'r>) -> Result<T, String>,
+        read: impl Fn(&Node, &ConfigReader<'r>) -> Result<T, String>,
     ) -> BTreeMap<String, T> {
         let Some(value) = self.value(key) else { return BTreeMap::new() };
         let section = self.inside(value, self.key(key));
         let mut entries = BTreeMap::new();
         for Entry { key: name, node, .. } in section.table.into_iter().flatten() {
-            match read(node, self.reading) {
+            match read(node, self.reader) {
                 Ok(value) => drop(entries.insert(name.clone(), value)),
                 Err(problem) => section.problem(name, problem),
             }
@@ -210,9 +208,9 @@ impl<'r> Section<'r> {
         let table = node.as_table();
         if table.is_none() {
             let problem = format!("must be a table of keys, not {}", node.kind());
-            self.reading.problem(start, Some(path.clone()), problem);
+            self.reader.problem(start, Some(path.clone()), problem);
         }
-        Section { reading: self.reading, path, start, table, asked: Vec::new() }
+        Section { reader: self.reader, path, start, table, asked: Vec::new() }
     }
 
     fn key(&self, name: &str) -> String {
@@ -223,7 +221,7 @@ impl<'r> Section<'r> {
 }
 
 /// Reads true or false.
-pub(super) fn flag(value: &Node, _: &Reading<'_>) -> Result<bool, String> {
+pub(super) fn flag(value: &Node, _: &ConfigReader<'_>) -> Result<bool, String> {
     match value.value {
         Value::Bool(flag) => Ok(flag),
         _ => Err(format!("must be true or false, not {}", value.kind())),
@@ -231,7 +229,7 @@ pub(super) fn flag(value: &Node, _: &Reading<'_>) -> Result<bool, String> {
 }
 
 /// Reads a text that is not empty and has one line.
-pub(super) fn text(value: &Node, _: &Reading<'_>) -> Result<String, String> {
+pub(super) fn text(value: &Node, _: &ConfigReader<'_>) -> Result<String, String> {
     let text = value.as_str().ok_or_else(|| format!("must be a text in quotes, not {}", value.kind()))?;
     if text.trim().is_empty() {
         return Err("must not be empty; leave the key out to have its default".to_owned());
@@ -246,11 +244,11 @@ pub(super) fn text(value: &Node, _: &Reading<'_>) -> Result<String, String> {
 /// belongs, which has no place in it.
 pub(super) fn address(
     value: &Node,
-    reading: &Reading<'_>,
+    reader: &ConfigReader<'_>,
     example: &str,
     instead: &str,
 ) -> Result<(String, Url), String> {
-    let written = text(value, reading)?;
+    let written = text(value, reader)?;
     let url = Url::parse(&written).ok();
     match url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
         None => Err(format!("must be an address such as \"{example}\"")),
@@ -262,15 +260,15 @@ pub(super) fn address(
 }
 
 /// Reads how many of something there may be: at least one.
-pub(super) fn count(value: &Node, reading: &Reading<'_>) -> Result<u32, String> {
-    match whole(value, reading)? {
+pub(super) fn count(value: &Node, reader: &ConfigReader<'_>) -> Result<u32, String> {
+    match whole(value, reader)? {
         0 => Err("must be at least 1".to_owned()),
         number => u32::try_from(number).map_err(|_| format!("must be at most {}", u32::MAX)),
     }
 }
 
 /// Reads a whole number, zero included.
-pub(super) fn whole(value: &Node, _: &Reading<'_>) -> Result<u64, String> {
+pub(super) fn whole(value: &Node, _: &ConfigReader<'_>) -> Result<u64, String> {
     let Value::Number(number) = &value.value else {
         return Err(format!("must be a whole number, not {}", value.kind()));
     };
@@ -282,7 +280,7 @@ pub(super) fn whole(value: &Node, _: &Reading<'_>) -> Result<u64, String> {
 }
 
 /// Reads an amount of money: zero or more.
-pub(super) fn amount(value: &Node, _: &Reading<'_>) -> Result<f64, String> {
+pub(super) fn amount(value: &Node, _: &ConfigReader<'_>) -> Result<f64, String> {
     let Value::Number(number) = &value.value else {
         return Err(format!("must be a number, not {}", value.kind()));
     };
@@ -293,15 +291,15 @@ pub(super) fn amount(value: &Node, _: &Reading<'_>) -> Result<f64, String> {
 }
 
 /// Reads how long something is kept: a duration, or nothing of any unit for ever.
-pub(super) fn kept(value: &Node, reading: &Reading<'_>) -> Result<Option<Duration>, String> {
+pub(super) fn kept(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<Duration>, String> {
     match value.as_str() {
         Some("0ms" | "0s" | "0m" | "0h" | "0d") => Ok(None),
-        _ => span(value, reading).map(Some),
+        _ => span(value, reader).map(Some),
     }
 }
 
 /// Reads a duration such as `"30s"`.
-pub(super) fn span(value: &Node, _: &Reading<'_>) -> Result<Duration, String> {
+pub(super) fn span(value: &Node, _: &ConfigReader<'_>) -> Result<Duration, String> {
     match value.as_str() {
         Some(text) => duration::parse(text),
         None => Err(format!("must be a duration in quotes, such as \"30s\", not {}", value.kind())),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Env;
 use super::error::suggestion;
-use super::read::Reading;
+use super::read::ConfigReader;
 use crate::document::{Entry, Node, Value};
 
 /// A string that no log, error or trace shows.
@@ -39,7 +39,7 @@ impl fmt::Display for Secret {
 const SOURCES: [&str; 3] = ["env", "file", "credential"];
 
 /// Reads a secret: a string, or where to find it.
-pub(super) fn secret(value: &Node, reading: &Reading<'_>) -> Result<Secret, String> {
+pub(super) fn secret(value: &Node, reader: &ConfigReader<'_>) -> Result<Secret, String> {
     let (text, origin) = match &value.value {
         Value::Text(text) => (text.clone(), "it".to_owned()),
         Value::Table(table) => {
@@ -55,8 +55,8 @@ pub(super) fn secret(value: &Node, reading: &Reading<'_>) -> Result<Secret, Stri
                 ));
             }
             let place = place.as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
-            match fetch(source, place, reading) {
-                Err(_) if reading.env.expects_secrets => return Ok(Secret::new("missing")),
+            match fetch(source, place, reader) {
+                Err(_) if reader.env.expects_secrets => return Ok(Secret::new("missing")),
                 fetched => fetched?,
             }
         }
@@ -93,19 +93,19 @@ pub fn credential(name: &str, env: &Env) -> Option<PathBuf> {
 }
 
 /// The secret, and its origin as the subject of a sentence.
-fn fetch(source: &str, place: &str, reading: &Reading<'_>) -> Result<(String, String), String> {
+fn fetch(source: &str, place: &str, reader: &ConfigReader<'_>) -> Result<(String, String), String> {
     if source == "env" {
         let origin = format!("the environment variable {place:?}");
-        let text = reading.env.text(place).ok_or_else(|| format!("{origin} is unset or empty; set it"))?;
+        let text = reader.env.text(place).ok_or_else(|| format!("{origin} is unset or empty; set it"))?;
         return Ok((text.to_owned(), origin));
     }
     let path = if source == "file" {
-        reading.folder().join(place)
+        reader.folder().join(place)
     } else {
         if place.contains('/') {
             return Err(format!("the credential {place:?} must be a name, not a path"));
         }
-        credential(place, reading.env).ok_or_else(|| {
+        credential(place, reader.env).ok_or_else(|| {
             format!(
                 "there is no credential {place:?}, because $CREDENTIALS_DIRECTORY isn't set; \
                  systemd sets it for units with LoadCredential="

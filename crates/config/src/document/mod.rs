@@ -1,7 +1,7 @@
-//! Reading configuration, skill and workflow files: TOML or YAML becomes one tree whose values know where they stand, and
+//! ConfigReader configuration, skill and workflow files: TOML or YAML becomes one tree whose values know where they stand, and
 //! typed getters collect every problem at once.
 //!
-//! Reading takes bounded time and memory, whatever a file contains.
+//! ConfigReader takes bounded time and memory, whatever a file contains.
 
 mod problem;
 mod table;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::Secret;
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{Reading, Section, flag, text};
+use crate::read::{ConfigReader, Section, flag, text};
 use crate::secret::secret;
 
 /// The mail account.
@@ -87,7 +87,7 @@ impl MailConfig {
     }
 }
 
-/// The result of reading an optional table.
+/// The result of reader an optional table.
 #[derive(PartialEq)]
 enum Read<T> {
     Absent,
@@ -145,7 +145,7 @@ fn needed<T>(
     section: &mut Section<'_>,
     key: &'static str,
     what: &str,
-    read: impl Fn(&Node, &Reading<'_>) -> Result<T, String>,
+    read: impl Fn(&Node, &ConfigReader<'_>) -> Result<T, String>,
 ) -> Option<T> {
     let value = section.get(key, read);
     if section.is_present() && !section.has(key) && section.is_whole() {
@@ -154,8 +154,8 @@ fn needed<T>(
     value
 }
 
-fn sender(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let from = text(value, reading)?;
+fn sender(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let from = text(value, reader)?;
     let address = from.rsplit_once('<').map_or(from.as_str(), |(_, rest)| rest.trim_end_matches('>'));
     let is_address = address.split_once('@').is_some_and(|(local, domain)| {
         !local.is_empty() && !domain.is_empty() && !address.contains(char::is_whitespace)
@@ -167,34 +167,34 @@ fn sender(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     }
 }
 
-fn domain(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let domain = text(value, reading)?;
+fn domain(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let domain = text(value, reader)?;
     match domain.contains('@') {
         true => Err(format!("{domain:?} must be a domain, without the part before the @")),
         false => Ok(domain.to_lowercase()),
     }
 }
 
-fn tls(value: &Node, reading: &Reading<'_>) -> Result<Tls, String> {
-    let name = text(value, reading)?;
+fn tls(value: &Node, reader: &ConfigReader<'_>) -> Result<Tls, String> {
+    let name = text(value, reader)?;
     let known = Tls::ALL.map(|(known, _)| known);
     let found = Tls::ALL.iter().find(|(known, _)| *known == name).map(|(_, tls)| *tls);
     found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &known)))
 }
 
-fn port(value: &Node, reading: &Reading<'_>) -> Result<u16, String> {
-    let number = crate::read::count(value, reading)?;
+fn port(value: &Node, reader: &ConfigReader<'_>) -> Result<u16, String> {
+    let number = crate::read::count(value, reader)?;
     u16::try_from(number).map_err(|_| format!("{number} is not a port; the highest is 65535"))
 }
 
-fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let url = text(value, reading)?;
+fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let url = text(value, reader)?;
     match url.starts_with("https://") || url.starts_with("http://") {
         true => Ok(url),
         false => Err(format!("{url:?} must begin with https:// or http://")),
     }
 }
 
-fn file(value: &Node, reading: &Reading<'_>) -> Result<PathBuf, String> {
-    Ok(reading.folder().join(text(value, reading)?))
+fn file(value: &Node, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
+    Ok(reader.folder().join(text(value, reader)?))
 }

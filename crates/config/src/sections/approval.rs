@@ -7,7 +7,7 @@ use chrono::{NaiveDateTime, NaiveTime};
 
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{Reading, Section, count, kept, whole};
+use crate::read::{ConfigReader, Section, count, kept, whole};
 
 /// What happens when a skill is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,23 +95,23 @@ impl Approval {
     }
 }
 
-fn quiet_hours(value: &Node, _: &Reading<'_>) -> Result<QuietHours, String> {
+fn quiet_hours(value: &Node, _: &ConfigReader<'_>) -> Result<QuietHours, String> {
     let hours = value.as_str().and_then(QuietHours::read);
     hours.ok_or_else(|| "must be two times, such as \"22:00-07:00\"".to_owned())
 }
 
-fn delay(value: &Node, reading: &Reading<'_>) -> Result<Option<Duration>, String> {
-    let delay = kept(value, reading)?;
+fn delay(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<Duration>, String> {
+    let delay = kept(value, reader)?;
     let is_short = delay.is_none_or(|delay| delay <= Duration::from_hours(1));
     if is_short { Ok(delay) } else { Err("must be at most 1h".to_owned()) }
 }
 
-fn days(value: &Node, reading: &Reading<'_>) -> Result<u64, String> {
-    let days = whole(value, reading)?;
+fn days(value: &Node, reader: &ConfigReader<'_>) -> Result<u64, String> {
+    let days = whole(value, reader)?;
     if days <= 366 { Ok(days) } else { Err("must be at most 366".to_owned()) }
 }
 
-fn policy(value: &Node, _: &Reading<'_>) -> Result<Policy, String> {
+fn policy(value: &Node, _: &ConfigReader<'_>) -> Result<Policy, String> {
     match value.as_str() {
         Some("auto") => Ok(Policy::Auto),
         Some("ask") => Ok(Policy::Ask),

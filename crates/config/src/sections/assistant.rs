@@ -4,7 +4,7 @@ use adjutant_chat::suggest::nearest;
 use chrono_tz::Tz;
 
 use crate::document::Node;
-use crate::read::{Reading, Section, text};
+use crate::read::{ConfigReader, Section, text};
 
 /// The assistant itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,8 @@ impl Assistant {
     }
 }
 
-fn zone(value: &Node, reading: &Reading<'_>) -> Result<Tz, String> {
-    let name = text(value, reading)?;
+fn zone(value: &Node, reader: &ConfigReader<'_>) -> Result<Tz, String> {
+    let name = text(value, reader)?;
     name.parse().map_err(|_| {
         let known: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
         let hint = nearest(&name, known.iter().copied()).map_or_else(
@@ -43,8 +43,8 @@ fn zone(value: &Node, reading: &Reading<'_>) -> Result<Tz, String> {
     })
 }
 
-fn owner(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let owner = text(value, reading)?;
+fn owner(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let owner = text(value, reader)?;
     match owner.split_once(':') {
         Some((channel, user)) if !channel.is_empty() && !user.is_empty() => Ok(owner),
         _ => Err(format!("{owner:?} must be CHANNEL:USER-ID, such as \"console:ada\"")),

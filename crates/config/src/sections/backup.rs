@@ -20,7 +20,7 @@ impl Backup {
     pub(crate) fn read(section: &mut Section<'_>, data_dir: &Path, is_server: bool) -> Option<Self> {
         let mut it = Self { every: Duration::from_hours(24), path: data_dir.join("backups"), keep: 7 };
         section.set("every", &mut it.every, span);
-        section.set("path", &mut it.path, |value, reading| Ok(reading.folder().join(text(value, reading)?)));
+        section.set("path", &mut it.path, |value, reader| Ok(reader.folder().join(text(value, reader)?)));
         section.set("keep", &mut it.keep, count);
         if !section.is_present() {
             return None;

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::Secret;
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{Reading, Section, address, text};
+use crate::read::{ConfigReader, Section, address, text};
 use crate::secret::secret;
 
 /// A platform.
@@ -152,13 +152,13 @@ fn web(section: &mut Section<'_>) -> Option<Platform> {
 /// The default of `[channels.web] listen`.
 const WEB_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
 
-fn listen(value: &Node, reading: &Reading<'_>) -> Result<SocketAddr, String> {
-    let text = text(value, reading)?;
+fn listen(value: &Node, reader: &ConfigReader<'_>) -> Result<SocketAddr, String> {
+    let text = text(value, reader)?;
     text.parse().map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8090\""))
 }
 
-fn public_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let (_, url) = address(value, reading, "https://assistant.example.org", "the page has no passwords")?;
+fn public_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let (_, url) = address(value, reader, "https://assistant.example.org", "the page has no passwords")?;
     if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
         return Err("must have nothing behind the host: the page needs a name of its own".to_owned());
     }
@@ -203,14 +203,14 @@ fn wanted(section: &mut Section<'_>, key: &'static str, enabled: bool) -> Option
     }
 }
 
-fn kind(value: &Node, reading: &Reading<'_>) -> Result<Kind, String> {
-    let name = text(value, reading)?;
+fn kind(value: &Node, reader: &ConfigReader<'_>) -> Result<Kind, String> {
+    let name = text(value, reader)?;
     let known: Vec<&str> = Kind::ALL.iter().map(|(known, _)| *known).collect();
     Kind::named(&name).ok_or_else(|| format!("unknown platform {name:?}; {}", suggestion(&name, &known)))
 }
 
-fn server(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let url = text(value, reading)?;
+fn server(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let url = text(value, reader)?;
     if !url.starts_with("https://") && !url.starts_with("http://") {
         return Err(format!("{url:?} must begin with https:// or http://"));
     }

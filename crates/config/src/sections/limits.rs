@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::document::Node;
-use crate::read::{Reading, Section, amount, count, span, whole};
+use crate::read::{ConfigReader, Section, amount, count, span, whole};
 
 /// The limits. For tokens and money, zero means no limit.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,7 +121,7 @@ impl Limits {
 }
 
 /// Deeper trees only lose what they were about.
-fn depth(value: &Node, reading: &Reading<'_>) -> Result<u32, String> {
-    let depth = count(value, reading)?;
+fn depth(value: &Node, reader: &ConfigReader<'_>) -> Result<u32, String> {
+    let depth = count(value, reader)?;
     if depth > 3 { Err("must be at most 3".into()) } else { Ok(depth) }
 }

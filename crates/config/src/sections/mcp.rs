@@ -9,7 +9,7 @@ use adjutant_types::Risk;
 
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section, address, flag, span, text};
+use crate::read::{ConfigReader, Section, address, flag, span, text};
 use crate::secret::secret;
 
 /// The longest name of a server: it is the first part of its skills' names.
@@ -172,23 +172,23 @@ fn permissions(section: &mut Section<'_>) -> Permissions {
     }
 }
 
-fn path(value: &Node, reading: &Reading<'_>) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text(value, reading)?);
+fn path(value: &Node, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text(value, reader)?);
     if path.is_absolute() { Ok(path) } else { Err("must be an absolute path".to_owned()) }
 }
 
-fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let instead = "put a key into `headers`";
-    address(value, reading, "https://mcp.example.org/mcp", instead).map(|(written, _)| written)
+    address(value, reader, "https://mcp.example.org/mcp", instead).map(|(written, _)| written)
 }
 
-fn risk(value: &Node, reading: &Reading<'_>) -> Result<Risk, String> {
-    let word = text(value, reading)?;
+fn risk(value: &Node, reader: &ConfigReader<'_>) -> Result<Risk, String> {
+    let word = text(value, reader)?;
     word.parse().map_err(|_| format!("{word:?} is no risk; write \"low\", \"medium\" or \"high\""))
 }
 
-fn timeout(value: &Node, reading: &Reading<'_>) -> Result<Duration, String> {
-    let timeout = span(value, reading)?;
+fn timeout(value: &Node, reader: &ConfigReader<'_>) -> Result<Duration, String> {
+    let timeout = span(value, reader)?;
     let longest = Duration::from_hours(1);
     if timeout > longest { Err("too long; the longest timeout is \"1h\"".to_owned()) } else { Ok(timeout) }
 }

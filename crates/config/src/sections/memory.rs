@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::model::is_loopback;
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section, address, flag, kept, text};
+use crate::read::{ConfigReader, Section, address, flag, kept, text};
 use crate::secret::secret;
 
 /// How memory grows, fades, and is compared by meaning.
@@ -83,8 +83,8 @@ impl Embeddings {
     }
 }
 
-fn provider(value: &Node, reading: &Reading<'_>) -> Result<Provider, String> {
-    match text(value, reading)?.as_str() {
+fn provider(value: &Node, reader: &ConfigReader<'_>) -> Result<Provider, String> {
+    match text(value, reader)?.as_str() {
         "openai" => Ok(Provider::OpenAi),
         "ollama" => Ok(Provider::Ollama),
         other => Err(format!(
@@ -94,8 +94,8 @@ fn provider(value: &Node, reading: &Reading<'_>) -> Result<Provider, String> {
     }
 }
 
-fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let (written, url) = address(value, reading, "http://127.0.0.1:11434/v1/", "put the key in `api_key`")?;
+fn base_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let (written, url) = address(value, reader, "http://127.0.0.1:11434/v1/", "put the key in `api_key`")?;
     if url.path().contains("/embeddings") {
         return Err("must be the base address; remove /embeddings, which is appended".to_owned());
     }

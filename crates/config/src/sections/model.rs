@@ -8,7 +8,7 @@ use genai::adapter::AdapterKind;
 
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section, address, amount, count, flag, span, text};
+use crate::read::{ConfigReader, Section, address, amount, count, flag, span, text};
 use crate::secret::secret;
 
 /// The provider that needs no network.
@@ -24,7 +24,7 @@ pub struct ModelConfig {
     pub main: Chain,
     /// For sub-agents, if not [`Self::main`].
     pub agent: Option<Chain>,
-    /// For reading what a person asked for, if not the sub-agents'.
+    /// For reader what a person asked for, if not the sub-agents'.
     pub intent: Option<Chain>,
 }
 
@@ -193,8 +193,8 @@ impl Price {
     }
 }
 
-fn provider(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let written = text(value, reading)?;
+fn provider(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let written = text(value, reader)?;
     let known: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
     // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
     let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
@@ -215,8 +215,8 @@ fn spelling(kind: &AdapterKind) -> &'static str {
     if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
 }
 
-fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let address = address(value, reading, "http://127.0.0.1:9000/v1/", "put the key in `api_key`");
+fn base_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let address = address(value, reader, "http://127.0.0.1:9000/v1/", "put the key in `api_key`");
     address.map(|(written, _)| written)
 }
 

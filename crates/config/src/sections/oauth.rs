@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section, address, text};
+use crate::read::{ConfigReader, Section, address, text};
 use crate::secret::secret;
 
 /// The longest name of a login: it is a file's name, too.
@@ -72,9 +72,9 @@ fn login(name: &str, section: &mut Section<'_>) -> Option<OAuthConfig> {
 }
 
 /// Secrets go there, so only a service on this machine may be without TLS.
-fn endpoint(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+fn endpoint(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let instead = "put them into `client_id` and `client_secret`";
-    let (written, url) = address(value, reading, "https://auth.example.org/token", instead)?;
+    let (written, url) = address(value, reader, "https://auth.example.org/token", instead)?;
     if url.scheme() == "https" || is_loopback(&url) {
         Ok(written)
     } else {
@@ -82,9 +82,9 @@ fn endpoint(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     }
 }
 
-fn redirect(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+fn redirect(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let example = "http://localhost:8765/callback";
-    let (written, url) = address(value, reading, example, "it is an address of this machine")?;
+    let (written, url) = address(value, reader, example, "it is an address of this machine")?;
     if url.scheme() == "http" && is_loopback(&url) && url.port().is_some() {
         Ok(written)
     } else {

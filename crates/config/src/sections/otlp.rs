@@ -6,7 +6,7 @@ use reqwest::header::HeaderName;
 
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section, address};
+use crate::read::{ConfigReader, Section, address};
 use crate::secret::secret;
 
 /// Headers that the protocol sets.
@@ -42,8 +42,8 @@ impl Otlp {
     }
 }
 
-fn endpoint(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let (written, url) = address(value, reading, "http://127.0.0.1:4318", "put credentials in `headers`")?;
+fn endpoint(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let (written, url) = address(value, reader, "http://127.0.0.1:4318", "put credentials in `headers`")?;
     if url.query().is_some() || url.fragment().is_some() {
         Err("must be a base address without ? or #; put a key in `headers`".to_owned())
     } else if url.path().trim_end_matches('/').ends_with("/v1/traces") {

@@ -13,7 +13,7 @@ pub struct Skills {
 
 impl Skills {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
-        let paths = section.list("paths", |value, reading| Ok(reading.folder().join(text(value, reading)?)));
+        let paths = section.list("paths", |value, reader| Ok(reader.folder().join(text(value, reader)?)));
         Self { paths }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section};
+use crate::read::{ConfigReader, Section};
 use crate::secret::secret;
 
 const SCHEMES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
@@ -48,8 +48,8 @@ impl Store {
     }
 }
 
-fn url(value: &Node, reading: &Reading<'_>) -> Result<Secret, String> {
-    let url = secret(value, reading)?;
+fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<Secret, String> {
+    let url = secret(value, reader)?;
     if SCHEMES.iter().any(|scheme| url.expose().len() > scheme.len() && url.expose().starts_with(scheme)) {
         return Ok(url);
     }

@@ -7,7 +7,7 @@ use reqwest::Url;
 use super::model::is_loopback;
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{Reading, Section, address, amount, span, text};
+use crate::read::{ConfigReader, Section, address, amount, span, text};
 use crate::secret::secret;
 
 const OPENAI: &str = "https://api.openai.com/v1/";
@@ -92,8 +92,8 @@ impl VoiceService {
     }
 }
 
-fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let (written, url) = address(value, reading, "http://127.0.0.1:9000/v1/", "put the key in `api_key`")?;
+fn base_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let (written, url) = address(value, reader, "http://127.0.0.1:9000/v1/", "put the key in `api_key`")?;
     let is_whole = |url: &Url| url.path().contains("/audio");
     if is_whole(&url) {
         return Err("must be the base address; remove /audio and what follows, which is appended".to_owned());
@@ -101,8 +101,8 @@ fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     Ok(if written.ends_with('/') { written } else { format!("{written}/") })
 }
 
-fn language(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    let code = text(value, reading)?.to_lowercase();
+fn language(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let code = text(value, reader)?.to_lowercase();
     let base = code.split(['-', '_']).next().unwrap_or_default();
     if matches!(base.len(), 2 | 3) && base.bytes().all(|byte| byte.is_ascii_lowercase()) {
         Ok(code)

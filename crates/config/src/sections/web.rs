@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::Secret;
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{Reading, Section, address, text};
+use crate::read::{ConfigReader, Section, address, text};
 use crate::secret::secret;
 
 /// What answers a search of the web.
@@ -68,20 +68,20 @@ pub(crate) fn read_search(section: &mut Section<'_>) -> Option<SearchConfig> {
 
 /// Reads `[notes] path`.
 pub(crate) fn read_notes(section: &mut Section<'_>) -> Option<PathBuf> {
-    let path = section.get("path", |value, reading| Ok(reading.folder().join(text(value, reading)?)));
+    let path = section.get("path", |value, reader| Ok(reader.folder().join(text(value, reader)?)));
     if section.is_present() && !section.has("path") {
         section.problem("path", "missing: the folder with your notes, such as \"/home/ada/notes\"");
     }
     path
 }
 
-fn kind(value: &Node, reading: &Reading<'_>) -> Result<SearchKind, String> {
-    let word = text(value, reading)?;
+fn kind(value: &Node, reader: &ConfigReader<'_>) -> Result<SearchKind, String> {
+    let word = text(value, reader)?;
     let known = SearchKind::ALL.map(|(known, _)| known);
     let found = SearchKind::ALL.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind);
     found.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, &known)))
 }
 
-fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
-    address(value, reading, "https://search.example.org", "use `key`").map(|(written, _)| written)
+fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    address(value, reader, "https://search.example.org", "use `key`").map(|(written, _)| written)
 }
