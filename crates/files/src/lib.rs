@@ -19,7 +19,7 @@ mod sheets;
 
 pub use folder::{Folder, FolderError};
 pub use name::file_name;
-pub use reader::{Reader, Reading, Taken};
+pub use reader::{FileReading, Reader, Taken};
 
 use adjutant_types::FileKind;
 

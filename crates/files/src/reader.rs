@@ -29,7 +29,7 @@ const AT_ONCE: usize = 2;
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct FileReading {
     pub kind: FileKind,
     pub media_type: String,
     pub text: Option<String>,
@@ -72,7 +72,7 @@ impl Reader {
     }
 
     /// Reads a file, whose name and type are what its sender says.
-    pub async fn read(&self, path: &Path, name: &str, media_type: &str) -> io::Result<Reading> {
+    pub async fn read(&self, path: &Path, name: &str, media_type: &str) -> io::Result<FileReading> {
         let (file, owned, said) = (path.to_owned(), name.to_owned(), media_type.to_owned());
         #[expect(clippy::disallowed_methods, reason = "it reads one local file, which is soon done")]
         let blocking = tokio::task::spawn_blocking(move || read_plain(&file, &owned, said));
@@ -150,7 +150,7 @@ fn failed(error: io::Error) -> FileProblem {
     FileProblem::Failed
 }
 
-impl Reading {
+impl FileReading {
     /// What is known of a file that was set aside.
     pub fn quarantined(media_type: &str) -> Self {
         Self {
@@ -209,7 +209,7 @@ fn listing(inside: &[Inside]) -> String {
 }
 
 /// Everything about a file but what a process of its own reads.
-fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
+fn read_plain(path: &Path, name: &str, said: String) -> io::Result<FileReading> {
     let mut content = Vec::new();
     File::open(path)?.read_to_end(&mut content)?;
     let says_text = says_text(name, &said);
@@ -229,5 +229,5 @@ fn read_plain(path: &Path, name: &str, said: String) -> io::Result<Reading> {
         None => plain.to_owned(),
     };
     let text = (kind == FileKind::Text).then(|| decoded(&content, says_text, charset.as_deref())).flatten();
-    Ok(Reading { kind, media_type, text: text.map(kept), pages: None, problem: None })
+    Ok(FileReading { kind, media_type, text: text.map(kept), pages: None, problem: None })
 }

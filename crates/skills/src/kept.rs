@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use adjutant_files::{FolderError, MAX_MEGABYTES, Reading, file_name};
+use adjutant_files::{FileReading, FolderError, MAX_MEGABYTES, file_name};
 use adjutant_store::files::{self, FileRow};
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::wording;
@@ -58,7 +58,7 @@ pub(super) async fn keep(
     let reading = attempts::counted(&call.scope.store, &format!("file {id}"), reading).await;
     let reading = match reading.map_err(|error| broken(io::Error::other(error)))? {
         Some(reading) => reading.map_err(broken)?,
-        None => Reading::quarantined(fetched.media_type),
+        None => FileReading::quarantined(fetched.media_type),
     };
     if let Err(error) = folder.share(&call.scope.store, &id).await {
         // It was read here. A turn elsewhere that needs it fetches it again.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::DownloadError;
-use adjutant_files::{Folder, MAX_MEGABYTES, Reader, Reading, file_name};
+use adjutant_files::{FileReading, Folder, MAX_MEGABYTES, Reader, file_name};
 use adjutant_store::files::{self, FileRow, SentFile};
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::{Batch, Store, StoreError, attempts};
@@ -202,7 +202,7 @@ impl FileFetcher {
         });
         let reading = match reading.await.map_err(|error| broken(io::Error::other(error)))? {
             Some(reading) => reading.map_err(broken)?,
-            None => Reading::quarantined(media_type),
+            None => FileReading::quarantined(media_type),
         };
         Ok(FileRow {
             kind: reading.kind,
