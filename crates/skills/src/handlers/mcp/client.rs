@@ -45,7 +45,7 @@ pub(super) struct Question {
 }
 
 /// Hears a call's questions until it is dropped.
-pub(super) struct Listening {
+pub(super) struct Listener {
     number: u64,
     calls: Arc<Calls>,
     questions: mpsc::Receiver<Question>,
@@ -92,14 +92,14 @@ impl ClientHandler for Client {
 
 impl Calls {
     /// Hears the questions of a call that begins.
-    pub(super) fn listen(self: &Arc<Self>) -> Listening {
+    pub(super) fn listen(self: &Arc<Self>) -> Listener {
         let (sender, questions) = mpsc::channel(WAITING);
         let mut under_way = self.under_way();
         let number = under_way.next;
         under_way.next += 1;
         under_way.calls.push(Call { number, is_parked: false, questions: sender });
         drop(under_way);
-        Listening { number, calls: Arc::clone(self), questions }
+        Listener { number, calls: Arc::clone(self), questions }
     }
 
     /// Passes a question on to the call that it belongs to. A server doesn't say which one that is, so it must be the
@@ -122,7 +122,7 @@ impl Calls {
     }
 }
 
-impl Listening {
+impl Listener {
     pub(super) async fn next(&mut self) -> Question {
         match self.questions.recv().await {
             Some(question) => question,
@@ -141,7 +141,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for Listener {
     fn drop(&mut self) {
         self.calls.under_way().calls.retain(|call| call.number != self.number);
     }

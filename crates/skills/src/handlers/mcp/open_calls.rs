@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::asked::{Ask, Asked, MAX_ROUNDS};
-use super::client::{Listening, Question};
+use super::client::{Listener, Question};
 use super::server::{Hung, Server};
 use super::session::{InUse, Session};
 use super::{McpTool, result};
@@ -40,7 +40,7 @@ pub(super) enum Leg {
 pub(super) struct OpenCall {
     session: Arc<Session>,
     answer: Pin<Box<dyn Future<Output = Result<CallToolResponse, ServiceError>> + Send>>,
-    listening: Listening,
+    listener: Listener,
     /// Where the answer to the open question goes.
     reply: Option<oneshot::Sender<ElicitResult>>,
     rounds: u32,
@@ -61,13 +61,13 @@ impl OpenCall {
         tokio::select! {
             biased;
             answer = &mut self.answer => Event::Answered(answer),
-            question = self.listening.next() => Event::Asks(question),
+            question = self.listener.next() => Event::Asks(question),
         }
     }
 
     /// Whether somebody waits for it, and would miss an answer.
     fn run(&mut self, runs: bool) {
-        self.listening.park(!runs);
+        self.listener.park(!runs);
         self.hung.watch(runs.then(|| Arc::clone(&self.session)));
     }
 }
@@ -114,11 +114,11 @@ impl Server {
             request.input_responses = (!responses.is_empty()).then_some(responses);
             request.request_state.clone_from(&asked.state);
         }
-        let listening = session.listen();
+        let listener = session.listen();
         let open = OpenCall {
             answer: Box::pin(session.call(request)),
             session,
-            listening,
+            listener,
             reply: None,
             rounds: asked.map_or(0, |asked| asked.rounds),
             declined: None,

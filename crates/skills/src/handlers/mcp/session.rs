@@ -24,7 +24,7 @@ use tokio::process::Child;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Calls, Client, Listening};
+use super::client::{Calls, Client, Listener};
 use super::process::{LastWords, Start};
 use crate::handlers::{HttpClient, host};
 
@@ -235,7 +235,7 @@ impl Session {
     }
 
     /// Hears the questions of a call that begins.
-    pub(super) fn listen(&self) -> Listening {
+    pub(super) fn listen(&self) -> Listener {
         self.calls.listen()
     }
 
