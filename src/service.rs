@@ -186,10 +186,10 @@ impl Service {
         let services = Arc::new(skill_set.services(build_services(config, rooms)?));
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
-        let speaking = voice::speaking(config, &live)?;
+        let renderer = voice::renderer(config, &live)?;
         let health = Arc::new(Health::of(connections.iter().map(|(name, _)| name.clone())));
-        let sharing = Arc::new(Cluster::new(instance.clone(), health.clone()));
-        let deliverer = deliverer(&store, (&instance, &sharing), ports, filters, speaking);
+        let cluster = Arc::new(Cluster::new(instance.clone(), health.clone()));
+        let deliverer = deliverer(&store, (&instance, &cluster), ports, filters, renderer);
         let (events, event_queue) = TurnEvents::channel();
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
         let conversations =
@@ -200,9 +200,9 @@ impl Service {
             access: access.clone(),
             workers: SharedWorkerSet::default(),
             pace: Pace::default(),
-            listening: voice::listening(config, &deliverer.ports, store.clock())?,
-            fetching: files::fetching(&store, &deliverer.ports, &services),
-            sharing,
+            transcriber: voice::transcriber(config, &deliverer.ports, store.clock())?,
+            fetcher: files::fetcher(&store, &deliverer.ports, &services),
+            cluster,
             draining: tasks.stop.child_token(),
         });
         let intake = Arc::new(Intake {
@@ -262,7 +262,7 @@ impl Service {
         let maintenance = &self.maintenance;
         tasks.spawn("maintenance", MAX_STEP, maintenance.clone().work(stop.clone()));
         tasks.spawn("the listener to other instances", MAX_STEP, maintenance.clone().listen(stop.clone()));
-        if self.lanes.sharing.is_on() {
+        if self.lanes.cluster.is_on() {
             let share = maintenance.clone().share(stop.clone());
             tasks.spawn("the sharing of turns", MAX_STEP, share);
             // Both wait for as long as there is nothing to tell.

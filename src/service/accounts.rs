@@ -120,7 +120,7 @@ pub(super) async fn watch_mail(services: Arc<Services>, deliverer: Arc<Deliverer
     let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let check = services.report_bounces(&deliverer.store, deliverer.sharing.instance.owner());
+        let check = services.report_bounces(&deliverer.store, deliverer.cluster.instance.owner());
         match stop.run_until_cancelled(check).await {
             Some(Ok(conversations)) => conversations.iter().for_each(|it| deliverer.wake(it)),
             Some(Err(error)) => tracing::error!(%error, "can't announce a bounced mail; will try again"),

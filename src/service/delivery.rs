@@ -20,10 +20,10 @@ type Ports = HashMap<String, Arc<dyn ChatPort>>;
 
 pub(super) fn deliverer(
     store: &Store,
-    (instance, sharing): (&Instance, &Arc<Cluster>),
+    (instance, cluster): (&Instance, &Arc<Cluster>),
     ports: Ports,
     filters: HashMap<String, DeliveryFilter>,
-    speaking: Option<SpeechRenderer>,
+    renderer: Option<SpeechRenderer>,
 ) -> Arc<Deliverer> {
     let ports = Arc::new(ports);
     let gate = SendGate::default();
@@ -37,12 +37,12 @@ pub(super) fn deliverer(
         store: store.clone(),
         instance: instance.id.clone(),
         heartbeat: instance.heartbeat.clone(),
-        sharing: sharing.clone(),
+        cluster: cluster.clone(),
         ports,
         gate,
         progress,
         filters,
-        speaking,
+        renderer,
         left: moka::future::Cache::new(10_000),
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),

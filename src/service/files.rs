@@ -7,7 +7,7 @@ use adjutant_store::Store;
 use tokio::sync::Semaphore;
 
 /// What the lanes need to fetch files.
-pub(super) fn fetching(store: &Store, ports: &Ports, services: &Services) -> FileFetcher {
+pub(super) fn fetcher(store: &Store, ports: &Ports, services: &Services) -> FileFetcher {
     FileFetcher {
         store: store.clone(),
         ports: ports.clone(),

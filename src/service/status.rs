@@ -15,7 +15,7 @@ impl Service {
 
     /// Whether other instances may run turns of this one's channels.
     pub fn is_sharing(&self) -> bool {
-        self.lanes.sharing.is_on()
+        self.lanes.cluster.is_on()
     }
 
     /// Waits until [`Self::is_idle`].

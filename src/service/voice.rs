@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use super::{LiveConfig, StartError};
 
 /// What the lanes need to listen to voice notes.
-pub(super) fn listening(
+pub(super) fn transcriber(
     config: &Config,
     ports: &Arc<HashMap<String, Arc<dyn ChatPort>>>,
     clock: &SharedClock,
@@ -62,7 +62,7 @@ pub fn speaker(config: &Config) -> Result<Option<Speaker>, ModelError> {
 }
 
 /// What delivery needs to say answers aloud; none if no service is configured.
-pub(super) fn speaking(config: &Config, live: &LiveConfig) -> Result<Option<SpeechRenderer>, StartError> {
+pub(super) fn renderer(config: &Config, live: &LiveConfig) -> Result<Option<SpeechRenderer>, StartError> {
     let Some(speaker) = speaker(config)? else { return Ok(None) };
     let (settings, zone) = (live.settings.clone(), config.assistant.timezone);
     Ok(Some(SpeechRenderer { speaker, settings, zone }))

@@ -55,9 +55,9 @@ pub struct Lanes {
     /// Listens to voice notes.
     pub transcriber: Transcriber,
     /// Fetches files.
-    pub fetching: FileFetcher,
+    pub fetcher: FileFetcher,
     /// The instances that run turns with this one.
-    pub sharing: Arc<Cluster>,
+    pub cluster: Arc<Cluster>,
     /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }
@@ -131,7 +131,7 @@ impl Lanes {
         if let Err(at) = self.pace.begin(person, now, most).await {
             return Ok(Some(at));
         }
-        if most == 0 || !self.sharing.has_peers() {
+        if most == 0 || !self.cluster.has_peers() {
             return Ok(None);
         }
         // What a clock of another machine puts into the future doesn't count.
@@ -160,7 +160,7 @@ impl Lanes {
                 Ok(false) if self.workers.may_stop(&worker) => return,
                 Ok(false) => {}
                 // Whoever looks first takes what waits here once the lane is free.
-                Err(StoreError::Stale(Stale::LeaseTaken | Stale::LaneBusy)) if self.sharing.has_peers() => {
+                Err(StoreError::Stale(Stale::LeaseTaken | Stale::LaneBusy)) if self.cluster.has_peers() => {
                     if self.workers.may_stop(&worker) {
                         return;
                     }
@@ -212,7 +212,7 @@ impl Lanes {
             row.kind == InboxKind::Message && commands::is_background(&row.text) == is_background
         };
         let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
-        for row in ours.iter().filter(|row| !row.is_whole() && self.sharing.sends(row.channel())) {
+        for row in ours.iter().filter(|row| !row.is_whole() && self.cluster.sends(row.channel())) {
             self.complete_soon((**row).clone());
         }
         // What was written after a voice note or a file waits for it.
@@ -273,7 +273,7 @@ impl Lanes {
         if !self.run(leased).await? {
             return Ok(true);
         }
-        match self.sharing.has_peers() && !self.sharing.receives_all() {
+        match self.cluster.has_peers() && !self.cluster.receives_all() {
             true => sharing::has_message(&self.conversations.store, &lane.conversation).await,
             false => Ok(false),
         }

@@ -251,10 +251,10 @@ impl Maintenance {
     /// Removes what is still shown of turns that have ended elsewhere, until it is stopped: a turn may have been shown
     /// for a moment too long. A task of its own, because a platform may be slow.
     pub async fn clear_shown(self: Arc<Self>, stop: CancellationToken) {
-        let sharing = &self.lanes.sharing;
+        let cluster = &self.lanes.cluster;
         while stop.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await.is_some() {
-            let channels = sharing.instance.shares().iter().filter(|_| sharing.has_peers());
-            for channel in channels.filter(|channel| sharing.health.is_receiver(channel)) {
+            let channels = cluster.instance.shares().iter().filter(|_| cluster.has_peers());
+            for channel in channels.filter(|channel| cluster.health.is_receiver(channel)) {
                 let cleared = stop.run_until_cancelled(self.deliverer.clear_left_progress(channel)).await;
                 if let Some(Err(error)) = cleared {
                     tracing::warn!(channel, %error, "couldn't remove old progress messages; retrying");
@@ -277,8 +277,8 @@ impl Maintenance {
 
     /// Tells other instances what waits for them, until it is stopped.
     pub async fn tell(self: Arc<Self>, stop: CancellationToken) {
-        let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
-        while let Some(messages) = stop.run_until_cancelled(sharing.hints.next(&sharing.instance.id)).await {
+        let (cluster, store) = (&self.lanes.cluster, &self.conversations.store);
+        while let Some(messages) = stop.run_until_cancelled(cluster.hints.next(&cluster.instance.id)).await {
             if let Err(error) = sharing::tell(store, &messages).await {
                 tracing::debug!(%error, "couldn't tell other instances what waits; they look for it");
             }
@@ -293,7 +293,7 @@ impl Maintenance {
                 if let Err(error) = self.hear_while_connected().await {
                     tracing::debug!(%error, "can't hear other instances; looking for their work");
                 }
-                self.lanes.sharing.hears.store(false, Ordering::Relaxed);
+                self.lanes.cluster.hears.store(false, Ordering::Relaxed);
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
         })
@@ -301,16 +301,16 @@ impl Maintenance {
     }
 
     async fn hear_while_connected(&self) -> Result<(), StoreError> {
-        let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
-        let Some(mut listener) = sharing::listen(store, &sharing.instance.id).await? else { return Ok(()) };
-        sharing.hears.store(true, Ordering::Relaxed);
+        let (cluster, store) = (&self.lanes.cluster, &self.conversations.store);
+        let Some(mut listener) = sharing::listen(store, &cluster.instance.id).await? else { return Ok(()) };
+        cluster.hears.store(true, Ordering::Relaxed);
         loop {
             let Ok(message) = serde_json::from_str::<HintMessage>(&listener.next().await?) else { continue };
             let (lanes, answers) = (message.lanes.len(), message.answers.len());
             tracing::debug!("another instance tells of {lanes} waiting lanes and {answers} waiting answers");
-            sharing.state().balance.count(&message.from, 0, answers);
+            cluster.state().balance.count(&message.from, 0, answers);
             for (channel, lane) in message.lanes {
-                if sharing.instance.shares().contains(&channel) {
+                if cluster.instance.shares().contains(&channel) {
                     self.lanes.wake_waiting(lane);
                 }
             }
@@ -319,25 +319,25 @@ impl Maintenance {
     }
 
     async fn share_once(&self) -> Result<(), StoreError> {
-        let (sharing, store) = (&self.lanes.sharing, &self.conversations.store);
-        if sharing.instance.is_alone() {
+        let (cluster, store) = (&self.lanes.cluster, &self.conversations.store);
+        if cluster.instance.is_alone() {
             // The maintenance finds what is left, every second.
-            sharing.choose(Vec::new(), Vec::new(), 0);
+            cluster.choose(Vec::new(), Vec::new(), 0);
             return Ok(());
         }
-        let channels = sharing.instance.shares();
+        let channels = cluster.instance.shares();
         let mut peers = sharing::sharers(store).await?;
         peers.retain(|peer| channels.iter().any(|channel| peer.is_on(channel)));
         if channels.iter().any(|channel| !peers.iter().any(|peer| peer.receives(channel))) {
-            sharing.vacant.notify_waiters();
+            cluster.vacant.notify_waiters();
         }
         let mut lanes = Vec::new();
         for channel in channels {
-            lanes.extend(sharing::waiting_lanes(store, &sharing.instance.id, channel).await?);
+            lanes.extend(sharing::waiting_lanes(store, &cluster.instance.id, channel).await?);
         }
-        let chosen = sharing.choose(peers, lanes, self.conversations.running.count());
+        let chosen = cluster.choose(peers, lanes, self.conversations.running.count());
         chosen.into_iter().for_each(|lane| self.lanes.wake_waiting(lane));
-        let batch = sharing.to_write(|turn| self.conversations.running.get(turn).is_some());
+        let batch = cluster.to_write(|turn| self.conversations.running.get(turn).is_some());
         if !batch.is_empty() {
             store.write(batch).await?;
         }
@@ -346,15 +346,15 @@ impl Maintenance {
 
     /// Sends and shows on the channels that this instance receives what turns elsewhere say.
     async fn speak_for_others(&self, store: &Store, channels: &[String]) -> Result<(), StoreError> {
-        let sharing = &self.lanes.sharing;
+        let cluster = &self.lanes.cluster;
         let mut shown = Vec::new();
-        for channel in channels.iter().filter(|channel| sharing.health.is_receiver(channel)) {
+        for channel in channels.iter().filter(|channel| cluster.health.is_receiver(channel)) {
             for conversation in sharing::undelivered(store, channel).await? {
                 self.deliverer.wake(&conversation);
             }
-            shown.extend(sharing::shown(store, &sharing.instance.id, channel).await?);
+            shown.extend(sharing::shown(store, &cluster.instance.id, channel).await?);
         }
-        for progress in sharing.news(shown) {
+        for progress in cluster.news(shown) {
             self.deliverer.progress.progress_since(progress, SHOWN_AFTER);
         }
         Ok(())

@@ -75,19 +75,19 @@ impl Lanes {
 
     /// Fetches until the end is stored.
     async fn fetch(&self, row: &InboxRow) {
-        let Ok(_slot) = self.fetching.slots.acquire().await else { return };
+        let Ok(_slot) = self.fetcher.slots.acquire().await else { return };
         self.show_typing(row);
         let mut fetched = Vec::new();
         for (number, file) in row.unfetched().iter().enumerate() {
             let id = file_id(&row.event, number);
-            let attempt = self.fetching.fetch_one(row, number, file, &id);
+            let attempt = self.fetcher.fetch_one(row, number, file, &id);
             let done = AssertUnwindSafe(attempt).catch_unwind().await;
             fetched.push(done.unwrap_or_else(|_| {
                 tracing::error!(event = row.event, "fetching a file panicked; giving it up");
-                self.fetching.failed(file, &id, FileProblem::Failed)
+                self.fetcher.failed(file, &id, FileProblem::Failed)
             }));
         }
-        let not_shared = self.fetching.share(&fetched).await;
+        let not_shared = self.fetcher.share(&fetched).await;
         fail_point("files-fetched");
         loop {
             match self.keep_files(row, &fetched, &not_shared).await {

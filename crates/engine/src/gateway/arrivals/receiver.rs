@@ -263,7 +263,7 @@ impl ChannelReceiver {
                 Ok(None) => {
                     tracing::info!(
                         channel = self.channel,
-                        is_sharing = self.intake.lanes.sharing.is_on(),
+                        is_sharing = self.intake.lanes.cluster.is_on(),
                         "another instance receives this channel; standing by"
                     );
                     self.maintenance.health.change(&self.channel, |health| health.is_standby = true);
@@ -273,7 +273,7 @@ impl ChannelReceiver {
                     tracing::error!(channel = self.channel, %error, "couldn't take the channel's lease")
                 }
             }
-            let vacant = self.intake.lanes.sharing.vacant.notified();
+            let vacant = self.intake.lanes.cluster.vacant.notified();
             let _ = tokio::time::timeout(CHECK_INTERVAL, vacant).await;
         }
     }

@@ -171,7 +171,7 @@ impl Lanes {
             self.reserve(row, sound.seconds).await.map_err(|not_heard| (not_heard, None))?;
         let store = &self.conversations.store;
         let started_at = store.now();
-        let outcome = self.listening.voice.transcribe(&sound).await;
+        let outcome = self.transcriber.voice.transcribe(&sound).await;
         let (model, cost_usd, error) = match &outcome {
             Ok(spoken) => (spoken.model.clone(), spoken.cost_usd, None),
             Err(error) => (String::new(), 0.0, Some(error.to_string())),
@@ -203,10 +203,10 @@ impl Lanes {
 
     /// The file of a note, unless what is known of it says that it can't be heard.
     async fn get(&self, row: &InboxRow, unheard: &UnheardNote) -> Result<Sound, Unheard> {
-        let (listening, note) = (&self.listening, &unheard.note);
-        let most = listening.voice.max_length;
+        let (transcriber, note) = (&self.transcriber, &unheard.note);
+        let most = transcriber.voice.max_length;
         let is_long = |seconds: u64| Duration::from_secs(seconds) > most;
-        if listening.voice.transcribers.is_empty() {
+        if transcriber.voice.transcribers.is_empty() {
             return Err(Unheard::NoService);
         }
         if note.seconds == Some(0) && note.bytes.is_none_or(|bytes| bytes < 1024) || note.bytes == Some(0) {
@@ -218,15 +218,15 @@ impl Lanes {
         if note.bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
             return Err(Unheard::TooBig(MAX_BYTES >> 20));
         }
-        let _slot = listening.slots.acquire().await;
+        let _slot = transcriber.slots.acquire().await;
         self.show_typing(row);
-        let sound = listening.download(row, unheard).await?;
+        let sound = transcriber.download(row, unheard).await?;
         if is_long(sound.seconds) { Err(Unheard::TooLong(most)) } else { Ok(sound) }
     }
 
     /// Shows that something happens; best effort.
     pub(in crate::gateway) fn show_typing(&self, row: &InboxRow) {
-        let Some(port) = self.listening.ports.get(row.channel()).cloned() else { return };
+        let Some(port) = self.transcriber.ports.get(row.channel()).cloned() else { return };
         let (store, conversation) = (self.conversations.store.clone(), row.conversation_id.clone());
         tokio::spawn(async move {
             if let Ok(there) = people::conversation_by_id(&store, &conversation).await {
@@ -239,7 +239,7 @@ impl Lanes {
         let settings = self.conversations.settings.now();
         let ledger = self.conversations.ledger(settings, &row.person_id, &TurnId::default());
         let execution = format!("voice {}", self.conversations.store.new_id::<String>()).into();
-        let cost = self.listening.voice.price_of(seconds as f64);
+        let cost = self.transcriber.voice.price_of(seconds as f64);
         match ledger.reserve_cost(&execution, cost).await? {
             Some(reservation) => Ok((ledger, reservation)),
             None => Err(Unheard::Budget.into()),
@@ -308,7 +308,7 @@ impl Lanes {
             return Ok(doubt(&heard.spoken.result, heard.seconds, &[], &[]));
         }
         let typed = inbox::typed_by(&self.conversations.store, &row.person_id, TYPED).await?;
-        Ok(doubt(&heard.spoken.result, heard.seconds, &self.listening.voice.languages, &typed))
+        Ok(doubt(&heard.spoken.result, heard.seconds, &self.transcriber.voice.languages, &typed))
     }
 
     /// Stores a message's words and says something about them, in one commit.

@@ -43,7 +43,7 @@ impl Maintenance {
     /// Wakes the conversations that an earlier process left unfinished on our channels.
     pub async fn wake_left_over(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
-        let has_peers = self.lanes.sharing.has_peers();
+        let has_peers = self.lanes.cluster.has_peers();
         for (channel, place) in self.ours() {
             let left = match has_peers {
                 // Any of them takes the lanes that wait.
@@ -86,7 +86,7 @@ impl Maintenance {
     pub async fn work(self: Arc<Self>, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
             // Where instances share turns, their hearts beat more often.
-            let done = match self.lanes.sharing.is_on() {
+            let done = match self.lanes.cluster.is_on() {
                 true => self.do_chores().await,
                 false => self.run_once().await,
             };

@@ -30,7 +30,7 @@ impl Deliverer {
         let is_ours = self.filters.get(&row.channel).is_none_or(|filter| filter(&outbound));
         let is_ready =
             row.speech.is_none() && (row.file.is_some() || form::as_file(&**port, &outbound).is_none());
-        if !is_ours || !is_ready || !self.sharing.sends(&row.channel) {
+        if !is_ours || !is_ready || !self.cluster.sends(&row.channel) {
             return None;
         }
         let alone = self.gate.try_send(&outbound.address).now_or_never().flatten()?;

@@ -75,7 +75,7 @@ pub async fn dispatch(
             let channel = &progress.address.channel;
             let edits = deliverer.ports.get(channel).is_some_and(|port| port.limits().edits);
             match edits {
-                true if !deliverer.sharing.sends(channel) => deliverer.sharing.note(progress),
+                true if !deliverer.cluster.sends(channel) => deliverer.cluster.note(progress),
                 true => deliverer.progress.progress(progress),
                 // A slow display misses a step; the next one shows everything.
                 false => drop(displays.try_send(progress)),

@@ -55,7 +55,7 @@ pub struct Deliverer {
     /// Whether other processes still consider this one alive.
     pub heartbeat: Heartbeat,
     /// Which channels this process sends to.
-    pub sharing: Arc<Cluster>,
+    pub cluster: Arc<Cluster>,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one place.
@@ -65,7 +65,7 @@ pub struct Deliverer {
     /// Restricts which rows of a channel this process delivers: `chat --once` prints only its own answer.
     pub filters: HashMap<String, DeliveryFilter>,
     /// Says answers to voice notes aloud, if that is set up.
-    pub speaking: Option<SpeechRenderer>,
+    pub renderer: Option<SpeechRenderer>,
     /// The workers, one per conversation.
     pub workers: SharedWorkerSet,
     /// When what dead instances were sending was first seen: the row, its part and attempt.
@@ -163,8 +163,8 @@ impl Deliverer {
             |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
         let is_ours = row.instance == self.instance;
-        if !is_ours && !self.sharing.sends(&row.channel) {
-            self.sharing.tell_receiver(&row.channel, conversation);
+        if !is_ours && !self.cluster.sends(&row.channel) {
+            self.cluster.tell_receiver(&row.channel, conversation);
             return Ok(Step::Nothing);
         }
         let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };
@@ -173,7 +173,7 @@ impl Deliverer {
             let pause = u64::try_from(row.next_at - now).unwrap_or(0);
             return Ok(Step::Later(Duration::from_millis(pause)));
         }
-        if self.sharing.is_on() && row.state == OutboxState::Unknown && !is_ours {
+        if self.cluster.is_on() && row.state == OutboxState::Unknown && !is_ours {
             // Whoever was dead may have come back and tried again, which is another sending.
             let sending = (row.id.clone(), row.part, row.attempts);
             let seen = self.left.get_with(sending, async { Instant::now() }).await;
@@ -282,7 +282,7 @@ impl Deliverer {
         metrics::delivery(&row.channel, "sent");
         if let Some(turn) = &row.turn_id {
             let now = self.store.now();
-            if let Some(since) = row.answered_since.filter(|_| self.sharing.has_peers()) {
+            if let Some(since) = row.answered_since.filter(|_| self.cluster.has_peers()) {
                 metrics::turn_began_elsewhere(turn, since).await;
             }
             match is_last {

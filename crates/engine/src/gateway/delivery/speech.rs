@@ -36,7 +36,7 @@ impl Deliverer {
         row: &OutboxRow,
     ) -> Result<(), StoreError> {
         let text = aloud(&row.text);
-        let (Some(speaking), Some(text)) = (&self.speaking, text) else {
+        let (Some(renderer), Some(text)) = (&self.renderer, text) else {
             return outbox::leave_unspoken(&self.store, row).await;
         };
         let person = people::conversation_by_id(&self.store, conversation).await?.person_id;
@@ -45,14 +45,14 @@ impl Deliverer {
             instance: self.instance.clone(),
             person: person.clone(),
             turn: TurnId::default(),
-            zone: speaking.zone,
-            settings: speaking.settings.now(),
+            zone: renderer.zone,
+            settings: renderer.settings.now(),
         };
         let execution = format!("speech {}", self.store.new_id::<String>()).into();
-        let reserved = ledger.reserve_cost(&execution, speaking.speaker.price_of(&text)).await?;
+        let reserved = ledger.reserve_cost(&execution, renderer.speaker.price_of(&text)).await?;
         let Some(reservation) = reserved else { return outbox::leave_unspoken(&self.store, row).await };
         let started_at = self.store.now();
-        let outcome = speaking.speaker.say(&text).await;
+        let outcome = renderer.speaker.say(&text).await;
         let mut batch = Batch::new();
         let (model, cost_usd, error, audio_ms) = match &outcome {
             Ok(spoken) => (spoken.model.clone(), spoken.cost_usd, None, spoken.result.milliseconds),

@@ -35,7 +35,7 @@ impl Lanes {
 
     fn leave_to_others(&self, channel: &str, lane: Lane) {
         let Lane { conversation, number } = lane;
-        self.sharing.leave(channel, WaitingLane { conversation_id: conversation, background: number });
+        self.cluster.leave(channel, WaitingLane { conversation_id: conversation, background: number });
     }
 
     /// Starts a conversation's lanes, or has them check for work again.
@@ -65,7 +65,7 @@ impl Lanes {
 
     /// Whether a turn that could run elsewhere should start here.
     fn has_room(&self, channel: &str) -> bool {
-        self.sharing.has_room(channel, self.conversations.running.count())
+        self.cluster.has_room(channel, self.conversations.running.count())
     }
 
     /// Whether a lane should work here: one that is at work goes on.
