@@ -26,7 +26,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// No task but the one that shares the rate limits of models with other instances, if the store is on a server.
-    pub(super) fn cluster(limits: &RateLimits, store: &Store, instance: &Arc<Instance>) -> Self {
+    pub(super) fn sharing(limits: &RateLimits, store: &Store, instance: &Arc<Instance>) -> Self {
         let (stop, drained) = (CancellationToken::new(), CancellationToken::new());
         let mut tasks = Self { set: JoinSet::new(), steps: TaskMonitor::default(), stop, drained };
         if limits.share(store) {

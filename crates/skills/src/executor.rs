@@ -16,8 +16,8 @@ mod error_taint;
 mod links;
 mod permissions;
 mod provenance;
+mod refusal;
 mod retry;
-mod unmade;
 mod wishes;
 mod work;
 

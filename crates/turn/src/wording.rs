@@ -5,7 +5,7 @@ pub mod delivery;
 pub mod files;
 mod limits;
 pub mod memories;
-pub mod mine;
+pub mod ownership;
 pub mod plans;
 pub mod questions;
 pub mod receipts;

@@ -14,7 +14,7 @@ use chrono_tz::Tz;
 use tracing::Instrument;
 
 use super::Conversations;
-use super::touched::Touched;
+use super::recent_entities::Touched;
 
 /// How many tokens of history a request holds.
 const WINDOW: usize = 3000;

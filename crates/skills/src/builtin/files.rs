@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
-use crate::{Approved, Failure, Output, SkillError, kept};
+use crate::{Approved, Failure, Output, SkillError, file_store};
 
 domain! {
     "files", "../../../../skills/files.toml", FileSkill {
@@ -48,7 +48,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let found = files::newest(call.store(), person, here, limit).await?;
     let line = |file: &FileRow| format!("- “{}”: {} [{}]", file.name, wording::files::about(file), file.id);
     let lines: Vec<String> = found.iter().map(line).collect();
-    let items: Vec<Value> = found.iter().map(kept::item).collect();
+    let items: Vec<Value> = found.iter().map(file_store::item).collect();
     let untrusted = !items.is_empty();
     let summary = listing(&lines, lines.len(), ("file", "files"), "You haven't sent me any files");
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
@@ -62,12 +62,12 @@ async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
             let none = || SkillError::not_found("you haven't sent me any files");
             files::newest(call.store(), person, here, 1).await?.pop().ok_or_else(none)?
         }
-        id => kept::find(call, &id.into()).await?,
+        id => file_store::find(call, &id.into()).await?,
     };
-    kept::text(&file)?;
+    file_store::text(&file)?;
     let file = match number("entry") {
-        Some(entry) => kept::take_out(call, &file, entry, writes).await?,
+        Some(entry) => file_store::take_out(call, &file, entry, writes).await?,
         None => file,
     };
-    Ok(kept::output(&file, number("from").unwrap_or(0)))
+    Ok(file_store::output(&file, number("from").unwrap_or(0)))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::http::lost;
 use crate::arguments::Argument;
-use crate::kept::MAX_BYTES;
+use crate::file_store::MAX_BYTES;
 use crate::template::{Place, Template};
 use crate::{Output, SkillError};
 

@@ -9,7 +9,7 @@ use super::content::Upload;
 use super::http::{self, HttpHandler};
 use super::response::ResponseContent;
 use crate::builtin::CallContext;
-use crate::kept::{self, Fetched};
+use crate::file_store::{self, Fetched};
 use crate::{Failure, Handler, Output, Skill};
 
 /// Makes the call of an HTTP skill; the caller limits its time by dropping it.
@@ -22,7 +22,7 @@ pub(crate) async fn call(
     let (arguments, services) = (context.arguments, context.services);
     let upload = match handler.upload(arguments)? {
         Some(id) => {
-            let (file, bytes) = kept::bytes(context, &id.trim().into()).await?;
+            let (file, bytes) = file_store::bytes(context, &id.trim().into()).await?;
             Some(Upload { media_type: file.media_type, bytes })
         }
         None => None,
@@ -44,7 +44,7 @@ pub(crate) async fn call(
         origin: skill.name.clone(),
         bytes: &bytes,
     };
-    Ok(kept::output(&kept::keep(context, fetched, writes).await?, 0))
+    Ok(file_store::output(&file_store::keep(context, fetched, writes).await?, 0))
 }
 
 /// The arguments as a person is shown them: with the name and size of a file, in place of its id.
@@ -55,7 +55,7 @@ pub(crate) async fn shown(skill: &Skill, context: &CallContext<'_>) -> Result<Op
         _ => None,
     };
     let Some(id) = id else { return Ok(None) };
-    let file = kept::find(context, &id.trim().into()).await?;
+    let file = file_store::find(context, &id.trim().into()).await?;
     let named = format!("{} ({})", file.name, wording::files::size(file.bytes));
     let mut shown = context.arguments.clone();
     for value in shown.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {

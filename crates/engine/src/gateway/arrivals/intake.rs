@@ -26,7 +26,7 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionState, Taint
 use super::attached;
 use crate::conversation::access::Access;
 use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, commands, questions, remembered, rules};
+use crate::conversation::{Conversations, commands, memory_commands, questions, rules};
 use crate::gateway::lanes::Lanes;
 
 /// Journals what arrives and passes it on.
@@ -260,7 +260,8 @@ impl Intake {
             .await?;
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
-        let command = remembered::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
+        let command =
+            memory_commands::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
         if let Some(command) = command {
             let content = (command.as_str(), Taint::default());
             return self

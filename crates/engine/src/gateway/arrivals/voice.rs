@@ -34,7 +34,7 @@ use tokio::sync::Semaphore;
 
 use super::download::{MAX_BYTES, Ports};
 use crate::conversation::Conversations;
-use crate::conversation::spoken::SpokenAs;
+use crate::conversation::voice_answers::SpokenAs;
 use crate::gateway::Worker;
 use crate::gateway::lanes::Lanes;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{imap, message_id, parties};
 use crate::builtin::{CallContext, Resource, notes, text};
-use crate::kept::{self, Fetched, MAX_BYTES};
+use crate::file_store::{self, Fetched, MAX_BYTES};
 use crate::{Failure, Output, SkillError};
 
 /// Fetches an attachment and reads it.
@@ -30,7 +30,7 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         origin: format!("mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id)),
         bytes: &content,
     };
-    Ok(kept::output(&kept::keep(call, fetched, writes).await?, 0))
+    Ok(file_store::output(&file_store::keep(call, fetched, writes).await?, 0))
 }
 
 /// The files of a mail to be sent: texts, files that the person sent, files of mails, notes.
@@ -52,7 +52,7 @@ pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>, Failu
     for wanted in call.arguments.get("attachments").and_then(Value::as_array).into_iter().flatten() {
         match (text(wanted, "file"), text(wanted, "note")) {
             (Some(id), _) => {
-                let (file, _) = kept::bytes(call, &id.into()).await?;
+                let (file, _) = file_store::bytes(call, &id.into()).await?;
                 let (id, title) = (id.to_owned(), file.name);
                 targets.push(Target::Thing(Thing { noun: "file", id, title, is_shared: false }));
             }
@@ -64,7 +64,7 @@ pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>, Failu
 }
 
 async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Failure> {
-    let (file, bytes) = kept::bytes(call, id).await?;
+    let (file, bytes) = file_store::bytes(call, id).await?;
     Ok(Attachment { name: file.name, media_type: file.media_type, bytes })
 }
 

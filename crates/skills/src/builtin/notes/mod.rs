@@ -23,7 +23,7 @@ use super::undo::{self, Outcome, Step};
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words, listing};
 use crate::handlers::http::shorten;
 use crate::risk::fenced;
-use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, kept};
+use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, file_store};
 
 domain! {
     "notes", "../../../../../skills/notes.toml", NotesSkill {
@@ -179,8 +179,8 @@ async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
         let missing = || SkillError::params("/text: say what to write, or name a file").into();
         return if is_there { Ok(text.to_owned()) } else { Err(missing()) };
     };
-    let file = kept::find(call, &id.into()).await?;
-    let content = kept::text(&file)?;
+    let file = file_store::find(call, &id.into()).await?;
+    let content = file_store::text(&file)?;
     if content.len() > MAX_TEXT {
         let message =
             ours!("“{}” is too long for a note: its text has more than 256 KB", FromOutside(&file.name));

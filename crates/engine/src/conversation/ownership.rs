@@ -5,7 +5,7 @@
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::taints::{self, MarkedRow};
 use adjutant_store::{Batch, StoreError, people};
-use adjutant_turn::wording::mine;
+use adjutant_turn::wording::ownership;
 use adjutant_types::PersonId;
 
 use super::Conversations;
@@ -28,7 +28,7 @@ impl Conversations {
     /// Lists what is marked, or takes marks away: `/mine`, `/mine 2`, `/mine all`.
     pub(super) async fn mine(&self, row: &InboxRow, batch: &mut Batch) -> Result<String, StoreError> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
-            return Ok(mine::IN_PRIVATE.to_owned());
+            return Ok(ownership::IN_PRIVATE.to_owned());
         }
         let marked = taints::list(&self.store, &row.person_id).await?;
         let which = row.text.split_whitespace().nth(1).unwrap_or_default().to_lowercase();
@@ -41,9 +41,9 @@ impl Conversations {
         let meant: Vec<&MarkedRow> = marked.iter().filter(is_meant).collect();
         if meant.is_empty() {
             let is_number = which.parse::<i64>().is_ok();
-            return Ok(mine::list(&marked, is_number.then_some(which.as_str())));
+            return Ok(ownership::list(&marked, is_number.then_some(which.as_str())));
         }
         meant.iter().for_each(|one| taints::clear(batch, &row.person_id, one));
-        Ok(mine::cleared(&meant))
+        Ok(ownership::cleared(&meant))
     }
 }
