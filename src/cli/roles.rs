@@ -11,7 +11,7 @@ use adjutant_config::document::Problem;
 use adjutant_skills::executor::offered;
 use adjutant_skills::{Grant, Registry, Rights};
 use adjutant_turn::wording;
-use adjutant_types::Effects;
+use adjutant_types::AccessLevel;
 use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
 
@@ -50,7 +50,11 @@ fn list(set: &RoleSet) -> String {
     out
 }
 
-fn show_named(set: &RoleSet, name: &str, offered: &BTreeMap<String, Effects>) -> Result<String, CliError> {
+fn show_named(
+    set: &RoleSet,
+    name: &str,
+    offered: &BTreeMap<String, AccessLevel>,
+) -> Result<String, CliError> {
     let Some(role) = set.get(name) else {
         let stem = |problem: &&Problem| Path::new(&problem.file).file_stem().is_some_and(|stem| stem == name);
         let broken: Vec<String> =
@@ -60,7 +64,7 @@ fn show_named(set: &RoleSet, name: &str, offered: &BTreeMap<String, Effects>) ->
     Ok(show(role, offered))
 }
 
-fn show(role: &Role, offered: &BTreeMap<String, Effects>) -> String {
+fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
     let grant = Grant::of(Rights { asked: None, role: Some(&role.rights), parent: None, offered });
     let or_default =
         |count: Option<u32>| count.map_or_else(|| "default".to_owned(), |count| count.to_string());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_types::Effects;
+use adjutant_types::AccessLevel;
 
 /// The skills that an agent may use, and how far their effects may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Grant {
     /// The skills' names, sorted.
     pub skills: Vec<String>,
     /// The farthest that their effects may reach.
-    pub effects: Effects,
+    pub effects: AccessLevel,
 }
 
 /// What a role may do at most.
@@ -21,7 +21,7 @@ pub struct RoleRights {
     /// Those of them that it denies all the same.
     pub deny: Vec<String>,
     /// The farthest that its effects may reach.
-    pub effects: Effects,
+    pub effects: AccessLevel,
 }
 
 /// What a grant is made from. Each part can only take something away.
@@ -34,7 +34,7 @@ pub struct Rights<'r> {
     /// What the agent above it may do.
     pub parent: Option<&'r Grant>,
     /// What the person may use in this place, each with how far its effects reach.
-    pub offered: &'r BTreeMap<String, Effects>,
+    pub offered: &'r BTreeMap<String, AccessLevel>,
 }
 
 impl Grant {
@@ -42,9 +42,9 @@ impl Grant {
     pub fn of(rights: Rights<'_>) -> Self {
         let Rights { asked, role, parent, offered } = rights;
         let effects = [role.map(|role| role.effects), parent.map(|parent| parent.effects)];
-        let effects = effects.into_iter().flatten().min().unwrap_or(Effects::Any);
+        let effects = effects.into_iter().flatten().min().unwrap_or(AccessLevel::Any);
         let has = |names: &[String], name: &String| names.contains(name);
-        let may = |(name, reach): &(&String, &Effects)| {
+        let may = |(name, reach): &(&String, &AccessLevel)| {
             **reach <= effects
                 && asked.is_none_or(|asked| has(asked, name))
                 && role.is_none_or(|role| has(&role.allow, name) && !has(&role.deny, name))
@@ -54,7 +54,7 @@ impl Grant {
     }
 
     /// Whether it covers a skill whose effects reach this far.
-    pub fn covers(&self, skill: &str, reach: Effects) -> bool {
+    pub fn covers(&self, skill: &str, reach: AccessLevel) -> bool {
         reach <= self.effects && self.skills.iter().any(|granted| granted == skill)
     }
 }
@@ -83,8 +83,8 @@ mod tests {
         ) {
             let members: Vec<Member> = members;
             // A reach of 3: the person may not use it here.
-            let offered: BTreeMap<String, Effects> = (0..8)
-                .filter_map(|bit| Some((format!("s{bit}"), *Effects::ALL.get(reaches[bit])?)))
+            let offered: BTreeMap<String, AccessLevel> = (0..8)
+                .filter_map(|bit| Some((format!("s{bit}"), *AccessLevel::ALL.get(reaches[bit])?)))
                 .collect();
             let mut grants: Vec<Grant> = Vec::new();
             for (parent, asked, role) in &members {
@@ -93,7 +93,7 @@ mod tests {
                 let role = role.map(|(allow, deny, effects)| RoleRights {
                     allow: names(allow),
                     deny: names(deny),
-                    effects: Effects::ALL[effects % 3],
+                    effects: AccessLevel::ALL[effects % 3],
                 });
                 let rights =
                     Rights { asked: asked.as_deref(), role: role.as_ref(), parent, offered: &offered };

@@ -35,7 +35,7 @@ pub use prompt_text::PromptText;
 pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
-    Bailout, ContextMode, Effects, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm,
+    AccessLevel, Bailout, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm,
     OutboxState, QuestionState, RunStatus, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;

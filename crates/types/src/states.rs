@@ -96,7 +96,7 @@ words! {
 
 words! {
     /// How far the effects of a skill, or of an agent, may reach. The later ones include the earlier ones.
-    Effects {
+    AccessLevel {
         /// It only reads.
         Read = "read",
         /// It changes what we keep in our own store.

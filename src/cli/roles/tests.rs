@@ -22,7 +22,7 @@ fn checked(all: &[(&str, &str)]) -> (String, bool) {
     (text.replace(&folder.path().display().to_string(), "FOLDER"), is_ok)
 }
 
-fn offered_here() -> BTreeMap<String, Effects> {
+fn offered_here() -> BTreeMap<String, AccessLevel> {
     let services = build_services(&Config::in_dir("/nowhere"), BTreeMap::new()).unwrap();
     offered(&registry(), &services, true)
 }
@@ -44,7 +44,7 @@ fn the_built_in_roles_are_sound_and_the_reading_ones_only_read() {
         let grant =
             Grant::of(Rights { asked: None, role: Some(&role.rights), parent: None, offered: &offered });
         assert!(grant.skills.len() > 8, "{name} {:?}", grant.skills);
-        assert!(grant.skills.iter().all(|skill| offered[skill] == Effects::Read), "{name}");
+        assert!(grant.skills.iter().all(|skill| offered[skill] == AccessLevel::Read), "{name}");
         // Its patterns name nothing that it may not do.
         assert_eq!(grant.skills, role.rights.allow, "{name}");
     }
@@ -116,7 +116,7 @@ fn a_markdown_file_from_elsewhere_is_a_role_and_its_own_tools_grant_nothing() {
     let role = set.get("lawyer").unwrap();
     assert_eq!((role.prompt.as_str(), role.model.clone()), ("You are a lawyer.", None));
     assert_eq!(role.rights.allow, ["email.read", "tasks.search"]);
-    assert_eq!(role.rights.effects, Effects::Read);
+    assert_eq!(role.rights.effects, AccessLevel::Read);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use adjutant_turn::journal::{
     Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, Scope, TurnEvent, fail_point, ledger,
 };
 use adjutant_turn::wording::{self, StatusSummary};
-use adjutant_types::{BASIC_MODE, Effects, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
+use adjutant_types::{AccessLevel, BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
 use adjutant_workflows::agents::{AgentEnd, Agents, usable};
 use adjutant_workflows::command;
 use adjutant_workflows::graph;
@@ -109,7 +109,7 @@ struct Run<'a> {
     listed: Arc<Registry>,
     roles: Arc<RoleSet>,
     /// What the person may use in this place.
-    offered: BTreeMap<String, Effects>,
+    offered: BTreeMap<String, AccessLevel>,
     root: ExecutionId,
     dialogue: Dialogue,
     /// The outside sources of the first messages.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use adjutant_models::Tool;
 use adjutant_skills::{Registry, by_itself};
 use adjutant_turn::journal::Limits;
-use adjutant_types::{Effects, PromptText};
+use adjutant_types::{AccessLevel, PromptText};
 use adjutant_workflows::agents::{AgentTask, Assignment};
 use adjutant_workflows::graph::Refused;
 use adjutant_workflows::roles::RoleSet;
@@ -100,7 +100,7 @@ pub struct Known<'a> {
     pub listed: &'a Registry,
     pub roles: &'a RoleSet,
     /// What the person may use in this place.
-    pub offered: &'a BTreeMap<String, Effects>,
+    pub offered: &'a BTreeMap<String, AccessLevel>,
     /// The turn's limits.
     pub limits: &'a Limits,
 }

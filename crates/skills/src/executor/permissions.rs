@@ -7,7 +7,7 @@ use adjutant_store::StoreError;
 use adjutant_turn::journal::Scope;
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
-use adjutant_types::{Effects, FromCall, FromConfig, ours};
+use adjutant_types::{AccessLevel, FromCall, FromConfig, ours};
 
 use super::{ActiveCall, Executor, implementation};
 use crate::builtin::{Effect, Services};
@@ -15,20 +15,20 @@ use crate::call::Call;
 use crate::{ErrorKind, Registry, Skill, SkillError, by_itself};
 
 /// How far a skill's effects reach with these accounts.
-pub fn reach(services: &Services, skill: &Skill) -> Effects {
+pub fn reach(services: &Services, skill: &Skill) -> AccessLevel {
     match implementation(skill) {
         Some(builtin) => match builtin.action() {
-            None | Some(ActionKind::PageOpen | ActionKind::WebSearch) => Effects::Read,
-            Some(_) if builtin.effect(services) == Effect::OwnStore => Effects::Own,
-            Some(_) => Effects::Any,
+            None | Some(ActionKind::PageOpen | ActionKind::WebSearch) => AccessLevel::Read,
+            Some(_) if builtin.effect(services) == Effect::OwnStore => AccessLevel::Own,
+            Some(_) => AccessLevel::Any,
         },
-        None if skill.only_reads() => Effects::Read,
-        None => Effects::Any,
+        None if skill.only_reads() => AccessLevel::Read,
+        None => AccessLevel::Any,
     }
 }
 
 /// The skills that an agent of an owner, or of somebody else, can be given, each with how far its effects reach. Workflows are dispatched, not given.
-pub fn offered(registry: &Registry, services: &Services, is_owner: bool) -> BTreeMap<String, Effects> {
+pub fn offered(registry: &Registry, services: &Services, is_owner: bool) -> BTreeMap<String, AccessLevel> {
     let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
     let usable =
         skills.filter(|skill| skill.workflow().is_none() && (is_owner || !is_owners(services, skill)));
@@ -57,7 +57,7 @@ impl Executor {
         &self,
         scope: &Scope,
         registry: &Registry,
-    ) -> Result<BTreeMap<String, Effects>, StoreError> {
+    ) -> Result<BTreeMap<String, AccessLevel>, StoreError> {
         let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
         let is_alike = !skills.any(|skill| is_owners(&self.services, skill));
         let is_owner = is_alike || self.services.is_owner(scope).await?;

@@ -1,18 +1,18 @@
 //! What models and people read about roles.
 
-use adjutant_types::{Effects, ExecutionStatus, TurnStatus};
+use adjutant_types::{AccessLevel, ExecutionStatus, TurnStatus};
 
 /// What effects an agent may have.
-pub fn effects(effects: Effects) -> &'static str {
+pub fn effects(effects: AccessLevel) -> &'static str {
     match effects {
-        Effects::Read => "it only reads",
-        Effects::Own => "it changes only the assistant's own store",
-        Effects::Any => "any effect",
+        AccessLevel::Read => "it only reads",
+        AccessLevel::Own => "it changes only the assistant's own store",
+        AccessLevel::Any => "any effect",
     }
 }
 
 /// Why an agent of a role can't have a skill; for the model that asked for it.
-pub fn skill_refused(role: &str, skill: &str, most: Effects, is_delegated: bool) -> String {
+pub fn skill_refused(role: &str, skill: &str, most: AccessLevel, is_delegated: bool) -> String {
     let yours = if is_delegated { "or you don't have it yourself, " } else { "" };
     format!(
         "the role {role} can't have {skill}: its file doesn't allow it, {yours}or it does more than {role} may ({}). \

@@ -20,7 +20,7 @@ use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{Dialogue, Limit, Scope, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::metrics;
-use adjutant_types::{Bailout, Effects, ExecutionKind, ExecutionStatus, PromptText};
+use adjutant_types::{AccessLevel, Bailout, ExecutionKind, ExecutionStatus, PromptText};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -65,7 +65,7 @@ impl From<String> for Refusal {
 struct Judge<'a> {
     run: &'a AgentRun<'a>,
     existing: &'a [ExecutionRow],
-    offered: &'a BTreeMap<String, Effects>,
+    offered: &'a BTreeMap<String, AccessLevel>,
     /// Agents of the tree so far.
     in_tree: i64,
 }

@@ -8,7 +8,7 @@ use adjutant_models::{Message, SharedModel};
 use adjutant_skills::{Grant, Rights};
 use adjutant_turn::journal::Limits;
 use adjutant_turn::wording;
-use adjutant_types::Effects;
+use adjutant_types::AccessLevel;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ pub struct AgentTask {
 #[serde(deny_unknown_fields)]
 pub struct Assigned {
     /// The farthest that its effects may reach.
-    pub effects: Effects,
+    pub effects: AccessLevel,
     /// The roles from the top of its tree down to its own.
     pub path: Vec<String>,
     /// How deep its tree may become.
@@ -83,7 +83,7 @@ impl AgentTask {
 
     /// What the agent may do.
     pub fn grant(&self) -> Grant {
-        let effects = self.assigned.as_ref().map_or(Effects::Any, |assigned| assigned.effects);
+        let effects = self.assigned.as_ref().map_or(AccessLevel::Any, |assigned| assigned.effects);
         Grant { skills: self.skills.clone(), effects }
     }
 
@@ -114,7 +114,7 @@ pub struct Assignment<'a> {
     /// How its work will be judged.
     pub success_criteria: Option<String>,
     /// What the person may use in this place.
-    pub offered: &'a BTreeMap<String, Effects>,
+    pub offered: &'a BTreeMap<String, AccessLevel>,
     /// The turn's limits.
     pub limits: &'a Limits,
 }

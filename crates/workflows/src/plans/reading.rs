@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_turn::journal::Limits;
-use adjutant_types::Effects;
+use adjutant_types::AccessLevel;
 use serde_json::Value;
 
 use super::{MAX_STEPS, Plan, PlanStep, REVIEWER, file};
@@ -33,7 +33,7 @@ pub struct PlanContext<'a> {
     pub check: CheckContext<'a>,
     pub roles: &'a RoleSet,
     /// What the person may use in this place.
-    pub offered: &'a BTreeMap<String, Effects>,
+    pub offered: &'a BTreeMap<String, AccessLevel>,
     /// The turn's limits.
     pub limits: &'a Limits,
     /// What stays of the plan that is changed; none for a whole plan.

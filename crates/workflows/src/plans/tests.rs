@@ -3,7 +3,7 @@ use std::sync::{Arc, LazyLock};
 
 use adjutant_config::{Approval, Limits};
 use adjutant_skills::{Registry, Skills, builtin};
-use adjutant_types::Effects;
+use adjutant_types::AccessLevel;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ static ROLES: LazyLock<RoleSet> = LazyLock::new(|| RoleSet::load(&[], &SKILLS));
 fn read(text: &str) -> Result<Plan, Vec<String>> {
     let (approval, limits) = (Approval::default(), Limits::default());
     let skills = SKILLS.domains().iter().flat_map(|domain| &domain.skills);
-    let offered: BTreeMap<String, Effects> =
-        skills.map(|skill| (skill.name.clone(), Effects::Read)).collect();
+    let offered: BTreeMap<String, AccessLevel> =
+        skills.map(|skill| (skill.name.clone(), AccessLevel::Read)).collect();
     let check = CheckContext { skills: &SKILLS, approval: &approval, workflows: &[] };
     let context = PlanContext { check, roles: &ROLES, offered: &offered, limits: &limits, kept: None };
     super::read(text, None, ("board-meeting", "prepare the board meeting"), &context)

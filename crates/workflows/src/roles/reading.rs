@@ -6,7 +6,7 @@ use adjutant_config::document::{
     Document, MAX_FILE, Node, Position, Problem, Problems, Severity, Table, Value,
 };
 use adjutant_types::clock::duration;
-use adjutant_types::{ContextMode, Effects};
+use adjutant_types::{AccessLevel, ContextMode};
 
 /// The longest prompt, in bytes. Longer ones would take the place of the work.
 const MAX_PROMPT: usize = 32 * 1024;
@@ -43,7 +43,7 @@ pub(super) struct ReadRole {
     /// Names of tools in a foreign file's own terms.
     pub(super) tools: Vec<Named>,
     pub(super) deny: Vec<Named>,
-    pub(super) effects: Effects,
+    pub(super) effects: AccessLevel,
     pub(super) max_model_calls: Option<u32>,
     pub(super) max_skill_calls: Option<u32>,
     pub(super) max_duration: Option<Duration>,
@@ -140,7 +140,7 @@ fn read_role(table: &Table<'_>, body: Option<&str>, problems: &mut Problems<'_>)
     let prompt = read_prompt(table, body, problems);
     let counts = ["max_model_calls", "max_skill_calls"]
         .map(|key| table.get(key).and_then(|_| table.count(key, MAX_CALLS, problems)));
-    let effects: Vec<(&str, Effects)> = Effects::ALL.iter().map(|one| (one.as_str(), *one)).collect();
+    let effects: Vec<(&str, AccessLevel)> = AccessLevel::ALL.iter().map(|one| (one.as_str(), *one)).collect();
     let modes: Vec<(&str, ContextMode)> = ContextMode::ALL.iter().map(|one| (one.as_str(), *one)).collect();
     let role = ReadRole {
         name: name.clone().unwrap_or_default(),
@@ -150,7 +150,7 @@ fn read_role(table: &Table<'_>, body: Option<&str>, problems: &mut Problems<'_>)
         skills: names(table, "skills", problems),
         tools: if body.is_some() { names(table, "tools", problems) } else { Vec::new() },
         deny: names(table, "deny", problems),
-        effects: table.choice("effects", &effects, problems).unwrap_or(Effects::Read),
+        effects: table.choice("effects", &effects, problems).unwrap_or(AccessLevel::Read),
         max_model_calls: counts[0],
         max_skill_calls: counts[1],
         max_duration: read_duration(table, problems),
