@@ -43,7 +43,7 @@ use adjutant_types::metrics;
 use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
 
 use super::breaker::Breakers;
-use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
+use super::builtin::{self, BuiltinSkill, CallContext, Idempotency, Preview, Services};
 use super::call::{Call, CallEnd, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
 use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
@@ -142,7 +142,7 @@ impl ActiveCall<'_> {
             return self.resume_answered(&skill).await;
         }
         match Approved::before_a_crash(&self.row) {
-            Some(approved) if self.effect(&skill) != Effect::Once => self.run(&skill, &approved).await,
+            Some(approved) if self.effect(&skill) != Idempotency::Once => self.run(&skill, &approved).await,
             _ => Err(SkillError::unknown_outcome().into()),
         }
     }
@@ -182,15 +182,15 @@ impl ActiveCall<'_> {
         }
     }
 
-    fn effect(&self, skill: &Skill) -> Effect {
+    fn effect(&self, skill: &Skill) -> Idempotency {
         match implementation(skill) {
             Some(builtin) => builtin.effect(&self.executor.services),
-            None if skill.repeatable => Effect::Repeatable,
-            None => Effect::Once,
+            None if skill.repeatable => Idempotency::Repeatable,
+            None => Idempotency::Once,
         }
     }
 
-    fn context(&self, effect: Effect, is_retry: bool) -> CallContext<'_> {
+    fn context(&self, effect: Idempotency, is_retry: bool) -> CallContext<'_> {
         CallContext {
             scope: self.scope,
             services: &self.executor.services,
@@ -238,7 +238,7 @@ impl ActiveCall<'_> {
         let (scope, breakers) = (self.scope, &self.executor.breakers);
         self.row.started_at.get_or_insert_with(|| scope.store.now());
         let effect = self.effect(skill);
-        if effect == Effect::OwnStore
+        if effect == Idempotency::OwnStore
             && let Some(builtin) = implementation(skill)
         {
             return self.run_on_own_store(skill, builtin, approved).await;
@@ -298,7 +298,7 @@ impl ActiveCall<'_> {
         }
     }
 
-    /// Effect and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
+    /// Idempotency and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
     async fn run_on_own_store(
         &mut self,
         skill: &Skill,
@@ -309,7 +309,7 @@ impl ActiveCall<'_> {
             let mut writes = Batch::new();
             self.spend_rule(&mut writes);
             let mut output =
-                builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
+                builtin.run(&self.context(Idempotency::OwnStore, false), approved, &mut writes).await?;
             self.row.taint = self.read_sources(skill, &mut output).await?;
             self.mark_stored(skill, &output, &mut writes).await?;
             match self.close(Outcome::Completed(output), writes).await {

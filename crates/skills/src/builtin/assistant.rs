@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use chrono::NaiveTime;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, listing, undo};
 use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 
 domain! {
@@ -43,10 +43,10 @@ impl BuiltinSkill for AssistantSkill {
         matches!(self, Self::Undo).then_some(ActionKind::Undo)
     }
 
-    fn effect(&self, services: &Services) -> Effect {
+    fn effect(&self, services: &Services) -> Idempotency {
         match self {
             Self::Undo => undo::effect(services),
-            Self::History | Self::Usage | Self::Withdraw => Effect::OwnStore,
+            Self::History | Self::Usage | Self::Withdraw => Idempotency::OwnStore,
         }
     }
 

@@ -14,7 +14,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::calendar::event;
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words};
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 
@@ -48,8 +48,8 @@ impl BuiltinSkill for ChatSkill {
         Resource::ChatPlatform
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::on_own_store_if(matches!(self, Self::Post))
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::on_own_store_if(matches!(self, Self::Post))
     }
 
     fn action(&self) -> Option<ActionKind> {

@@ -7,7 +7,7 @@ use adjutant_turn::wording;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, listing};
 use crate::{Approved, Failure, Output, SkillError, file_store};
 
 domain! {
@@ -23,8 +23,8 @@ impl BuiltinSkill for FileSkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::Repeatable
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::Repeatable
     }
 
     fn action(&self) -> Option<ActionKind> {

@@ -17,7 +17,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services};
 use crate::{Approved, Failure, Output, SkillError};
 use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
 
@@ -46,8 +46,8 @@ impl BuiltinSkill for MemorySkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::OwnStore
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::OwnStore
     }
 
     fn action(&self) -> Option<ActionKind> {

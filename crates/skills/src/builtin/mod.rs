@@ -71,7 +71,7 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     fn needs(&self) -> Resource;
 
     /// What kind of effect it has, with these services.
-    fn effect(&self, services: &Services) -> Effect;
+    fn effect(&self, services: &Services) -> Idempotency;
 
     /// The kind of effect that it has on what people keep, or on others; none for skills that only read.
     fn action(&self) -> Option<ActionKind>;
@@ -131,7 +131,7 @@ pub enum Resource {
 
 /// What kind of effect a call has. It decides what is journalled before, and what a crash in the middle means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum Idempotency {
     /// It changes our own store only, in one commit with its row: a crash leaves both or neither.
     OwnStore,
     /// It may be made again.
@@ -142,7 +142,7 @@ pub enum Effect {
     Once,
 }
 
-impl Effect {
+impl Idempotency {
     /// On our own store where the data is kept there, else repeatable.
     fn on_own_store_if(is_own: bool) -> Self {
         if is_own { Self::OwnStore } else { Self::Repeatable }
@@ -173,7 +173,7 @@ pub struct CallContext<'a> {
     pub registry: &'a Registry,
     pub execution: &'a ExecutionId,
     /// What kind of effect the call has.
-    pub effect: Effect,
+    pub effect: Idempotency,
     /// Whether an earlier attempt may have done its work.
     pub is_retry: bool,
     /// The arguments, valid for the skill's schema.
@@ -379,9 +379,9 @@ mod tests {
         for domain in DOMAINS {
             for skill in parse(domain.name, domain.toml, &super::names(true)).unwrap().skills {
                 match find(&skill.name).unwrap().effect(&services) {
-                    Effect::Repeatable => assert!(skill.repeatable, "{}", skill.name),
-                    Effect::Phased | Effect::Once => assert!(!skill.repeatable, "{}", skill.name),
-                    Effect::OwnStore => {}
+                    Idempotency::Repeatable => assert!(skill.repeatable, "{}", skill.name),
+                    Idempotency::Phased | Idempotency::Once => assert!(!skill.repeatable, "{}", skill.name),
+                    Idempotency::OwnStore => {}
                 }
             }
         }

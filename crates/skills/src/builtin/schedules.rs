@@ -11,7 +11,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, ambiguous, has_all_words, listing};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -32,8 +32,8 @@ impl BuiltinSkill for ScheduleSkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::OwnStore
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::OwnStore
     }
 
     fn action(&self) -> Option<ActionKind> {

@@ -11,7 +11,7 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 use serde_json::json;
 
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services};
 use crate::handlers::http::{failed, lost, read, shorten};
 use crate::handlers::{HttpClient, host};
 use crate::{Approved, Failure, Output, SkillError};
@@ -35,8 +35,8 @@ impl BuiltinSkill for WebSkill {
         }
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::Repeatable
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::Repeatable
     }
 
     fn action(&self) -> Option<ActionKind> {

@@ -10,7 +10,7 @@ use adjutant_turn::wording;
 use adjutant_types::{AccessLevel, FromCall, FromConfig, ours};
 
 use super::{ActiveCall, Executor, implementation};
-use crate::builtin::{Effect, Services};
+use crate::builtin::{Idempotency, Services};
 use crate::call::Call;
 use crate::{ErrorKind, Registry, Skill, SkillError, by_itself};
 
@@ -19,7 +19,7 @@ pub fn reach(services: &Services, skill: &Skill) -> AccessLevel {
     match implementation(skill) {
         Some(builtin) => match builtin.action() {
             None | Some(ActionKind::PageOpen | ActionKind::WebSearch) => AccessLevel::Read,
-            Some(_) if builtin.effect(services) == Effect::OwnStore => AccessLevel::Own,
+            Some(_) if builtin.effect(services) == Idempotency::OwnStore => AccessLevel::Own,
             Some(_) => AccessLevel::Any,
         },
         None if skill.only_reads() => AccessLevel::Read,

@@ -8,7 +8,7 @@ use adjutant_types::{FromConfig, ours};
 
 use super::retry::delay_before_retry;
 use super::{ActiveCall, Approved, timed_out};
-use crate::builtin::{self, CallContext, Effect};
+use crate::builtin::{self, CallContext, Idempotency};
 use crate::handlers::mcp::{McpCall, WorkResult};
 use crate::{Failure, Handler, Skill, SkillError, by_itself, handlers};
 
@@ -24,7 +24,7 @@ impl ActiveCall<'_> {
         approved: &Approved,
     ) -> Result<(WorkResult, Batch), SkillError> {
         let (scope, timeout) = (self.scope, self.timeout(skill));
-        let is_repeatable = context.effect == Effect::Repeatable;
+        let is_repeatable = context.effect == Idempotency::Repeatable;
         for attempt in 1.. {
             let mut writes = Batch::new();
             let work = self.work_once(skill, &context, approved, &mut writes);

@@ -10,7 +10,7 @@ use adjutant_store::objects::{self, ObjectRow, TimeSpan};
 use adjutant_types::{FromCall, Own, ours};
 use chrono_tz::Tz;
 
-use crate::builtin::{CallContext, Effect, Location};
+use crate::builtin::{CallContext, Idempotency, Location};
 use crate::{Failure, SkillError};
 
 /// How long a server's list of calendars is cached.
@@ -167,7 +167,7 @@ pub(super) async fn apply(
     if let Some(account) = &call.services.calendar {
         return apply_on_server(call, account, change).await;
     }
-    if call.effect == Effect::OwnStore {
+    if call.effect == Idempotency::OwnStore {
         return apply_in_own_store(call, change, writes);
     }
     if let Change::Create(series, _) = &change

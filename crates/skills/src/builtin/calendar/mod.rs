@@ -25,7 +25,7 @@ use adjutant_types::Allowance;
 use adjutant_types::clock::span::Span;
 use adjutant_types::clock::when::When;
 
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts, listing};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -54,10 +54,10 @@ impl BuiltinSkill for CalendarSkill {
         Resource::Calendar
     }
 
-    fn effect(&self, services: &Services) -> Effect {
+    fn effect(&self, services: &Services) -> Idempotency {
         let invites_by_mail =
             matches!(self, Self::Create | Self::Update | Self::Delete) && services.mail.is_some();
-        Effect::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
+        Idempotency::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
     }
 
     fn action(&self) -> Option<ActionKind> {

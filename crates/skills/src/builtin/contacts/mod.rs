@@ -26,7 +26,7 @@ use adjutant_types::{ErrorText, FromCall, FromOutside, FromStore, ours};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Effect, Location, Preview, Resource, Services, ambiguous, has_all_words,
+    BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, Services, ambiguous, has_all_words,
     listing,
 };
 use crate::{Approved, Failure, Output, SkillError};
@@ -54,8 +54,8 @@ impl BuiltinSkill for ContactSkill {
         }
     }
 
-    fn effect(&self, services: &Services) -> Effect {
-        Effect::on_own_store_if(match self {
+    fn effect(&self, services: &Services) -> Idempotency {
+        Idempotency::on_own_store_if(match self {
             Self::ValidateEmail => services.resolver.is_none(),
             _ => services.contacts.is_none(),
         })

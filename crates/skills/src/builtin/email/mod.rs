@@ -20,7 +20,7 @@ use adjutant_store::{Batch, attempts};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::Allowance;
 
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts};
 use crate::executor::mail_id;
 use crate::{Approved, Failure, Output, SkillError};
 
@@ -45,10 +45,10 @@ impl BuiltinSkill for EmailSkill {
         Resource::Mail
     }
 
-    fn effect(&self, _: &Services) -> Effect {
+    fn effect(&self, _: &Services) -> Idempotency {
         match self {
-            Self::Send | Self::Reply | Self::Forward => Effect::Phased,
-            _ => Effect::Repeatable,
+            Self::Send | Self::Reply | Self::Forward => Idempotency::Phased,
+            _ => Idempotency::Repeatable,
         }
     }
 

@@ -20,7 +20,7 @@ use adjutant_types::{Allowance, FromOutside, Own, ours};
 
 use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, has_all_words, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, listing};
 use crate::handlers::http::shorten;
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, file_store};
@@ -52,8 +52,8 @@ impl BuiltinSkill for NotesSkill {
         Resource::Notes
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::Repeatable
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::Repeatable
     }
 
     fn action(&self) -> Option<ActionKind> {

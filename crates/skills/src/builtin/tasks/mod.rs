@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, is_named,
+    BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, ambiguous, has_all_words, is_named,
     read_rule,
 };
 use crate::{Approved, Failure, Output, Risk, SkillError};
@@ -43,8 +43,8 @@ impl BuiltinSkill for TaskSkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::OwnStore
+    fn effect(&self, _: &Services) -> Idempotency {
+        Idempotency::OwnStore
     }
 
     fn action(&self) -> Option<ActionKind> {

@@ -19,16 +19,16 @@ use adjutant_store::{Batch, questions, turns};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId, ours};
 
-use super::{CallContext, Effect, Services};
+use super::{CallContext, Idempotency, Services};
 use crate::{Failure, Handler, Output, Registry, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
 
 /// What kind of effect taking back has: things on servers may be among what is put back.
-pub(super) fn effect(services: &Services) -> Effect {
+pub(super) fn effect(services: &Services) -> Idempotency {
     let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
-    Effect::on_own_store_if(is_own)
+    Idempotency::on_own_store_if(is_own)
 }
 
 /// What a call did, in a line. What a server or a program says of its own doing is its words, not ours.
