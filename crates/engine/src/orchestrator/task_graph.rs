@@ -96,7 +96,7 @@ impl TaskGraph {
     }
 
     /// Agents that will never start, with the reason.
-    pub(super) fn doomed(&self) -> Vec<(String, String)> {
+    pub(super) fn blocked(&self) -> Vec<(String, String)> {
         self.agents
             .iter()
             .filter(|agent| agent.status == ExecutionStatus::Pending)
