@@ -8,8 +8,8 @@ use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
 
 use crate::views::{
-    Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
-    Usage, Viewer, WorkflowPage, Workflows,
+    Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,
+    Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
 
 /// The inputs of a run by name, as they were typed; what was left empty isn't there.
@@ -149,7 +149,7 @@ pub trait Backend: Send + Sync + 'static {
     /// What the viewer used; for an owner, what everybody did.
     async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable>;
     /// Does something with a row of a table. False if the row is gone, or isn't the viewer's.
-    async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable>;
+    async fn act(&self, viewer: &Viewer, act: PageAction, key: &str) -> Result<bool, Unavailable>;
 
     /// The place of the latest change.
     async fn latest(&self) -> Result<Cursor, Unavailable>;

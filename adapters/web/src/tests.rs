@@ -11,10 +11,10 @@ pub(crate) use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    Act, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine,
-    Moment, Now, PersonLine, Plan, PlanLine, PlanStep, Planned, QuestionLine, Row, RowKind, Run, RunLine,
-    RunStep, Said, Session, Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer,
-    WorkflowLine, WorkflowPage, Workflows,
+    Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine,
+    Moment, Now, PageAction, PersonLine, Plan, PlanLine, PlanStep, Planned, QuestionLine, Row, RowKind, Run,
+    RunLine, RunStep, Said, Session, Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine,
+    Viewer, WorkflowLine, WorkflowPage, Workflows,
 };
 use crate::{Settings, Web};
 
@@ -215,7 +215,7 @@ fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
         by,
         badge: Badge::Waiting,
         at: at.clone(),
-        act: Some(Act::DeletePlan),
+        act: Some(PageAction::DeletePlan),
     };
     let step = PlanStep {
         name: text.into(),
@@ -275,7 +275,7 @@ fn everything(text: &str) -> Vec<String> {
         Session { key: "s".into(), browser: text.into(), since: Moment::default(), seen: Moment::default() };
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
     let cells = vec![Cell::Text(text.into()), Cell::Link(text.into(), format!("/turn/{text}"))];
-    let line = TableRow { cells, act: Some((Act::DeleteTask, "k".into())) };
+    let line = TableRow { cells, act: Some((PageAction::DeleteTask, "k".into())) };
     let table = Table { title: "Tasks", empty: "None.", columns: vec!["what", "when"], rows: vec![line] };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };

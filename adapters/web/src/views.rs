@@ -219,7 +219,7 @@ pub struct Budget {
 
 /// What can be done with a row of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum PageAction {
     DeleteTask,
     DeleteSchedule,
     DeleteMemory,
@@ -235,7 +235,7 @@ pub enum Act {
     EndRule,
 }
 
-impl Act {
+impl PageAction {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::DeleteTask,
@@ -326,7 +326,7 @@ pub struct LogLine {
 pub struct TableRow {
     pub cells: Vec<Cell>,
     /// What can be done with it, and the key that names it.
-    pub act: Option<(Act, String)>,
+    pub act: Option<(PageAction, String)>,
 }
 
 /// What was used on a day.

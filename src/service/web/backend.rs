@@ -6,8 +6,8 @@ use adjutant_store::{changes, people, timeline, web};
 use adjutant_types::metrics;
 use adjutant_types::{OutboxId, PersonId};
 use adjutant_web::views::{
-    Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
-    Usage, Viewer, WorkflowPage, Workflows,
+    Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,
+    Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
 use adjutant_web::{Backend, Change, Cursor, Given, Unavailable};
 use async_trait::async_trait;
@@ -196,9 +196,9 @@ impl Backend for WebBackend {
         self.used(viewer).await.map_err(unavailable)
     }
 
-    async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable> {
+    async fn act(&self, viewer: &Viewer, act: PageAction, key: &str) -> Result<bool, Unavailable> {
         match act {
-            Act::CancelPlan => self.cancel_plan(viewer, key).await,
+            PageAction::CancelPlan => self.cancel_plan(viewer, key).await,
             act => self.do_act(viewer, act, key).await.map_err(unavailable),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use adjutant_store::{StoreError, origins, timeline};
 use adjutant_types::{MemoryId, PersonId, TurnId};
-use adjutant_web::views::{Act, Cell, Table};
+use adjutant_web::views::{Cell, PageAction, Table};
 
 use super::WebBackend;
 use super::tables::row;
@@ -34,7 +34,7 @@ impl WebBackend {
                 None => Cell::Text(String::new()),
             };
             let cells = vec![text.into(), kind.into(), scope.into(), view.moment(at).into(), origin];
-            row(cells, Some((Act::DeleteMemory, key.to_string())))
+            row(cells, Some((PageAction::DeleteMemory, key.to_string())))
         };
         Ok(Table {
             title: "Memories",

@@ -9,7 +9,9 @@ use adjutant_store::{StoreError, people, timeline, turns};
 use adjutant_turn::wording::plans::{EMPTIED, cancel_button};
 use adjutant_types::{PersonId, QuestionKind, QuestionState, RunStatus};
 use adjutant_web::Unavailable;
-use adjutant_web::views::{Act, Badge, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer};
+use adjutant_web::views::{
+    Badge, PageAction, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer,
+};
 use adjutant_workflows::command::{PLAN, planned};
 use adjutant_workflows::plans::{self, Plan, PlanStep};
 use adjutant_workflows::trace::text::several;
@@ -42,8 +44,8 @@ impl WebBackend {
             let badge = view.plan_badge(&turn, run.as_ref()).await?;
             let act = match badge {
                 _ if by.is_some() => None,
-                _ if turn.ended_at.is_some() => Some(Act::DeletePlan),
-                Badge::Waiting => Some(Act::CancelPlan),
+                _ if turn.ended_at.is_some() => Some(PageAction::DeletePlan),
+                Badge::Waiting => Some(PageAction::CancelPlan),
                 _ => None,
             };
             let goal: String = one_line(&row.goal).chars().take(GOAL).collect();

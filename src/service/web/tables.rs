@@ -5,7 +5,7 @@ use adjutant_store::{
     Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks,
 };
 use adjutant_types::{PersonId, TaskState};
-use adjutant_web::views::{Act, Cell, Table, TableRow, Viewer};
+use adjutant_web::views::{Cell, PageAction, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
 
 use super::WebBackend;
@@ -13,7 +13,7 @@ use super::WebBackend;
 /// How many rows a table has.
 const ROWS: i64 = 200;
 
-pub(super) fn row(cells: Vec<Cell>, act: Option<(Act, String)>) -> TableRow {
+pub(super) fn row(cells: Vec<Cell>, act: Option<(PageAction, String)>) -> TableRow {
     TableRow { cells, act }
 }
 
@@ -29,18 +29,18 @@ impl WebBackend {
         let open = tasks::of_person(store, &person, Some(TaskState::Open), ROWS).await?;
         let task = |task: tasks::TaskRow| {
             let cells = texts([task.title, task.due.unwrap_or_default(), task.priority.to_string()]);
-            row(cells, Some((Act::DeleteTask, task.id.to_string())))
+            row(cells, Some((PageAction::DeleteTask, task.id.to_string())))
         };
         let schedule = |one: schedules::ScheduleRow| {
             let next = view.moment(one.next_at);
             let cells = vec![one.text.into(), one.rule.into(), next.into(), one.state.to_string().into()];
-            row(cells, Some((Act::DeleteSchedule, one.id.to_string())))
+            row(cells, Some((PageAction::DeleteSchedule, one.id.to_string())))
         };
         let rule = |one: rules::RuleRow| {
             let used = format!("{} of {}", one.used, one.most_uses);
             let (since, until) = (view.moment(one.created_at), view.moment(one.expires_at));
             let cells = vec![one.in_words().into(), since.into(), until.into(), used.into()];
-            row(cells, Some((Act::EndRule, one.id.to_string())))
+            row(cells, Some((PageAction::EndRule, one.id.to_string())))
         };
         Ok(vec![
             Table {
@@ -70,13 +70,13 @@ impl WebBackend {
         let dead = dead::replies(store, ROWS).await?.into_iter().map(|(key, channel, text, error, at)| {
             let why = error.unwrap_or_default();
             let cells = vec![view.moment(at).into(), channel.into(), short(&text).into(), why.into()];
-            row(cells, Some((Act::Retry, key.to_string())))
+            row(cells, Some((PageAction::Retry, key.to_string())))
         });
         let strangers = access::open_codes(store).await?.into_iter().filter(|code| code.user_id.is_some());
         let strangers = strangers.map(|code| {
             let (name, channel) = (code.name.unwrap_or_default(), code.channel.unwrap_or_default());
             let cells = vec![name.into(), channel.into(), view.moment(code.expires_at).into()];
-            row(cells, Some((Act::Approve, code.code)))
+            row(cells, Some((PageAction::Approve, code.code)))
         });
         Ok(vec![
             Table {
@@ -127,24 +127,29 @@ impl WebBackend {
         Ok(problems)
     }
 
-    pub(super) async fn do_act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, StoreError> {
+    pub(super) async fn do_act(
+        &self,
+        viewer: &Viewer,
+        act: PageAction,
+        key: &str,
+    ) -> Result<bool, StoreError> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let mut batch = Batch::new();
         match act {
-            Act::DeleteTask => {
+            PageAction::DeleteTask => {
                 if tasks::by_id(store, &person, &key.into()).await?.is_none() {
                     return Ok(false);
                 }
                 tasks::delete(&mut batch, &key.into());
             }
-            Act::DeleteSchedule => {
+            PageAction::DeleteSchedule => {
                 let own = schedules::of_person(store, &person).await?;
                 if !own.iter().any(|schedule| schedule.id.as_str() == key) {
                     return Ok(false);
                 }
                 schedules::delete(&mut batch, &key.into());
             }
-            Act::DeleteMemory => {
+            PageAction::DeleteMemory => {
                 let Some(memory) = memories::by_id(store, &person, &key.into()).await? else {
                     return Ok(false);
                 };
@@ -152,15 +157,15 @@ impl WebBackend {
                 let asked = Forgetting { person: &person, here: None, zone };
                 adjutant_memory::forget(store, asked, &[Meant::all(memory)], None, &mut batch).await?;
             }
-            Act::DeletePlan => {
+            PageAction::DeletePlan => {
                 let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };
                 runs::delete_plan(&mut batch, &row.id);
             }
-            Act::EndRule => rules::end(&mut batch, &person, &key.into(), store.now()),
-            Act::CancelPlan => return Ok(false),
-            Act::Retry | Act::Approve if !viewer.is_owner => return Ok(false),
-            Act::Retry => return dead::retry(store, &key.into()).await,
-            Act::Approve => return Ok(access::approve(store, key).await?.is_some()),
+            PageAction::EndRule => rules::end(&mut batch, &person, &key.into(), store.now()),
+            PageAction::CancelPlan => return Ok(false),
+            PageAction::Retry | PageAction::Approve if !viewer.is_owner => return Ok(false),
+            PageAction::Retry => return dead::retry(store, &key.into()).await,
+            PageAction::Approve => return Ok(access::approve(store, key).await?.is_some()),
         }
         match store.write(batch).await {
             Ok(_) => Ok(true),

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::Frame;
 use super::layout::{moment, token};
 use crate::markdown::plain;
-use crate::views::{Act, Cell, LogLine, Table, TableRow};
+use crate::views::{Cell, LogLine, PageAction, Table, TableRow};
 
 /// A page of tables.
 pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String {
@@ -79,7 +79,7 @@ fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
 }
 
 /// The button that does something with a row; what can't be taken back asks once more.
-pub(super) fn button(frame: &Frame<'_>, act: Act, key: &str) -> Markup {
+pub(super) fn button(frame: &Frame<'_>, act: PageAction, key: &str) -> Markup {
     let form = html! {
         form.inline method="post" action="/act" {
             (token(frame.token))

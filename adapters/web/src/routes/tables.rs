@@ -10,7 +10,7 @@ use axum::response::{Html, IntoResponse, Response};
 
 use super::{Site, answer, either, missing, see};
 use crate::pages;
-use crate::views::Act;
+use crate::views::PageAction;
 
 type Shared = State<Arc<Site>>;
 
@@ -78,7 +78,7 @@ pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> 
         async {
             let (signed_in, fields) = site.form(&headers, body).await?;
             let name = fields.get("act").unwrap_or_default();
-            let act = Act::ALL.into_iter().find(|act| act.name() == name);
+            let act = PageAction::ALL.into_iter().find(|act| act.name() == name);
             let act = act.ok_or_else(|| missing(&signed_in))?;
             match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default()).await? {
                 true => {

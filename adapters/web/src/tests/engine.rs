@@ -6,8 +6,8 @@ use adjutant_chat::{Outbound, OutgoingFile};
 use async_trait::async_trait;
 
 use crate::views::{
-    Act, Details, LogLine, Now, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline, Turn,
-    Usage, Viewer, WorkflowPage, Workflows,
+    Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,
+    Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
 use crate::{Backend, Change, Cursor, Given, Unavailable};
 
@@ -100,7 +100,7 @@ impl Backend for Engine {
     async fn usage(&self, _: &Viewer) -> Result<Usage, Unavailable> {
         Ok(Usage::default())
     }
-    async fn act(&self, _: &Viewer, _: Act, _: &str) -> Result<bool, Unavailable> {
+    async fn act(&self, _: &Viewer, _: PageAction, _: &str) -> Result<bool, Unavailable> {
         Ok(false)
     }
     async fn latest(&self) -> Result<Cursor, Unavailable> {

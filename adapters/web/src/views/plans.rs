@@ -1,6 +1,6 @@
 //! Plans, as plain data.
 
-use super::{Act, Badge, Drawing, Moment, Said, Turn};
+use super::{Badge, Drawing, Moment, PageAction, Said, Turn};
 
 /// A plan, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct PlanLine {
     /// When it was made.
     pub at: Moment,
     /// What the viewer can do with it here.
-    pub act: Option<Act>,
+    pub act: Option<PageAction>,
 }
 
 /// A step of a plan, and what became of it.
