@@ -1,4 +1,4 @@
-//! The configuration: finds the file, reads it, and reports all its problems at once.
+//! The configuration, and the reader of all files that people write ([`document`]). It finds the file, reads it, and reports all its problems at once.
 //!
 //! Each section is a struct in its own file. Its `read` names each key once; any other key is an error, so that no
 //! key is silently ignored.

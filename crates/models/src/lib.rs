@@ -1,4 +1,4 @@
-//! What the engine asks of a language model.
+//! Language models, embeddings and speech: what is asked of them, their providers, retries, and prices.
 
 pub mod api;
 pub mod counted;

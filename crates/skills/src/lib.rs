@@ -1,4 +1,4 @@
-//! What the assistant can do: skills are data, read from TOML; this module reads, checks, lists and calls them.
+//! What the assistant can do: skills are data, read from TOML; this crate reads, checks, lists and calls them.
 
 pub mod arguments;
 pub mod breaker;

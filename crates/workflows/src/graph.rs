@@ -152,7 +152,7 @@ pub enum Readiness {
     /// A dependency hasn't ended.
     Blocked,
     /// A dependency failed: its name and status.
-    Doomed(String, ExecutionStatus),
+    Unreachable(String, ExecutionStatus),
 }
 
 /// Whether an agent with these dependencies may start.
@@ -161,7 +161,7 @@ pub fn readiness(depends_on: &[String], status: impl Fn(&str) -> Option<Executio
     for needed in depends_on {
         match status(needed) {
             Some(status) if status.ended_well() => {}
-            Some(status) if status.has_ended() => return Readiness::Doomed(needed.clone(), status),
+            Some(status) if status.has_ended() => return Readiness::Unreachable(needed.clone(), status),
             _ => readiness = Readiness::Blocked,
         }
     }

@@ -85,8 +85,11 @@ fn follow<'f>(left: &Items<'_, 'f>, at: usize, sentence: &Sentence<'_>, fit: &mu
                 fit.own -= usize::from(!fits);
                 fits
             }
-            // A comma may stand anywhere between two items.
-            Some(word) if word.text == "," => follow(left, at + 1, sentence, fit),
+            // Commas may stand anywhere between two items.
+            Some(word) if word.text == "," => {
+                let commas = sentence.words[at..].iter().take_while(|word| word.text == ",").count();
+                follow(left, at + commas, sentence, fit)
+            }
             _ => false,
         },
         Item::Slot(name, kind) => {
@@ -134,7 +137,7 @@ fn held(kind: SlotType, range: std::ops::Range<usize>, sentence: &Sentence<'_>) 
     match kind {
         SlotType::Text => {
             let title = typed().trim_end_matches(',');
-            let is_sound = is_whole(&range, sentence) && !title.is_empty();
+            let is_sound = is_whole(&range, sentence) && !title.is_empty() && !title.contains('\n');
             is_sound.then(|| Held::Text(unquoted(title).to_owned()))
         }
         // To the end of the text, its last punctuation included.
@@ -221,7 +224,10 @@ fn is_whole(range: &std::ops::Range<usize>, sentence: &Sentence<'_>) -> bool {
                 && !matches!(next.text.as_str(), "on" | "by" | "at" | "due" | ","))
             || (last.text.ends_with(['.', '!', '?']) && !last.is_quoted)
     });
+    // "Mark the task as done" names none.
+    let is_kind = named.len() == 1 && matches!(named[0].text.as_str(), "task" | "todo" | "reminder");
     let is_vague = is_in(&VAGUE, &named[0])
+        || is_kind
         || (is_number(last) && words.len() == 1)
         || words.iter().any(|word| is_in(&CONDITIONS, word));
     !runs_on && !is_vague && unclear(words, sentence.beginnings).is_none()

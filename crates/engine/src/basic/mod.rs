@@ -33,8 +33,8 @@ const SCHEDULE: &str = "schedule.create";
 /// What to do for a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Understood {
-    /// These calls, in this order, and to say this of lines that aren't understood.
-    Calls(Vec<Call>, Option<String>),
+    /// These calls, in this order.
+    Calls(Vec<Call>),
     /// Nothing but to say this.
     Reply(String),
 }
@@ -76,19 +76,7 @@ pub fn read(
     if text.len() > MAX_BYTES {
         return Understood::Reply(talk::TOO_LONG.to_owned());
     }
-    let whole = match reader.one(text) {
-        Ok(calls) => return Understood::Calls(calls, None),
-        Err(reply) => reply,
-    };
-    // Messages that came in while an earlier one was worked on are lines of one.
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let (calls, rest): (Vec<_>, Vec<_>) = lines.map(|line| reader.one(line)).partition(Result::is_ok);
-    let calls: Vec<Call> = calls.into_iter().flatten().flatten().collect();
-    let rest: Vec<String> = rest.into_iter().filter_map(Result::err).collect();
-    match calls.is_empty() {
-        true => Understood::Reply(whole),
-        false => Understood::Calls(calls, (!rest.is_empty()).then(|| rest.join("\n\n"))),
-    }
+    reader.one(text).map_or_else(Understood::Reply, Understood::Calls)
 }
 
 struct Reader<'r> {
@@ -186,13 +174,13 @@ impl Reader<'_> {
             return None;
         }
         // "Remind me tomorrow to call Bob and cancel the review": both may be for tomorrow.
-        if last.is_some_and(|last| last.is_for_later && part.joint == Joint::And) && skill.has_effect() {
+        let is_open = before.iter().any(|call| call.is_for_later) && part.joint == Joint::And;
+        if is_open && skill.has_effect() {
             return None;
         }
         // "Mark it as done and show what is left" shows what is left then.
         let shows = !skill.has_effect() && before.iter().any(|call| call.has_effect);
-        let is_next =
-            part.joint == Joint::Then || results_in.is_some() || (shows && part.joint == Joint::And);
+        let is_next = part.joint == Joint::Then || results_in.is_some() || shows;
         Some(Call {
             skill: skill.name.clone(),
             text: bare.to_owned(),
@@ -201,7 +189,8 @@ impl Reader<'_> {
             results_in,
             has_effect: skill.has_effect(),
             goes_on: fit.goes_on,
-            is_for_later: words.first().is_some_and(|first| LATER.contains(&first.text.as_str())),
+            is_for_later: words.first().is_some_and(|first| LATER.contains(&first.text.as_str()))
+                || words.iter().take(4).any(|word| word.text == "reminder"),
         })
     }
 
@@ -234,33 +223,23 @@ fn takes_results(form: &Form) -> Option<String> {
 
 /// A part without politeness, the same without the punctuation at its end, and whether it asks instead of telling.
 fn tidy(text: &str) -> (&str, &str, bool) {
-    const POLITE: [&str; 12] = [
-        "please ",
-        "please, ",
-        "can you ",
-        "could you ",
-        "would you ",
-        "will you ",
-        "hi ",
-        "hi, ",
-        "hey ",
-        "hey, ",
-        "ok ",
-        "ok, ",
-    ];
+    /// "Can you cancel the review?" is a wish.
+    const ASKING: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
+    const POLITE: [&str; 8] = ["please ", "please, ", "hi ", "hi, ", "hey ", "hey, ", "ok ", "ok, "];
     const THANKS: [&str; 4] = [", thanks", ", thank you", ", please", " 🙏"];
     let mut text = text.trim().trim_start_matches(SPOKEN);
     for thanks in THANKS {
         text = text.strip_suffix(thanks).unwrap_or(text);
     }
     let mut text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
-    let is_question = text.ends_with('?');
+    let is_question = text.trim_end_matches(['!', '.']).ends_with('?');
     let mut is_polite = false;
-    while let Some(polite) = POLITE
+    while let Some(polite) = ASKING
         .iter()
+        .chain(&POLITE)
         .find(|polite| text.get(..polite.len()).is_some_and(|start| start.eq_ignore_ascii_case(polite)))
     {
-        is_polite = true;
+        is_polite |= ASKING.contains(polite);
         text = text[polite.len()..].trim_start();
     }
     let bare = text.trim_end_matches(['?', '!', '.', ',', ';']).trim_end();

@@ -35,7 +35,7 @@ fn written(call: &Call) -> String {
 
 fn happens(text: &str, skills: &Registry) -> Vec<String> {
     match understood(text, skills) {
-        Understood::Calls(calls, _) => calls.iter().map(written).collect(),
+        Understood::Calls(calls) => calls.iter().map(written).collect(),
         Understood::Reply(reply) => vec![format!("says {reply}")],
     }
 }

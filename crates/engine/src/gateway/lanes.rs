@@ -34,6 +34,7 @@ use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
 use crate::conversation::commands;
 use crate::conversation::turn::LeasedTurn;
+use crate::orchestrator::BasicMode;
 use pace::{Pace, WINDOW_MS};
 
 /// The pause before retrying, if another process works on the conversation or the store fails.
@@ -218,7 +219,7 @@ impl Lanes {
         // What was written after a voice note or a file waits for it.
         let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
         let count = ready.len();
-        let next = messages_for_one_turn(ready.into_iter());
+        let next = messages_for_one_turn(ready.into_iter(), self.conversations.orchestrator.basic);
         let last = next.len() == count && retry_at.is_none();
         if let Some(first) = next.first()
             && let Some(at) = self.wait_for_pace(&first.person_id, store.now()).await?
@@ -343,14 +344,15 @@ impl Lanes {
     }
 }
 
-/// The first message and those of the same person right after it.
-fn messages_for_one_turn(rows: impl Iterator<Item = Admitted>) -> Vec<Admitted> {
+/// The first message and those of the same person right after it. Basic mode reads each by itself: joined, the second could
+/// be taken for more of the first one's text.
+fn messages_for_one_turn(rows: impl Iterator<Item = Admitted>, basic: BasicMode) -> Vec<Admitted> {
     let mut rows = rows.peekable();
     let Some(first) = rows.next() else { return Vec::new() };
     let person = first.person_id.clone();
     // A message that runs a workflow is a turn of its own.
     let is_plan = |row: &Admitted| commands::is_run(&row.text);
-    if is_plan(&first) {
+    if is_plan(&first) || basic == BasicMode::Always {
         return vec![first];
     }
     let mut taken = vec![first];

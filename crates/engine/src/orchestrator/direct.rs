@@ -103,10 +103,7 @@ impl Run<'_> {
                 .iter()
                 .map(|agent| (agent.task.mission.as_str(), self.task_graph.report(agent)))
                 .collect();
-            let mut answer = basic::answer(ended.iter().map(|(text, report)| (*text, report)));
-            if let Understood::Calls(_, Some(rest)) = self.read_basic(text) {
-                answer = format!("{answer}\n\n{rest}");
-            }
+            let answer = basic::answer(ended.iter().map(|(text, report)| (*text, report)));
             return Ok(Some(TurnEnd::Answered(answer.into())));
         }
         match self.read_basic(text) {
@@ -120,7 +117,7 @@ impl Run<'_> {
                 );
                 Ok(None)
             }
-            Understood::Calls(calls, _) => {
+            Understood::Calls(calls) => {
                 let tasks: Vec<AgentTask> = calls.into_iter().enumerate().map(task_of_basic).collect();
                 let calls = tasks.iter().map(|task| ("dispatch_agent".to_owned(), json!(task))).collect();
                 self.record_calls(BASIC_MODE, calls, tasks).await
@@ -278,10 +275,11 @@ fn task_of_basic((at, call): (usize, basic::Call)) -> AgentTask {
         mission: call.text,
         skills: vec![call.skill],
         arguments: Some(call.arguments.into()),
-        depends_on: if call.is_next {
-            (1..=at).map(|earlier| format!("a{earlier}")).collect()
-        } else {
-            Vec::new()
+        // Results are those of the part before; what comes next waits for all.
+        depends_on: match (&call.results_in, call.is_next) {
+            (Some(_), _) => vec![format!("a{at}")],
+            (None, true) => (1..=at).map(|earlier| format!("a{earlier}")).collect(),
+            (None, false) => Vec::new(),
         },
         results_in: call.results_in,
         ..AgentTask::default()

@@ -356,8 +356,10 @@ impl Run<'_> {
     /// What basic mode makes of the person's message, now that no model answers.
     fn fallback(&self) -> Option<Direct> {
         let own = self.scope.own_text.as_ref().filter(|_| self.dialogue.rounds().is_empty())?;
+        // Several lines may be several messages, and were written for a model.
         let is_understood = self.orchestrator.basic == BasicMode::Fallback
-            && matches!(self.read_basic(own), Understood::Calls(..));
+            && !own.contains('\n')
+            && matches!(self.read_basic(own), Understood::Calls(_));
         is_understood.then(|| Direct::Basic(own.to_string()))
     }
 

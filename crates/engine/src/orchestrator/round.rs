@@ -75,7 +75,7 @@ impl Run<'_> {
             if self.scope.cancel.is_cancelled() {
                 return self.cancelled().await.map(Some);
             }
-            self.skip_blocked().await?;
+            self.skip_unreachable().await?;
             self.start_ready().await?;
             let over = |task_graph: &TaskGraph| {
                 awaited
@@ -214,16 +214,16 @@ impl Run<'_> {
     }
 
     /// Closes agents that will never start.
-    async fn skip_blocked(&mut self) -> Result<(), StoreError> {
+    async fn skip_unreachable(&mut self) -> Result<(), StoreError> {
         loop {
-            let blocked = self.task_graph.blocked();
-            if blocked.is_empty() {
+            let unreachable = self.task_graph.unreachable();
+            if unreachable.is_empty() {
                 return Ok(());
             }
-            let skipped = blocked.len();
+            let skipped = unreachable.len();
             let now = self.scope.store.now();
             let mut batch = self.scope.batch();
-            for (id, reason) in blocked {
+            for (id, reason) in unreachable {
                 let Some(agent) = self.task_graph.get_mut(&id) else { continue };
                 let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
                 executions::close(&mut batch, &agent.row.id, ExecutionStatus::Skipped, &closing, now);

@@ -96,12 +96,12 @@ impl TaskGraph {
     }
 
     /// Agents that will never start, with the reason.
-    pub(super) fn blocked(&self) -> Vec<(String, String)> {
+    pub(super) fn unreachable(&self) -> Vec<(String, String)> {
         self.agents
             .iter()
             .filter(|agent| agent.status == ExecutionStatus::Pending)
             .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
-                Readiness::Doomed(needed, status) => Some((
+                Readiness::Unreachable(needed, status) => Some((
                     agent.task.agent_id.clone(),
                     format!("it needs {needed}, which {}", became(status)),
                 )),

@@ -350,6 +350,10 @@ fn in_hours(words: &[&str], now: NaiveDateTime) -> Option<NaiveDateTime> {
 fn day(words: &[&str], today: NaiveDate, has_lead: bool) -> Option<(When, usize)> {
     let word = *words.first()?;
     if is_iso(word) {
+        // With an offset it would be another time than the person's own.
+        if word.ends_with('z') || word.get(10..).is_some_and(|time| time.contains(['+', '-'])) {
+            return None;
+        }
         return When::parse(&word.to_uppercase(), Tz::UTC).ok().map(|when| (when, 1));
     }
     let after = |days: u64| today.checked_add_days(Days::new(days)).map(When::Day);
