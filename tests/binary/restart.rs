@@ -98,22 +98,12 @@ pub(crate) fn once_each(ids: &[&str]) -> BTreeMap<String, usize> {
 
 /// Every fail point in the sources.
 fn fail_points() -> BTreeSet<String> {
-    fn walk(folder: &Path, into: &mut BTreeSet<String>) {
-        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if path.is_dir() {
-                walk(&path, into);
-            } else if path.extension().is_some_and(|it| it == "rs") {
-                let text = fs::read_to_string(path).unwrap();
-                let names = text.split("fail_point(\"").skip(1).filter_map(|rest| rest.split_once('"'));
-                into.extend(names.map(|(name, _)| name.to_owned()));
-            }
-        }
-    }
-    let mut names = BTreeSet::new();
-    for folder in ["src", "crates"] {
-        walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut names);
-    }
+    let sources = xtask::source::ours(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let named = |text: &str| -> Vec<String> {
+        let names = text.split("fail_point(\"").skip(1).filter_map(|rest| rest.split_once('"'));
+        names.map(|(name, _)| name.to_owned()).collect()
+    };
+    let names: BTreeSet<String> = sources.iter().flat_map(|source| named(&source.text)).collect();
     assert!(names.len() > 15, "{names:?}");
     names
 }

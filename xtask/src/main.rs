@@ -10,7 +10,7 @@ use std::path::Path;
 
 use xtask::lines;
 use xtask::measures::{self, Finding};
-use xtask::source::{Source, ours, production};
+use xtask::source::{Source, ours, production, workspace};
 
 type Measure = fn(&Source) -> Vec<Finding>;
 
@@ -107,7 +107,7 @@ fn print(table: &[[String; 4]]) -> Result<(), Box<dyn Error>> {
 }
 
 fn list(root: &Path, name: &str) -> Result<(), Box<dyn Error>> {
-    let sources: Vec<Source> = ours(root)?.into_iter().chain(production(root, "adapters")?).collect();
+    let sources = workspace(root)?;
     let lines: Vec<String> = match ZEROS.iter().find(|(known, ..)| *known == name) {
         Some((_, _, measure, _)) => sources.iter().flat_map(measure).map(|found| found.to_string()).collect(),
         None if name == "once" => {

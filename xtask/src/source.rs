@@ -104,6 +104,11 @@ pub fn ours(root: &Path) -> io::Result<Vec<Source>> {
     Ok(production(root, "src")?.into_iter().chain(production(root, "crates")?).collect())
 }
 
+/// The same with those of the adapters.
+pub fn workspace(root: &Path) -> io::Result<Vec<Source>> {
+    Ok(ours(root)?.into_iter().chain(production(root, "adapters")?).collect())
+}
+
 /// A text without its items under `#[cfg(test)]`.
 #[must_use]
 pub fn without_tests(text: &str) -> String {

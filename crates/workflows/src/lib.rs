@@ -1,4 +1,5 @@
-//! Workflows: pipelines of agents, read from YAML or TOML and checked completely before they run.
+//! Roles and their agents, the workflows and plans that are made of them, and the trace of what they did. A workflow is read
+//! from YAML or TOML and checked completely before it runs.
 
 pub mod agents;
 pub mod catalogue;

@@ -1,9 +1,9 @@
 //! The page's questions and requests, each passed to the part that knows.
 
 use adjutant_chat::OutgoingFile;
-use adjutant_engine::conversation::questions::with_words;
 use adjutant_store::{changes, people, timeline, web};
 use adjutant_types::metrics;
+use adjutant_types::with_words;
 use adjutant_types::{OutboxId, PersonId};
 use adjutant_web::views::{
     Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,

@@ -119,8 +119,8 @@ fn example(form: &Form) -> Option<&str> {
 }
 
 /// The answer when the calls have ended: a part of the message and its report for each.
-pub fn answer<'r>(ended: impl Iterator<Item = (&'r str, &'r Report)>) -> String {
-    let lines: Vec<String> = ended.map(|(text, report)| outcome(text, report)).collect();
+pub fn answer<'r>(ended: impl Iterator<Item = (&'r str, Report)>) -> String {
+    let lines: Vec<String> = ended.map(|(text, report)| outcome(text, &report)).collect();
     match lines.as_slice() {
         [one] => one.clone(),
         several => several

@@ -1,11 +1,10 @@
 //! What a typed text or a button says to the questions that are open.
 
 use adjutant_store::questions::QuestionRow;
+use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 
 use super::commands::{is_command, is_run};
 use super::verdicts::{self, Verdicts, verdict};
-pub use adjutant_types::with_words;
-use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 
 /// What a typed text means for the open questions.
 #[derive(Debug, PartialEq)]
@@ -232,7 +231,7 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use adjutant_types::Allowance;
+    use adjutant_types::{Allowance, with_words};
 
     use super::*;
 

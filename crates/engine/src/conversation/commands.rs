@@ -8,13 +8,14 @@ use adjutant_store::turns::TurnRow;
 use adjutant_store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
+use adjutant_workflows::trace;
 
 use super::answers::typed;
 use super::verdicts;
 use super::{Conversations, Handle};
 use crate::orchestrator::Orchestrator;
+
 pub use adjutant_workflows::command::{is_background, is_run};
-use adjutant_workflows::trace;
 
 /// Whether a text is a slash command. With a second slash it's a file path.
 pub fn is_command(text: &str) -> bool {

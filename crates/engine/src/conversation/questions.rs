@@ -13,11 +13,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::Conversations;
-use super::answers::{
-    ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
-};
-pub use super::answers::{button, with_words};
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::people::Conversation;
@@ -31,6 +26,13 @@ use adjutant_types::clock::day;
 use adjutant_types::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
+
+use super::Conversations;
+use super::answers::{
+    ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
+};
+
+pub use super::answers::button;
 
 /// How long an answer waits for a turn that may be going to sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_millis(500);

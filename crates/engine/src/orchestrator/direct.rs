@@ -97,13 +97,9 @@ impl Run<'_> {
                 .await;
         }
         if !self.task_graph.agents.is_empty() {
-            let ended: Vec<(&str, adjutant_workflows::agents::Report)> = self
-                .task_graph
-                .agents
-                .iter()
-                .map(|agent| (agent.task.mission.as_str(), self.task_graph.report(agent)))
-                .collect();
-            let answer = basic::answer(ended.iter().map(|(text, report)| (*text, report)));
+            let agents = self.task_graph.agents.iter();
+            let ended = agents.map(|agent| (agent.task.mission.as_str(), self.task_graph.report(agent)));
+            let answer = basic::answer(ended);
             return Ok(Some(TurnEnd::Answered(answer.into())));
         }
         match self.read_basic(text) {

@@ -336,7 +336,6 @@ fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
     }
 }
 
-/// Whether a text in small letters contains every word of a query in small letters.
 /// Whether a name has every word of the query as a word of its own: “car” doesn't name the scarf.
 fn is_named(name: &str, query: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
@@ -347,6 +346,7 @@ fn is_named(name: &str, query: &str) -> bool {
     !wanted.is_empty() && wanted.iter().all(|word| own.contains(word))
 }
 
+/// Whether a text in small letters contains every word of a query in small letters.
 fn has_all_words(text: &str, query: &str) -> bool {
     query.split_whitespace().all(|word| text.contains(word))
 }

@@ -5,6 +5,9 @@
 
 use std::time::Duration;
 
+use adjutant_config::Secret;
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FromCall, Own, ours};
 use chrono::DateTime;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
@@ -12,15 +15,12 @@ use serde_json::{Value, json};
 
 use super::address::{HttpClient, Refused, host};
 use super::content::Upload;
-pub use super::request::HttpHandler;
-use adjutant_config::Secret;
-use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromCall, Own, ours};
-
 use super::response::{ResponseContent, media_type, receive};
 use crate::definition::cut;
 use crate::oauth::OAuth;
 use crate::{ErrorKind, Output, SkillError};
+
+pub use super::request::HttpHandler;
 
 /// How much of a response is read: JSON must be complete.
 const READ: usize = 1 << 20;

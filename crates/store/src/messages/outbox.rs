@@ -1,17 +1,17 @@
 //! Outgoing messages, until their receipt is stored.
 
 use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile, OutgoingVoice};
+use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
 use super::claims::progress_became_part;
+use crate::{Batch, Stale, Store, StoreError};
+
 pub use super::claims::{
     LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
 };
 pub use super::forms::{become_file, change_form, give_up, say_instead};
-use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
-
-use crate::{Batch, Stale, Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct OutboxRow {

@@ -6,15 +6,15 @@
 use std::io;
 use std::sync::LazyLock;
 
+use adjutant_config::template::{
+    MAX_TEXT, Segment, environment, json, lone_expression, message, refused, segments,
+};
 use minijinja::value::{ValueKind, merge_maps};
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value as Shown};
 use regex::Regex;
 use serde_json::{Map, Value};
 
 pub use super::condition::{Condition, Verdict};
-use adjutant_config::template::{
-    MAX_TEXT, Segment, environment, json, lone_expression, message, refused, segments,
-};
 
 /// The longest template, in bytes.
 const MAX_SOURCE: usize = 64 * 1024;
