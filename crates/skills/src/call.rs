@@ -1,7 +1,7 @@
 //! A skill call: what it is, how it ended, and how the journal keeps that.
 
 use adjutant_store::executions::{Closing, ExecutionRow};
-use adjutant_turn::journal::{Limit, Scope};
+use adjutant_turn::journal::{Limit, TurnContext};
 use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ pub enum CallEnd {
     LimitReached(Limit),
 }
 
-pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
+pub(super) fn new_row(ctx: &TurnContext, call: &Call<'_>) -> ExecutionRow {
     ExecutionRow {
         parent_id: Some(call.agent.clone()),
         call_n: Some(call.place.0),
@@ -109,8 +109,8 @@ pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
         skill: Some(call.skill.to_owned()),
         parameters: Some(call.arguments.to_string()),
         taint: call.taint.clone(),
-        started_at: Some(scope.store.now()),
-        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Skill)
+        started_at: Some(ctx.store.now()),
+        ..ExecutionRow::new(ctx.store.new_id(), &ctx.turn.id, ExecutionKind::Skill)
     }
 }
 

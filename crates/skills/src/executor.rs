@@ -36,7 +36,7 @@ use adjutant_models::SharedModel;
 use adjutant_sandbox::Launcher;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, Stale, StoreError, rules};
-use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_turn::trust::Target;
 use adjutant_turn::wording;
 use adjutant_types::metrics;
@@ -70,7 +70,7 @@ impl Executor {
     /// is lost, the call is as the journal says.
     pub async fn call(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         call: &Call<'_>,
         existing: Option<ExecutionRow>,
@@ -78,7 +78,7 @@ impl Executor {
         if let Some(row) = existing.as_ref().filter(|row| row.status.has_ended()) {
             return Ok(CallEnd::Closed(Box::new(report(row))));
         }
-        let mut active = ActiveCall::new(self, scope, registry, call, existing);
+        let mut active = ActiveCall::new(self, ctx, registry, call, existing);
         match active.make().await {
             Ok(end) => Ok(end),
             Err(Failure::Skill(error)) => active.close(error.into(), Batch::new()).await,
@@ -90,7 +90,7 @@ impl Executor {
 /// A call being made.
 struct ActiveCall<'a> {
     executor: &'a Executor,
-    scope: &'a Scope,
+    ctx: &'a TurnContext,
     registry: &'a Registry,
     call: &'a Call<'a>,
     row: ExecutionRow,
@@ -110,18 +110,18 @@ impl<'a> ActiveCall<'a> {
     /// A call with its row, if it has one in the journal.
     fn new(
         executor: &'a Executor,
-        scope: &'a Scope,
+        ctx: &'a TurnContext,
         registry: &'a Registry,
         call: &'a Call<'a>,
         existing: Option<ExecutionRow>,
     ) -> Self {
         Self {
             executor,
-            scope,
+            ctx,
             registry,
             call,
             is_journalled: existing.is_some(),
-            row: existing.unwrap_or_else(|| new_row(scope, call)),
+            row: existing.unwrap_or_else(|| new_row(ctx, call)),
             is_ahead: false,
             targets: OnceCell::new(),
             allowance: OnceCell::new(),
@@ -149,16 +149,16 @@ impl ActiveCall<'_> {
 
     async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
         if !self.is_ahead
-            && let Err(limit) = self.scope.budget.take_skill_call()
+            && let Err(limit) = self.ctx.limits.budget.take_skill_call()
         {
             return Ok(CallEnd::LimitReached(limit));
         }
-        let breaker = self.executor.breakers.peek(&skill.name, self.scope.store.now());
+        let breaker = self.executor.breakers.peek(&skill.name, self.ctx.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         let preview = self.preview(skill).await?;
         let judgement = self.judge(skill, skill.risk.max(preview.risk)).await?;
         let is_asked = matches!(judgement, Judgement::Ask(_));
-        if self.is_ahead && (!is_asked || self.scope.budget.take_skill_call().is_err()) {
+        if self.is_ahead && (!is_asked || self.ctx.limits.budget.take_skill_call().is_err()) {
             return Ok(CallEnd::Waiting);
         }
         match judgement {
@@ -192,7 +192,7 @@ impl ActiveCall<'_> {
 
     fn context(&self, effect: Idempotency, is_retry: bool) -> CallContext<'_> {
         CallContext {
-            scope: self.scope,
+            ctx: self.ctx,
             services: &self.executor.services,
             registry: self.registry,
             execution: &self.row.id,
@@ -203,18 +203,18 @@ impl ActiveCall<'_> {
     }
 
     fn timeout(&self, skill: &Skill) -> Duration {
-        skill.timeout.unwrap_or(self.scope.budget.limits.skill_timeout)
+        skill.timeout.unwrap_or(self.ctx.limits.budget.limits.skill_timeout)
     }
 
     /// What a call would do, where that is more than its arguments say, and whether this person may do it.
     async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
         if skill.is_owners() {
-            self.executor.services.check_owner(self.scope).await?;
+            self.executor.services.check_owner(self.ctx).await?;
         }
         let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
         let context = self.context(self.effect(skill), false);
         let work = async {
-            self.executor.services.check_access(self.scope, builtin.needs()).await?;
+            self.executor.services.check_access(self.ctx, builtin.needs()).await?;
             builtin.preview(&context).await
         };
         let timeout = self.timeout(skill);
@@ -229,14 +229,14 @@ impl ActiveCall<'_> {
 
     /// Runs a call unless its breaker is open.
     async fn run_unless_open(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
-        let breaker = self.executor.breakers.check(&skill.name, self.scope.store.now());
+        let breaker = self.executor.breakers.check(&skill.name, self.ctx.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         self.run(skill, approved).await
     }
 
     async fn run(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
-        let (scope, breakers) = (self.scope, &self.executor.breakers);
-        self.row.started_at.get_or_insert_with(|| scope.store.now());
+        let (ctx, breakers) = (self.ctx, &self.executor.breakers);
+        self.row.started_at.get_or_insert_with(|| ctx.store.now());
         let effect = self.effect(skill);
         if effect == Idempotency::OwnStore
             && let Some(builtin) = implementation(skill)
@@ -246,15 +246,15 @@ impl ActiveCall<'_> {
         let is_retry = self.row.status == ExecutionStatus::Running;
         self.journal_start().await?;
         fail_point("skill-running");
-        if !scope.lease.heartbeat.is_fresh() {
+        if !ctx.io.lease.heartbeat.is_fresh() {
             // Another process may take this turn at any moment, and would find the call running.
             return Err(StoreError::Stale(Stale::LeaseLost).into());
         }
         let done = self.work(skill, self.context(effect, is_retry), approved).await;
         fail_point("skill-worked");
         // That a person stopped it says nothing about the service.
-        if !scope.cancel.is_cancelled() {
-            breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
+        if !ctx.control.cancel.is_cancelled() {
+            breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), ctx.store.now());
         }
         let (mut output, mut writes) = match done? {
             (WorkResult::Done(output), writes) => (output, writes),
@@ -266,20 +266,20 @@ impl ActiveCall<'_> {
     }
 
     async fn journal_start(&mut self) -> Result<(), StoreError> {
-        let (scope, now) = (self.scope, self.scope.store.now());
-        let mut batch = scope.batch();
+        let (ctx, now) = (self.ctx, self.ctx.store.now());
+        let mut batch = ctx.batch();
         self.spend_rule(&mut batch);
         if self.is_journalled {
             executions::start(&mut batch, &self.row.id, now);
             self.record_basis(&mut batch);
         } else {
             self.row.status = ExecutionStatus::Running;
-            executions::insert(&mut batch, &self.row, &scope.conversation.id);
+            executions::insert(&mut batch, &self.row, &ctx.turn.conversation.id);
         }
         if self.is_journalled || self.call.direct {
             executions::start(&mut batch, self.call.agent, now);
         }
-        scope.store.write(batch).await?;
+        ctx.store.write(batch).await?;
         self.is_journalled = true;
         Ok(())
     }
@@ -294,7 +294,7 @@ impl ActiveCall<'_> {
     /// Counts the call under the rule that allows it, in the commit that begins it.
     fn spend_rule(&self, batch: &mut Batch) {
         if let Some(Basis::Rule(rule)) = &self.row.basis {
-            rules::spend(batch, rule, self.scope.store.now());
+            rules::spend(batch, rule, self.ctx.store.now());
         }
     }
 
@@ -323,20 +323,20 @@ impl ActiveCall<'_> {
 
     /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.
     async fn close(&self, mut outcome: Outcome, writes: Batch) -> Result<CallEnd, StoreError> {
-        let Self { scope, call, row, .. } = self;
-        let now = scope.store.now();
+        let Self { ctx, call, row, .. } = self;
+        let now = ctx.store.now();
         let taint = self.error_taint(&mut outcome).await?;
         let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;
         closing.taint = taint;
         let ended = row.closed(status, &closing, now);
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         batch.append(writes);
         if self.is_journalled {
             executions::close(&mut batch, &row.id, status, &closing, now);
             self.record_basis(&mut batch);
         } else {
-            executions::insert(&mut batch, &ended, &scope.conversation.id);
+            executions::insert(&mut batch, &ended, &ctx.turn.conversation.id);
             if let Some(undo) = &closing.undo {
                 executions::set_undo(&mut batch, &row.id, undo);
             }
@@ -345,7 +345,7 @@ impl ActiveCall<'_> {
             executions::close(&mut batch, call.agent, status, &closing, now);
         }
         fail_point("skill-before-close");
-        scope.store.write(batch).await?;
+        ctx.store.write(batch).await?;
         if let (ExecutionStatus::Failed, Some(basis)) = (status, &row.basis) {
             self.give_back(basis);
         }

@@ -41,7 +41,7 @@ pub(super) async fn keep(
     fetched: Fetched<'_>,
     writes: &mut Batch,
 ) -> Result<FileRow, SkillError> {
-    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+    let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
     let mut digest = Sha256::new();
     for part in [person.as_str(), here.as_str(), fetched.name, &fetched.origin] {
         digest.update(part);
@@ -55,12 +55,12 @@ pub(super) async fn keep(
     tokio::fs::write(&part, fetched.bytes).await.map_err(broken)?;
     tokio::fs::rename(&part, &path).await.map_err(broken)?;
     let reading = call.services.reader.read(&path, fetched.name, fetched.media_type);
-    let reading = attempts::counted(&call.scope.store, &format!("file {id}"), reading).await;
+    let reading = attempts::counted(&call.ctx.store, &format!("file {id}"), reading).await;
     let reading = match reading.map_err(|error| broken(io::Error::other(error)))? {
         Some(reading) => reading.map_err(broken)?,
         None => FileReading::quarantined(fetched.media_type),
     };
-    if let Err(error) = folder.share(&call.scope.store, &id).await {
+    if let Err(error) = folder.share(&call.ctx.store, &id).await {
         // It was read here. A turn elsewhere that needs it fetches it again.
         tracing::error!(%error, file = %id, "a file couldn't be put into the database");
     }
@@ -74,7 +74,7 @@ pub(super) async fn keep(
         problem: reading.problem,
         content: reading.text,
         source: fetched.source,
-        created_at: call.scope.store.now(),
+        created_at: call.ctx.store.now(),
     };
     // No message is called like this, so it's for this person alone.
     let event = format!(" {}", file.id);
@@ -84,8 +84,8 @@ pub(super) async fn keep(
 
 /// A file that the person may use here.
 pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow, Failure> {
-    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
-    let found = files::by_id(&call.scope.store, id, person, here).await?;
+    let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
+    let found = files::by_id(&call.ctx.store, id, person, here).await?;
     let missing =
         || SkillError::not_found(ours!("there is no file {}; files.list gives the ids", FromCall(id)));
     Ok(found.ok_or_else(missing)?)
@@ -101,7 +101,7 @@ pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRo
 
 /// Where a file is on this machine.
 async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf, Failure> {
-    call.services.files.find(&call.scope.store, &file.id).await.map_err(|error| match error {
+    call.services.files.find(&call.ctx.store, &file.id).await.map_err(|error| match error {
         FolderError::Store(error) => error.into(),
         FolderError::Disk(error) => {
             SkillError::tool(ours!("the file couldn't be read: {}", Own(error))).into()

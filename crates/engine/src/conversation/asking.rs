@@ -7,7 +7,7 @@ use adjutant_store::outbox::{self, Message};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, inbox};
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
 use adjutant_types::clock;
@@ -18,10 +18,14 @@ use super::turn::LeasedTurn;
 
 impl Conversations {
     /// Asks for the turn's new approvals and puts it to sleep, in one commit.
-    pub(super) async fn ask_and_sleep(&self, leased: &LeasedTurn, scope: &Scope) -> Result<(), StoreError> {
+    pub(super) async fn ask_and_sleep(
+        &self,
+        leased: &LeasedTurn,
+        ctx: &TurnContext,
+    ) -> Result<(), StoreError> {
         let mut asking = Batch::new();
-        self.ask_approvals(leased, scope, &mut asking).await?;
-        self.sleep(leased, scope, asking).await
+        self.ask_approvals(leased, ctx, &mut asking).await?;
+        self.sleep(leased, ctx, asking).await
     }
 
     /// Adds the message with the turn's new approvals to the batch in which it goes to sleep. After a crash before that
@@ -30,20 +34,20 @@ impl Conversations {
     pub(super) async fn ask_approvals(
         &self,
         leased: &LeasedTurn,
-        scope: &Scope,
+        ctx: &TurnContext,
         batch: &mut Batch,
     ) -> Result<(), StoreError> {
         let turn = &leased.turn;
-        let now = clock::utc(self.store.now()).with_timezone(&scope.zone).naive_local();
-        let quiet_until = scope.settings.approval.quiet_hours.and_then(|hours| hours.end(now));
+        let now = clock::utc(self.store.now()).with_timezone(&ctx.turn.zone).naive_local();
+        let quiet_until = ctx.turn.settings.approval.quiet_hours.and_then(|hours| hours.end(now));
         if let Some(until) =
-            quiet_until.map(|until| clock::local_to_utc(until, scope.zone).timestamp_millis())
+            quiet_until.map(|until| clock::local_to_utc(until, ctx.turn.zone).timestamp_millis())
             && self.is_unattended(turn).await?
         {
             questions::hold(batch, &turn.id, until);
             return Ok(());
         }
-        self.ask_new(turn, batch, |batch, text, choices| scope.say(batch, text, choices)).await
+        self.ask_new(turn, batch, |batch, text, choices| ctx.say(batch, text, choices)).await
     }
 
     /// Whether nobody waits for the turn.

@@ -14,7 +14,7 @@ use adjutant_store::context::{self, ActiveSchedule, ContextData, ContextQuery, O
 use adjutant_store::first_messages::EARLIER;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_turn::journal::{FirstMessages, Scope};
+use adjutant_turn::journal::{FirstMessages, TurnContext};
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::utc;
 use adjutant_types::invisible_chars::display_name;
@@ -35,7 +35,7 @@ const MENTIONED: &str = "the names of whom the messages mention";
 const SCHEDULES: usize = 5;
 
 /// What a turn tells the orchestrator's model at its beginning.
-pub struct TurnContext {
+pub struct PromptContext {
     pub messages: FirstMessages,
     /// The outside sources of what they say.
     pub taint: Taint,
@@ -59,23 +59,28 @@ fn remembered(memories: &[MemoryRow], zone: Tz) -> PromptText {
 
 /// The first messages of a turn.
 pub async fn of_turn(
-    scope: &Scope,
+    ctx: &TurnContext,
     turn: &TurnRow,
     vectors: Option<&Vectors>,
     fade: Option<Duration>,
     takes_pictures: bool,
-) -> Result<TurnContext, StoreError> {
+) -> Result<PromptContext, StoreError> {
     let message = turn.text.as_str();
-    let asker =
-        Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone, vectors, fade };
+    let asker = Asker {
+        person: &ctx.turn.person.id,
+        here: &ctx.turn.conversation,
+        zone: ctx.turn.zone,
+        vectors,
+        fade,
+    };
     let (mut text, data, found) = futures::try_join!(
-        head(scope),
-        context::read(&scope.store, query(scope, turn)),
-        adjutant_memory::search(&scope.store, asker, message, SearchIn::Memories, "", MEMORIES),
+        head(ctx),
+        context::read(&ctx.store, query(ctx, turn)),
+        adjutant_memory::search(&ctx.store, asker, message, SearchIn::Memories, "", MEMORIES),
     )?;
     let ContextData { mut tasks, mut schedules, outside, mentions, past, questions, summary: kept } = data;
-    let past =
-        history::window(&scope.store, &scope.conversation, &scope.person.id, &past, scope.zone).await?;
+    let past = history::window(&ctx.store, &ctx.turn.conversation, &ctx.turn.person.id, &past, ctx.turn.zone)
+        .await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
     let known = (tasks.len(), memories.len());
@@ -85,12 +90,12 @@ pub async fn of_turn(
     schedules.retain(|row| is_ours("schedule", &row.id));
     let left_out = (known.0 - tasks.len(), known.1 - memories.len());
     // A to-do list is private: it isn't shown where others read along.
-    if scope.conversation.shared == 0 {
+    if ctx.turn.conversation.shared == 0 {
         text.push(to_do(&tasks));
         text.push(scheduled(&schedules));
     }
-    text.push(remembered(&memories, scope.zone));
-    if scope.conversation.shared == 0 && left_out.0 > 0 {
+    text.push(remembered(&memories, ctx.turn.zone));
+    if ctx.turn.conversation.shared == 0 && left_out.0 > 0 {
         text.push(PromptText::system(format_args!(
             "\n{} more open tasks hold text from outside; tasks.search shows them",
             left_out.0
@@ -102,45 +107,45 @@ pub async fn of_turn(
             left_out.1
         )));
     }
-    let summary = &scope.conversation.summary;
-    let summary_taint = &scope.conversation.summary_taint;
+    let summary = &ctx.turn.conversation.summary;
+    let summary_taint = &ctx.turn.conversation.summary_taint;
     let is_clean = !summary.is_empty() && summary_taint.is_clean();
     if is_clean {
         text.push(EARLIER);
-        text.push(shown(scope, summary_taint, summary));
+        text.push(shown(ctx, summary_taint, summary));
     }
     let mut messages = FirstMessages::from(vec![Message::new(Role::System, text)]);
     if is_clean {
         messages.has_summary(summary, kept);
     }
     if !summary.is_empty() && !summary_taint.is_clean() {
-        let text = PromptText::from(EARLIER.trim_start()).with(shown(scope, summary_taint, summary));
+        let text = PromptText::from(EARLIER.trim_start()).with(shown(ctx, summary_taint, summary));
         messages.extend([Message::new(Role::User, text)]);
     }
-    let names = add_names(&mut messages, scope, &mentions);
-    add_history(&mut messages, scope, past.turns, &questions);
-    let sent = files::of_turn(scope, &outside, takes_pictures).await?;
+    let names = add_names(&mut messages, ctx, &mentions);
+    add_history(&mut messages, ctx, past.turns, &questions);
+    let sent = files::of_turn(ctx, &outside, takes_pictures).await?;
     messages.extend(sent.iter().map(|sent| sent.message.clone()));
-    messages.extend([Message::new(Role::User, shown(scope, &turn.text_taint, message))]);
+    messages.extend([Message::new(Role::User, shown(ctx, &turn.text_taint, message))]);
     let mut taint: Taint = [&turn.text_taint, summary_taint, &past.taint, &names].into_iter().collect();
     sent.iter().for_each(|sent| taint.add(&sent.taint));
-    Ok(TurnContext { messages, taint, needs_compacting: past.needs_compacting })
+    Ok(PromptContext { messages, taint, needs_compacting: past.needs_compacting })
 }
 
 /// Adds the names of whom the messages mention; returns their source.
-fn add_names(messages: &mut FirstMessages, scope: &Scope, mentions: &[String]) -> Taint {
+fn add_names(messages: &mut FirstMessages, ctx: &TurnContext, mentions: &[String]) -> Taint {
     if mentions.is_empty() {
         return Taint::default();
     }
     let names = Taint::by(MENTIONED);
-    messages.extend([Message::new(Role::User, shown(scope, &names, &mentions.join("\n")))]);
+    messages.extend([Message::new(Role::User, shown(ctx, &names, &mentions.join("\n")))]);
     names
 }
 
 /// Adds what was said, with the turns that wait for the person in their places.
 fn add_history(
     messages: &mut FirstMessages,
-    scope: &Scope,
+    ctx: &TurnContext,
     turns: Vec<EarlierTurn>,
     questions: &[OpenQuestion],
 ) {
@@ -150,17 +155,17 @@ fn add_history(
         while let Some(asked) = open.next_if(is_earlier) {
             messages.extend(waiting(asked));
         }
-        add(messages, scope, turn);
+        add(messages, ctx, turn);
     }
     open.for_each(|asked| messages.extend(waiting(asked)));
 }
 
 /// What of the store a turn's first messages are made of.
-fn query<'a>(scope: &'a Scope, turn: &'a TurnRow) -> ContextQuery<'a> {
-    let (after, turns) = history::bounds(&scope.conversation);
+fn query<'a>(ctx: &'a TurnContext, turn: &'a TurnRow) -> ContextQuery<'a> {
+    let (after, turns) = history::bounds(&ctx.turn.conversation);
     ContextQuery {
-        person: &scope.person.id,
-        conversation: &scope.conversation.id,
+        person: &ctx.turn.person.id,
+        conversation: &ctx.turn.conversation.id,
         turn: &turn.id,
         after,
         tasks: TASKS + 1,
@@ -169,13 +174,13 @@ fn query<'a>(scope: &'a Scope, turn: &'a TurnRow) -> ContextQuery<'a> {
 }
 
 /// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
-fn add(messages: &mut FirstMessages, scope: &Scope, turn: EarlierTurn) {
+fn add(messages: &mut FirstMessages, ctx: &TurnContext, turn: EarlierTurn) {
     let EarlierTurn { seq, texts, taints, added } = turn;
     let is_clean = taints.iter().all(Taint::is_clean);
     let [text, answer] = texts;
-    let said = PromptText::system(&added.day).with(shown(scope, &taints[0], &text));
+    let said = PromptText::system(&added.day).with(shown(ctx, &taints[0], &text));
     let dialogue =
-        [Message::new(Role::User, said), Message::new(Role::Assistant, shown(scope, &taints[1], &answer))];
+        [Message::new(Role::User, said), Message::new(Role::Assistant, shown(ctx, &taints[1], &answer))];
     match is_clean {
         true => messages.add_past(seq, dialogue, added, history::CUT),
         false => messages.extend(dialogue),
@@ -183,8 +188,8 @@ fn add(messages: &mut FirstMessages, scope: &Scope, turn: EarlierTurn) {
 }
 
 /// A text of this conversation, in a block if others have written some of it.
-fn shown(scope: &Scope, taint: &Taint, text: &str) -> PromptText {
-    PromptText::by_origin(&scope.turn, taint, text)
+fn shown(ctx: &TurnContext, taint: &Taint, text: &str) -> PromptText {
+    PromptText::by_origin(&ctx.turn.id, taint, text)
 }
 
 fn to_do(tasks: &[OpenTask]) -> PromptText {
@@ -230,17 +235,17 @@ fn scheduled(schedules: &[ActiveSchedule]) -> PromptText {
     if text.is_empty() { PromptText::default() } else { PromptText::own(format_args!("\nScheduled:{text}")) }
 }
 
-async fn head(scope: &Scope) -> Result<PromptText, StoreError> {
-    let kind = if scope.conversation.shared == 0 { "direct" } else { "others read here" };
-    let mut text = format!("Person: {}", display_name(&scope.person.name));
+async fn head(ctx: &TurnContext) -> Result<PromptText, StoreError> {
+    let kind = if ctx.turn.conversation.shared == 0 { "direct" } else { "others read here" };
+    let mut text = format!("Person: {}", display_name(&ctx.turn.person.name));
     // The mail account is the owners'.
-    let address = scope.settings.mail_address.as_ref().filter(|_| scope.conversation.shared == 0);
+    let address = ctx.turn.settings.mail_address.as_ref().filter(|_| ctx.turn.conversation.shared == 0);
     if let Some(address) = address
-        && (scope.conversation.channel == "console" || scope.is_owners().await?)
+        && (ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
     {
         let _ = write!(text, "\nTheir mail address: {address}");
     }
-    let _ = write!(text, "\nChannel: {} ({kind})\n{}", scope.conversation.channel, scope.now_line());
+    let _ = write!(text, "\nChannel: {} ({kind})\n{}", ctx.turn.conversation.channel, ctx.now_line());
     Ok(PromptText::own(text))
 }
 

@@ -7,7 +7,7 @@ use adjutant_store::first_messages::{self, Added};
 use adjutant_store::people::{self, Conversation};
 use adjutant_store::turns::{self, PastTurn};
 use adjutant_store::{Batch, Store, StoreError};
-use adjutant_turn::journal::{BudgetLedger, Scope};
+use adjutant_turn::journal::{BudgetLedger, TurnContext};
 use adjutant_types::clock;
 use adjutant_types::{ConversationId, PersonId, PromptText, Taint, TurnId};
 use chrono_tz::Tz;
@@ -147,10 +147,10 @@ fn compact_before(newest: &[PastTurn]) -> Option<i64> {
 
 impl Conversations {
     /// Compacts old history in the background.
-    pub(super) fn compact_later(&self, scope: &Scope) {
+    pub(super) fn compact_later(&self, ctx: &TurnContext) {
         let model = self.orchestrator.model.clone();
-        let ledger = self.ledger(self.settings.now(), &scope.person.id, &TurnId::default());
-        let conversation = scope.conversation.id.clone();
+        let ledger = self.ledger(self.settings.now(), &ctx.turn.person.id, &TurnId::default());
+        let conversation = ctx.turn.conversation.id.clone();
         let compacting = async move {
             match compact(&ledger, &model, &conversation).await {
                 // The next start compacts it.

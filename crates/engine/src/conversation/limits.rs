@@ -8,7 +8,7 @@ use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::spending::{self, Amount, SpendingRow};
 use adjutant_store::{Batch, StoreError, calls};
 use adjutant_turn::journal::budget::{Allowance, Spent};
-use adjutant_turn::journal::{BudgetLedger, Limits, Scope, Settings};
+use adjutant_turn::journal::{BudgetLedger, Limits, Settings, TurnContext};
 use adjutant_turn::wording;
 use adjutant_types::{ConversationId, ExecutionKind, PersonId, TurnId};
 
@@ -72,21 +72,21 @@ impl Conversations {
 
     /// The warnings for this turn's person: one for the turn's own budget, and once a day one for their daily budget.
     /// Owners are warned about the shared daily budget in their direct conversations.
-    pub(super) async fn notices(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
-        let limits = &scope.budget.limits;
-        let (used, unwritten) = scope.budget.used();
+    pub(super) async fn notices(&self, ctx: &TurnContext) -> Result<Vec<String>, StoreError> {
+        let limits = &ctx.limits.budget.limits;
+        let (used, unwritten) = ctx.limits.budget.used();
         let of_turn = Allowance::of_turn(limits);
         let turn = little_left(used, of_turn.most);
         let mut lines = lines(&turn, &of_turn, limits);
         // If an owner let the turn go on, everybody knows already.
-        if !scope.ledger.has_budgets() || scope.budget.is_granted() {
+        if !ctx.limits.ledger.has_budgets() || ctx.limits.budget.is_granted() {
             return Ok(lines);
         }
-        let day = scope.ledger.day();
-        let (by_all, by_person) = scope.ledger.spent(&day).await?;
-        let (all, person) = scope.ledger.budgets();
+        let day = ctx.limits.ledger.day();
+        let (by_all, by_person) = ctx.limits.ledger.spent(&day).await?;
+        let (all, person) = ctx.limits.ledger.budgets();
         let new = unannounced(little_left(by_person.used().plus(unwritten), person.most), &by_person);
-        if self.announce(Batch::new(), &day, Some(&scope.person.id), &new).await? {
+        if self.announce(Batch::new(), &day, Some(&ctx.turn.person.id), &new).await? {
             lines.extend(self::lines(&new, &person, limits));
         }
         let new = unannounced(little_left(by_all.used().plus(unwritten), all.most), &by_all);
@@ -95,7 +95,7 @@ impl Conversations {
             let midnight = wording::fresh_at(self.zone);
             let text = format!("{}\n\n{midnight}", warnings.join("\n"));
             let mut batch = Batch::new();
-            let owners = self.reachable_owners(&scope.settings).await?;
+            let owners = self.reachable_owners(&ctx.turn.settings).await?;
             for (conversation, _) in &owners {
                 let message = Message { text: text.clone(), ..Message::default() };
                 outbox::say(&self.store, &mut batch, conversation, &outbox::anybody(), &message);

@@ -5,7 +5,7 @@
 //! goes out about another turn of the same person: it ends at once and says when to try again.
 
 use adjutant_store::{Batch, StoreError, control, people, questions, turns};
-use adjutant_turn::journal::{Limit, Question, Scope, fail_point};
+use adjutant_turn::journal::{Limit, Question, TurnContext, fail_point};
 use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::{
     ConversationId, Ending, ExecutionStatus, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus,
@@ -28,7 +28,7 @@ impl Conversations {
     pub(super) async fn park(
         &self,
         leased: &LeasedTurn,
-        scope: &Scope,
+        ctx: &TurnContext,
         limit: Limit,
         summary: &StatusSummary,
     ) -> Result<bool, StoreError> {
@@ -37,37 +37,37 @@ impl Conversations {
             .iter()
             .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
         let mut question = Batch::new();
-        self.ask_approvals(leased, scope, &mut question).await?;
+        self.ask_approvals(leased, ctx, &mut question).await?;
         if !is_asked && !self.chosen_meanwhile(&leased.turn).await? {
-            let Some(approver) = self.approver(scope, limit).await? else {
-                let text = wording::no_further_question(limit, &scope.budget.limits, summary, self.zone);
+            let Some(approver) = self.approver(ctx, limit).await? else {
+                let text = wording::no_further_question(limit, &ctx.limits.budget.limits, summary, self.zone);
                 let root = ExecutionStatus::Cancelled;
                 return self
-                    .end(leased, scope, TurnStatus::Cancelled, root, text.into(), Batch::new())
+                    .end(leased, ctx, TurnStatus::Cancelled, root, text.into(), Batch::new())
                     .await
                     .map(|()| true);
             };
-            self.ask(scope, &mut question, (limit, summary), approver).await?;
+            self.ask(ctx, &mut question, (limit, summary), approver).await?;
         }
         // From here on the answer decides what happens.
         control::forget_pause(&mut question, &leased.turn.id);
-        self.sleep(leased, scope, question).await.map(|()| false)
+        self.sleep(leased, ctx, question).await.map(|()| false)
     }
 
     /// Who should be asked; none while an owner hasn't answered about another turn of the person.
-    async fn approver(&self, scope: &Scope, limit: Limit) -> Result<Option<Approver>, StoreError> {
+    async fn approver(&self, ctx: &TurnContext, limit: Limit) -> Result<Option<Approver>, StoreError> {
         if !limit.needs_owner() {
             return Ok(Some(Approver::Person));
         }
-        let person = &scope.person.id;
+        let person = &ctx.turn.person.id;
         let is_owner = self.is_owner(person).await?;
-        if is_owner && scope.conversation.shared == 0 {
+        if is_owner && ctx.turn.conversation.shared == 0 {
             return Ok(Some(Approver::Person));
         }
-        if questions::is_owner_asked(&self.store, person, &scope.turn).await? {
+        if questions::is_owner_asked(&self.store, person, &ctx.turn.id).await? {
             return Ok(None);
         }
-        let mut owners = self.reachable_owners(&scope.settings).await?;
+        let mut owners = self.reachable_owners(&ctx.turn.settings).await?;
         // A person who is an owner decides for themselves.
         owners.sort_by_key(|(_, owner)| is_owner && owner != person);
         Ok(Some(owners.into_iter().next().map_or(Approver::NobodyReachable, Approver::Owner)))
@@ -75,24 +75,24 @@ impl Conversations {
 
     async fn ask(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         batch: &mut Batch,
         (limit, summary): (Limit, &StatusSummary),
         approver: Approver,
     ) -> Result<(), StoreError> {
-        let limits = &scope.budget.limits;
+        let limits = &ctx.limits.budget.limits;
         let needs_owner = limit.needs_owner();
         let (text, choices): (_, fn(&QuestionId) -> _) = match approver {
             Approver::Owner(owner) => {
                 let text = wording::owner_asked(limit, limits, summary, self.zone);
-                scope.say(batch, text, Vec::new());
-                let who = format!("{} ({})", scope.person.name, scope.conversation.channel);
-                let text = wording::ask_owner(limit, limits, &who, &scope.turn, self.zone);
-                scope.ask_owner(batch, owner, text, wording::owner_choices);
+                ctx.say(batch, text, Vec::new());
+                let who = format!("{} ({})", ctx.turn.person.name, ctx.turn.conversation.channel);
+                let text = wording::ask_owner(limit, limits, &who, &ctx.turn.id, self.zone);
+                ctx.ask_owner(batch, owner, text, wording::owner_choices);
                 return Ok(());
             }
             Approver::NobodyReachable => {
-                let owners = self.owners(scope).await?;
+                let owners = self.owners(ctx).await?;
                 (wording::owner_needed(limit, limits, summary, &owners, self.zone), |_| Vec::new())
             }
             Approver::Person if needs_owner => {
@@ -101,14 +101,14 @@ impl Conversations {
             Approver::Person => (wording::parked(limit, limits, summary), wording::continue_choices),
         };
         let kind = QuestionKind::Continue { text: text.clone(), needs_owner };
-        scope.ask(batch, Question { kind, execution: None, text, choices });
+        ctx.ask(batch, Question { kind, execution: None, text, choices });
         Ok(())
     }
 
     /// The owners' names, as people know them.
-    async fn owners(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
+    async fn owners(&self, ctx: &TurnContext) -> Result<Vec<String>, StoreError> {
         let mut names = Vec::new();
-        for owner in scope.settings.owners.iter().filter(|owner| *owner != "console:local") {
+        for owner in ctx.turn.settings.owners.iter().filter(|owner| *owner != "console:local") {
             let known = match owner.split_once(':') {
                 Some((channel, user)) => people::person_of(&self.store, channel, user).await?,
                 None => None,
@@ -122,17 +122,17 @@ impl Conversations {
     pub(super) async fn sleep(
         &self,
         leased: &LeasedTurn,
-        scope: &Scope,
+        ctx: &TurnContext,
         question: Batch,
     ) -> Result<(), StoreError> {
         let mut batch = leased.lease.release();
         turns::sleep(&mut batch, &leased.turn.id);
-        scope.free_all(&mut batch);
+        ctx.free_all(&mut batch);
         batch.append(question);
         turns::wake_if_answered(&mut batch, &leased.turn);
         self.store.write(batch).await?;
         fail_point("turn-asleep");
-        scope.wake_delivery();
+        ctx.wake_delivery();
         Ok(())
     }
 

@@ -16,7 +16,10 @@ use adjutant_store::leases::{Lease, lane};
 use adjutant_store::outbox::OutboxRow;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, outbox, questions, runs, spending};
-use adjutant_turn::journal::{AgentSlots, Budget, ClaimedMessage, PlaceLock, Scope, TurnEvent, fail_point};
+use adjutant_turn::journal::{
+    AgentSlots, Budget, ClaimedMessage, PlaceLock, TurnContext, TurnControl, TurnEvent, TurnFacts, TurnIo,
+    TurnLimits, TurnTrust, fail_point,
+};
 use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::metrics;
 use adjutant_types::{
@@ -24,7 +27,7 @@ use adjutant_types::{
     TurnStatus,
 };
 
-use super::context::{self, TurnContext};
+use super::context::{self, PromptContext};
 use super::{Conversations, Handle};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 
@@ -101,10 +104,10 @@ impl Conversations {
     async fn give_up(&self, leased: &LeasedTurn) -> Result<(), StoreError> {
         tracing::error!("a turn failed three times; giving up");
         // The handle isn't registered: the turn ends without running.
-        let scope = self.scope(leased, &Handle::new(&leased.turn.conversation_id)).await?;
+        let ctx = self.ctx(leased, &Handle::new(&leased.turn.conversation_id)).await?;
         self.end(
             leased,
-            &scope,
+            &ctx,
             TurnStatus::Dead,
             ExecutionStatus::Failed,
             wording::DEAD.to_owned().into(),
@@ -122,7 +125,7 @@ impl Conversations {
     }
 
     async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
-        let scope = self.scope(leased, handle).await?;
+        let ctx = self.ctx(leased, handle).await?;
         // The pause may come from a process that died, or from before the turn went on.
         if leased.turn.ending == Some(Ending::Pause) {
             handle.pause();
@@ -132,38 +135,38 @@ impl Conversations {
             Some(Ending::Stop | Ending::Withdrawn) => {
                 (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new())
             }
-            Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
+            Some(Ending::Summarise) => self.orchestrator.summarise(&ctx, leased.begun()).await?,
             _ => {
                 let first_messages = async || {
-                    let context = self.context(&scope, &leased.turn).await?;
+                    let context = self.context(&ctx, &leased.turn).await?;
                     needs_compacting.store(context.needs_compacting, Ordering::Relaxed);
                     Ok((context.messages, context.taint))
                 };
-                self.orchestrator.run(&scope, leased.begun(), &leased.turn.text, first_messages).await?
+                self.orchestrator.run(&ctx, leased.begun(), &leased.turn.text, first_messages).await?
             }
         };
         fail_point("turn-before-end");
         match end {
             TurnEnd::Answered(mut answer) => {
-                let expired = self.expired_approvals(leased, &scope).await?;
-                for line in expired.into_iter().chain(self.notices(&scope).await?) {
+                let expired = self.expired_approvals(leased, &ctx).await?;
+                for line in expired.into_iter().chain(self.notices(&ctx).await?) {
                     answer.text.push_str("\n\n");
                     answer.text.push_str(&line);
                 }
-                self.end(leased, &scope, TurnStatus::Completed, ExecutionStatus::Completed, answer, writes)
+                self.end(leased, &ctx, TurnStatus::Completed, ExecutionStatus::Completed, answer, writes)
                     .await?;
                 if needs_compacting.into_inner() {
-                    self.compact_later(&scope);
+                    self.compact_later(&ctx);
                 }
             }
             TurnEnd::Failed(answer) => {
-                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, answer, writes).await?
+                self.end(leased, &ctx, TurnStatus::Failed, ExecutionStatus::Failed, answer, writes).await?
             }
             TurnEnd::Cancelled(summary) => {
                 let text = self.cancelled(&leased.turn, &summary).await?;
                 self.end(
                     leased,
-                    &scope,
+                    &ctx,
                     TurnStatus::Cancelled,
                     ExecutionStatus::Cancelled,
                     text.into(),
@@ -175,44 +178,51 @@ impl Conversations {
                 turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
                 return Ok(false);
             }
-            TurnEnd::Waiting => return self.ask_and_sleep(leased, &scope).await.map(|()| false),
-            TurnEnd::Parked(limit, summary) => return self.park(leased, &scope, limit, &summary).await,
+            TurnEnd::Waiting => return self.ask_and_sleep(leased, &ctx).await.map(|()| false),
+            TurnEnd::Parked(limit, summary) => return self.park(leased, &ctx, limit, &summary).await,
         }
         Ok(true)
     }
 
-    async fn context(&self, scope: &Scope, turn: &TurnRow) -> Result<TurnContext, StoreError> {
+    async fn context(&self, ctx: &TurnContext, turn: &TurnRow) -> Result<PromptContext, StoreError> {
         let services = &self.orchestrator.agents.executor.services;
         let takes_pictures = self.orchestrator.model.takes_pictures();
-        context::of_turn(scope, turn, services.vectors.as_deref(), services.fade, takes_pictures).await
+        context::of_turn(ctx, turn, services.vectors.as_deref(), services.fade, takes_pictures).await
     }
 
-    async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
+    async fn ctx(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnContext, StoreError> {
         let settings = self.settings.now();
         let (here, person, spent) = self.participants(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
-        Ok(Scope {
+        let own_text = leased.turn.text_taint.is_clean().then_some(leased.turn.text.as_str());
+        Ok(TurnContext {
             store: self.store.clone(),
-            lease: leased.lease.clone(),
-            turn: leased.turn.id.clone(),
-            conversation: Arc::new(here),
-            zone: self.zone_of(&person),
-            person: Arc::new(person),
-            budget: Arc::new(Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone())),
-            ledger: Arc::new(ledger),
-            slots: AgentSlots::new(settings.limits.parallel_agents),
-            settings,
-            cancel: handle.cancel.clone(),
-            answers: Arc::new(Mutex::new(leased.turn.answer_ids())),
-            answered: handle.answered.subscribe(),
-            sub_progress: Arc::default(),
-            asked: Arc::default(),
-            events: self.events.clone(),
-            own_text: leased.turn.text_taint.is_clean().then(|| leased.turn.text.as_str().into()),
-            workflow: "".into(),
-            words: Arc::default(),
-            wishes: Arc::default(),
-            counters: Arc::default(),
+            turn: TurnFacts {
+                id: leased.turn.id.clone(),
+                conversation: Arc::new(here),
+                zone: self.zone_of(&person),
+                person: Arc::new(person),
+                settings: settings.clone(),
+            },
+            limits: TurnLimits {
+                budget: Arc::new(
+                    Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone()),
+                ),
+                ledger: Arc::new(ledger),
+                slots: AgentSlots::new(settings.limits.parallel_agents),
+            },
+            io: TurnIo {
+                lease: leased.lease.clone(),
+                events: self.events.clone(),
+                in_reply_to: Arc::new(Mutex::new(leased.turn.answer_ids())),
+                sub_progress: Arc::default(),
+            },
+            control: TurnControl {
+                cancel: handle.cancel.clone(),
+                answered: handle.answered.subscribe(),
+                asked: Arc::default(),
+            },
+            trust: TurnTrust::new(own_text),
         })
     }
 
@@ -220,7 +230,7 @@ impl Conversations {
     pub(super) async fn end(
         &self,
         leased: &LeasedTurn,
-        scope: &Scope,
+        ctx: &TurnContext,
         status: TurnStatus,
         root: ExecutionStatus,
         answer: outbox::Message,
@@ -228,14 +238,14 @@ impl Conversations {
     ) -> Result<(), StoreError> {
         let mut batch = leased.lease.release();
         batch.append(last_writes);
-        scope.free_all(&mut batch);
+        ctx.free_all(&mut batch);
         let is_answer = status == TurnStatus::Completed && self.speaks;
         let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;
-        let answer = outbox::Message { file: answer.file, aloud, ..scope.message(answer.text, Vec::new()) };
+        let answer = outbox::Message { file: answer.file, aloud, ..ctx.message(answer.text, Vec::new()) };
         self.close_work(&mut batch, &leased.turn, status, root, &answer.whole());
-        let row = outbox::row(&self.store, &scope.conversation, &leased.turn, &answer);
-        let place = (self.lock_place)(&scope.conversation.id, &row);
-        let claimed = self.write_answer(batch, scope, (row, &answer), place).await?;
+        let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
+        let place = (self.lock_place)(&ctx.turn.conversation.id, &row);
+        let claimed = self.write_answer(batch, ctx, (row, &answer), place).await?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
         match claimed {
@@ -243,7 +253,7 @@ impl Conversations {
                 fail_point("outbox-claimed");
                 self.events.send(TurnEvent::Claimed(Box::new(claimed)));
             }
-            None => scope.wake_delivery(),
+            None => ctx.wake_delivery(),
         }
         Ok(())
     }
@@ -252,11 +262,11 @@ impl Conversations {
     async fn write_answer(
         &self,
         mut batch: Batch,
-        scope: &Scope,
+        ctx: &TurnContext,
         (row, message): (OutboxRow, &outbox::Message),
         place: Option<PlaceLock>,
     ) -> Result<Option<ClaimedMessage>, StoreError> {
-        let (conversation, owner) = (&scope.conversation.id, self.instance.owner());
+        let (conversation, owner) = (&ctx.turn.conversation.id, self.instance.owner());
         let Some(place) = place else {
             outbox::say(&self.store, &mut batch, conversation, owner, message);
             return self.store.write(batch).await.map(|_| None);
@@ -305,8 +315,12 @@ impl Conversations {
     }
 
     /// A line for each call that nobody approved in time, because the model's answer may not mention it.
-    async fn expired_approvals(&self, leased: &LeasedTurn, scope: &Scope) -> Result<Vec<String>, StoreError> {
-        if leased.is_new() && !scope.asked.load(Ordering::Relaxed) {
+    async fn expired_approvals(
+        &self,
+        leased: &LeasedTurn,
+        ctx: &TurnContext,
+    ) -> Result<Vec<String>, StoreError> {
+        if leased.is_new() && !ctx.control.asked.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
         let asked = questions::of_turn(&self.store, &leased.turn.id).await?;

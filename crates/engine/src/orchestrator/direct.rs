@@ -105,12 +105,7 @@ impl Run<'_> {
         match self.read_basic(text) {
             Understood::Reply(text) => {
                 let reply = ModelResponse { text, model: BASIC_MODE.into(), ..ModelResponse::default() };
-                self.dialogue.record(
-                    &self.scope.store,
-                    &mut self.last_writes,
-                    &reply,
-                    self.scope.store.now(),
-                );
+                self.dialogue.record(&self.ctx.store, &mut self.last_writes, &reply, self.ctx.store.now());
                 Ok(None)
             }
             Understood::Calls(calls) => {
@@ -125,7 +120,7 @@ impl Run<'_> {
     pub(super) fn read_basic(&self, text: &str) -> Understood {
         let workflows = self.orchestrator.runner.workflows.current();
         let is_command = |text: &str| command::of_text(text, &workflows).is_some();
-        let now = utc(self.scope.store.now()).with_timezone(&self.scope.zone).naive_local();
+        let now = utc(self.ctx.store.now()).with_timezone(&self.ctx.turn.zone).naive_local();
         basic::read(text, &self.listed, now, &is_command)
     }
 
@@ -175,8 +170,8 @@ impl Run<'_> {
             model: model.into(),
             ..ModelResponse::default()
         };
-        let mut batch = self.scope.batch();
-        self.dialogue.record(&self.scope.store, &mut batch, &response, self.scope.store.now());
+        let mut batch = self.ctx.batch();
+        self.dialogue.record(&self.ctx.store, &mut batch, &response, self.ctx.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
             match tasks.is_empty() {
                 true => self.add_dispatches(&round, &mut batch),
@@ -185,7 +180,7 @@ impl Run<'_> {
                 }
             }
         }
-        self.scope.store.write(batch).await?;
+        self.ctx.store.write(batch).await?;
         fail_point("dispatched");
         Ok(None)
     }
@@ -245,7 +240,7 @@ impl Run<'_> {
         run: &ExecutionId,
         report: &adjutant_workflows::agents::Report,
     ) -> Result<TurnEnd, StoreError> {
-        let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
+        let kept = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
         let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),

@@ -29,7 +29,7 @@ use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, StoreError, outbox, turns};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{
-    Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, Scope, TurnEvent, fail_point, ledger,
+    Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, TurnContext, TurnEvent, fail_point, ledger,
 };
 use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::{AccessLevel, BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
@@ -103,7 +103,7 @@ pub enum TurnEnd {
 /// One run of the loop.
 struct Run<'a> {
     orchestrator: &'a Orchestrator,
-    scope: &'a Scope,
+    ctx: &'a TurnContext,
     registry: Arc<Registry>,
     /// The skills that the person is told of.
     listed: Arc<Registry>,
@@ -132,20 +132,20 @@ impl Orchestrator {
     /// new dialogue. The batch records the model's last response and belongs into the commit that ends the turn.
     pub async fn run(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         begun: Begun<'_>,
         text: &str,
         first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         // Only a person's own words are a command.
-        let own = scope.own_text.as_ref();
+        let own = ctx.trust.own_text.as_ref();
         let direct = own.and_then(|_| self.direct(text));
         let first_messages = async || match &direct {
             // No model sees these messages.
             Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
             None => first_messages().await,
         };
-        let mut run = self.start(scope, begun, first_messages).await?;
+        let mut run = self.start(ctx, begun, first_messages).await?;
         // A turn continues as it began, even if the workflows have changed.
         run.direct = match run.dialogue.rounds().first().map(|first| first.model.as_str()) {
             Some(NO_MODEL) => Some(Direct::Command(text.to_owned())),
@@ -165,7 +165,7 @@ impl Orchestrator {
         }
         let taint = run.taint();
         if !taint.is_clean() {
-            turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
+            turns::set_taint(&mut run.last_writes, &ctx.turn.id, &taint);
         }
         Ok((end, run.last_writes))
     }
@@ -177,11 +177,15 @@ impl Orchestrator {
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
-    pub async fn summarise(&self, scope: &Scope, begun: Begun<'_>) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(scope, begun, async || Ok(Default::default())).await?;
+    pub async fn summarise(
+        &self,
+        ctx: &TurnContext,
+        begun: Begun<'_>,
+    ) -> Result<(TurnEnd, Batch), StoreError> {
+        let mut run = self.start(ctx, begun, async || Ok(Default::default())).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
-        turns::set_taint(&mut run.last_writes, &scope.turn, &taint);
+        turns::set_taint(&mut run.last_writes, &ctx.turn.id, &taint);
         Ok((end, run.last_writes))
     }
 
@@ -200,17 +204,17 @@ impl Orchestrator {
 
     async fn start<'a>(
         &'a self,
-        scope: &'a Scope,
+        ctx: &'a TurnContext,
         Begun { root, rows, is_new }: Begun<'_>,
         first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
-        let listed = self.agents.executor.listed(scope, &registry).await?;
-        let prefix = self.prefix(&listed, &roles, &scope.budget.limits).await;
+        let listed = self.agents.executor.listed(ctx, &registry).await?;
+        let prefix = self.prefix(&listed, &roles, &ctx.limits.budget.limits).await;
         // A turn without agents may still have made model calls.
         let before = match is_new {
             true => None,
-            false => Dialogue::load(&scope.store, root, prefix.clone()).await?,
+            false => Dialogue::load(&ctx.store, root, prefix.clone()).await?,
         };
         let (dialogue, first_messages_taint) = match before {
             Some(dialogue) => {
@@ -219,13 +223,13 @@ impl Orchestrator {
             }
             None => {
                 let (messages, taint) = first_messages().await?;
-                (Dialogue::begin(&scope.store, root.clone(), prefix, messages).await?, taint)
+                (Dialogue::begin(&ctx.store, root.clone(), prefix, messages).await?, taint)
             }
         };
         Ok(Run {
             orchestrator: self,
-            scope,
-            offered: self.agents.executor.offered(scope, &registry).await?,
+            ctx,
+            offered: self.agents.executor.offered(ctx, &registry).await?,
             registry,
             listed,
             roles,
@@ -251,7 +255,7 @@ impl Run<'_> {
             }
         }
         loop {
-            if self.scope.cancel.is_cancelled() {
+            if self.ctx.control.cancel.is_cancelled() {
                 return self.cancelled().await;
             }
             if let Some(round) = self.dialogue.unanswered().cloned() {
@@ -269,7 +273,7 @@ impl Run<'_> {
                 }
                 continue;
             }
-            if let Err(limit) = self.scope.budget.take_orchestrator_call() {
+            if let Err(limit) = self.ctx.limits.budget.take_orchestrator_call() {
                 return self.parked(limit).await;
             }
             if let Some(end) = self.ask_model().await? {
@@ -296,18 +300,18 @@ impl Run<'_> {
         self.show(Some("thinking"));
         let mut request = self.dialogue.request();
         let folder = &self.orchestrator.agents.executor.services.files;
-        pictures::load(&mut request, &self.scope.store, folder).await;
+        pictures::load(&mut request, &self.ctx.store, folder).await;
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
-        let reservation = match self.scope.reserve(&self.root, wanted, false).await {
+        let reservation = match self.ctx.reserve(&self.root, wanted, false).await {
             Ok(reservation) => reservation,
             Err(LimitReached::Store(error)) => return Err(error),
-            Err(LimitReached::Limit(_)) if self.scope.cancel.is_cancelled() => return Ok(None),
+            Err(LimitReached::Limit(_)) if self.ctx.control.cancel.is_cancelled() => return Ok(None),
             Err(LimitReached::Limit(limit)) => return self.parked(limit).await.map(Some),
         };
-        let started = self.scope.store.now();
+        let started = self.ctx.store.now();
         let outcome = tokio::select! {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
-            () = self.scope.cancel.cancelled() => return Ok(None),
+            () = self.ctx.control.cancel.cancelled() => return Ok(None),
         };
         let mut response = match outcome {
             Ok(response) => response,
@@ -316,12 +320,12 @@ impl Run<'_> {
                 let mut last_writes = std::mem::take(&mut self.last_writes);
                 self.save_taint(&mut last_writes);
                 self.last_writes = last_writes;
-                self.dialogue.record_failure(&self.scope.store, &mut self.last_writes, &failure, started);
-                self.scope.settle(&mut self.last_writes, &reservation, Err(&failure), true);
+                self.dialogue.record_failure(&self.ctx.store, &mut self.last_writes, &failure, started);
+                self.ctx.settle(&mut self.last_writes, &reservation, Err(&failure), true);
                 if let Some(basic) = self.fallback() {
-                    let mut batch = self.scope.batch();
+                    let mut batch = self.ctx.batch();
                     batch.append(std::mem::take(&mut self.last_writes));
-                    self.scope.store.write(batch).await?;
+                    self.ctx.store.write(batch).await?;
                     self.direct = Some(basic);
                     return Ok(None);
                 }
@@ -337,25 +341,25 @@ impl Run<'_> {
             let mut last_writes = std::mem::take(&mut self.last_writes);
             self.save_taint(&mut last_writes);
             self.last_writes = last_writes;
-            self.dialogue.record(&self.scope.store, &mut self.last_writes, &response, started);
-            self.scope.settle(&mut self.last_writes, &reservation, Ok(&response), true);
+            self.dialogue.record(&self.ctx.store, &mut self.last_writes, &response, started);
+            self.ctx.settle(&mut self.last_writes, &reservation, Ok(&response), true);
             return Ok(None);
         }
-        let mut batch = self.scope.batch();
+        let mut batch = self.ctx.batch();
         self.save_taint(&mut batch);
-        self.scope.settle(&mut batch, &reservation, Ok(&response), false);
-        self.dialogue.record(&self.scope.store, &mut batch, &response, started);
+        self.ctx.settle(&mut batch, &reservation, Ok(&response), false);
+        self.dialogue.record(&self.ctx.store, &mut batch, &response, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {
             self.add_dispatches(&round, &mut batch);
         }
-        self.scope.store.write(batch).await?;
+        self.ctx.store.write(batch).await?;
         fail_point("dispatched");
         Ok(None)
     }
 
     /// What basic mode makes of the person's message, now that no model answers.
     fn fallback(&self) -> Option<Direct> {
-        let own = self.scope.own_text.as_ref().filter(|_| self.dialogue.rounds().is_empty())?;
+        let own = self.ctx.trust.own_text.as_ref().filter(|_| self.dialogue.rounds().is_empty())?;
         // Several lines may be several messages, and were written for a model.
         let is_understood = self.orchestrator.basic == BasicMode::Fallback
             && !own.contains('\n')
@@ -425,14 +429,14 @@ impl Run<'_> {
 
     /// Shows the turn's progress.
     fn show(&self, step: Option<&str>) {
-        self.scope.events.send(TurnEvent::Progress(Progress {
+        self.ctx.io.events.send(TurnEvent::Progress(Progress {
             address: adjutant_chat::Address {
-                channel: self.scope.conversation.channel.clone(),
-                place: self.scope.conversation.place.clone(),
+                channel: self.ctx.turn.conversation.channel.clone(),
+                place: self.ctx.turn.conversation.place.clone(),
             },
-            turn: self.scope.turn.to_string(),
+            turn: self.ctx.turn.id.to_string(),
             step: step.map(str::to_owned),
-            agents: self.task_graph.lines(self.scope.store.now(), &self.scope.sub_progress),
+            agents: self.task_graph.lines(self.ctx.store.now(), &self.ctx.io.sub_progress),
         }));
     }
 }

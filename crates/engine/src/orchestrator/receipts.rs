@@ -26,7 +26,7 @@ impl Run<'_> {
         if !has_receipts || self.task_graph.agents.is_empty() {
             return Ok(answer);
         }
-        let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let calls: Vec<&ExecutionRow> = rows.iter().filter(|row| row.kind == ExecutionKind::Skill).collect();
         let mut lines = Vec::new();
         for (at, row) in calls.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Run<'_> {
     /// Names the person's rule that allowed a call.
     async fn rule_of(&self, row: &ExecutionRow) -> Result<Option<String>, StoreError> {
         let Some(Basis::Rule(rule)) = &row.basis else { return Ok(None) };
-        let rule = rules::by_id(&self.scope.store, rule).await?;
-        Ok(rule.map(|rule| wording::rules::receipt(&day(rule.created_at, self.scope.zone))))
+        let rule = rules::by_id(&self.ctx.store, rule).await?;
+        Ok(rule.map(|rule| wording::rules::receipt(&day(rule.created_at, self.ctx.turn.zone))))
     }
 }

@@ -39,9 +39,9 @@ impl Run<'_> {
             role: task.role.clone(),
             direct: i64::from(task.is_direct()),
             taint: self.taint(),
-            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, ExecutionKind::Agent)
+            ..ExecutionRow::new(self.ctx.store.new_id(), &self.ctx.turn.id, ExecutionKind::Agent)
         };
-        executions::insert(batch, &row, &self.scope.conversation.id);
+        executions::insert(batch, &row, &self.ctx.turn.conversation.id);
         self.task_graph.agents.push(Agent {
             row,
             task,
@@ -55,7 +55,7 @@ impl Run<'_> {
 
     /// What tool calls can name.
     pub(super) fn known(&self) -> Known<'_> {
-        let limits = &self.scope.budget.limits;
+        let limits = &self.ctx.limits.budget.limits;
         Known {
             registry: &self.registry,
             listed: &self.listed,
@@ -70,9 +70,9 @@ impl Run<'_> {
         self.catch_up(round).await?;
         let awaited = self.awaited(round);
         let until_ended = awaited.iter().any(|call| call.until_ended);
-        let mut answered = self.scope.answered.clone();
+        let mut answered = self.ctx.control.answered.clone();
         loop {
-            if self.scope.cancel.is_cancelled() {
+            if self.ctx.control.cancel.is_cancelled() {
                 return self.cancelled().await.map(Some);
             }
             self.skip_unreachable().await?;
@@ -87,7 +87,7 @@ impl Run<'_> {
                 break;
             }
             if !self.task_graph.is_busy() {
-                if let Some(limit) = self.scope.budget.tripped() {
+                if let Some(limit) = self.ctx.limits.budget.tripped() {
                     return self.parked(limit).await.map(Some);
                 }
                 // A model that is told only that everything waits for a person, or what that is based on, can do
@@ -105,8 +105,8 @@ impl Run<'_> {
             tokio::select! {
                 ended = self.tasks.join_next() => self.ended(ended).await?,
                 Ok(()) = answered.changed() => self.wake_waiting(),
-                () = self.scope.sub_progress.changed() => {}
-                () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
+                () = self.ctx.io.sub_progress.changed() => {}
+                () = self.ctx.control.cancel.cancelled() => return self.cancelled().await.map(Some),
             }
         }
         self.show(Some("working"));
@@ -156,9 +156,9 @@ impl Run<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        let mut fenced = self.scope.batch();
+        let mut fenced = self.ctx.batch();
         fenced.append(batch);
-        self.scope.store.write(fenced).await.map(|_| ())
+        self.ctx.store.write(fenced).await.map(|_| ())
     }
 
     fn awaited(&mut self, round: &Round) -> Vec<Awaited> {
@@ -221,8 +221,8 @@ impl Run<'_> {
                 return Ok(());
             }
             let skipped = unreachable.len();
-            let now = self.scope.store.now();
-            let mut batch = self.scope.batch();
+            let now = self.ctx.store.now();
+            let mut batch = self.ctx.batch();
             for (id, reason) in unreachable {
                 let Some(agent) = self.task_graph.get_mut(&id) else { continue };
                 let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
@@ -234,7 +234,7 @@ impl Run<'_> {
                 agent.row.ended_at = Some(now);
                 agent.report = Some(adjutant_workflows::agents::Report::of(&agent.row, &[]));
             }
-            self.scope.store.write(batch).await?;
+            self.ctx.store.write(batch).await?;
             (0..skipped).for_each(|_| metrics::agent_ended(None, ExecutionStatus::Skipped.as_str()));
         }
     }
@@ -243,23 +243,23 @@ impl Run<'_> {
     async fn start_ready(&mut self) -> Result<(), StoreError> {
         for id in self.task_graph.ready() {
             let at_work = self.task_graph.agents.iter().filter(|agent| agent.at_work).count();
-            if at_work >= self.scope.budget.limits.parallel_agents as usize {
+            if at_work >= self.ctx.limits.budget.limits.parallel_agents as usize {
                 return Ok(());
             }
             let Some(agent) = self.task_graph.get_mut(&id) else { continue };
-            if !agent.counted && self.scope.budget.take_agent().is_err() {
+            if !agent.counted && self.ctx.limits.budget.take_agent().is_err() {
                 agent.limit_reached = true;
                 continue;
             }
             agent.counted = true;
             // An agent with a model starts with its row; a direct skill call writes its own.
             if agent.status == ExecutionStatus::Pending {
-                let now = self.scope.store.now();
+                let now = self.ctx.store.now();
                 agent.row.started_at = Some(now);
                 if !agent.task.is_direct() {
-                    let mut batch = self.scope.batch();
+                    let mut batch = self.ctx.batch();
                     executions::start(&mut batch, &agent.row.id, now);
-                    self.scope.store.write(batch).await?;
+                    self.ctx.store.write(batch).await?;
                 }
             }
             let row = agent.row.clone();
@@ -279,7 +279,7 @@ impl Run<'_> {
         let conversation = self.conversation(&task);
         let job = Job { inputs, task, conversation, ..Job::default() };
         let agents = self.orchestrator.agents.clone();
-        let scope = self.scope.clone();
+        let ctx = self.ctx.clone();
         let registry = self.registry.clone();
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
@@ -289,17 +289,14 @@ impl Run<'_> {
                 // A plan is shown before it runs; a workflow begins at once.
                 Some(asked)
                     if !is_persons
-                        && !agents
-                            .executor
-                            .may_run(&scope, &registry, &row.taint, &asked.workflow)
-                            .await? =>
+                        && !agents.executor.may_run(&ctx, &registry, &row.taint, &asked.workflow).await? =>
                 {
-                    agents.refuse(&scope, &registry, &row, wording::runs::NOT_ASKED_FOR).await
+                    agents.refuse(&ctx, &registry, &row, wording::runs::NOT_ASKED_FOR).await
                 }
                 Some(asked) => {
-                    runner.run_apart(&scope, &registry, &row, RunRequest { is_persons, ..asked }).await
+                    runner.run_apart(&ctx, &registry, &row, RunRequest { is_persons, ..asked }).await
                 }
-                None => agents.run(&scope, &registry, &row, job).await,
+                None => agents.run(&ctx, &registry, &row, job).await,
             }
         };
         let work = async move { (id, run.await) };
@@ -342,9 +339,9 @@ impl Run<'_> {
                 agent.limit_reached = true;
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
-                let mut batch = self.scope.batch();
+                let mut batch = self.ctx.batch();
                 executions::wait(&mut batch, &agent.row.id);
-                self.scope.store.write(batch).await?;
+                self.ctx.store.write(batch).await?;
             }
         }
         Ok(())

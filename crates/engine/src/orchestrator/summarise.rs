@@ -22,29 +22,29 @@ impl Run<'_> {
         let mut request = self.dialogue.request();
         request.tools.clear();
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
-        let reservation = match self.scope.reserve(&self.root, wanted, true).await {
+        let reservation = match self.ctx.reserve(&self.root, wanted, true).await {
             Ok(reservation) => reservation,
             Err(LimitReached::Store(error)) => return Err(error),
             // Our own summary needs no model.
             Err(LimitReached::Limit(_)) => return Ok(TurnEnd::Answered(wording::stopped(&summary).into())),
         };
-        let started = self.scope.store.now();
+        let started = self.ctx.store.now();
         let outcome = tokio::select! {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
-            () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(summary)),
+            () = self.ctx.control.cancel.cancelled() => return Ok(TurnEnd::Cancelled(summary)),
         };
-        self.scope.settle(&mut self.last_writes, &reservation, outcome.as_ref(), true);
+        self.ctx.settle(&mut self.last_writes, &reservation, outcome.as_ref(), true);
         let end = match outcome {
             Ok(mut response) => {
                 response.tool_calls.clear();
-                self.dialogue.record(&self.scope.store, &mut self.last_writes, &response, started);
+                self.dialogue.record(&self.ctx.store, &mut self.last_writes, &response, started);
                 match response.text.trim().is_empty() {
                     true => TurnEnd::Answered(wording::stopped(&summary).into()),
                     false => TurnEnd::Answered(response.text.into()),
                 }
             }
             Err(failure) => {
-                self.dialogue.record_failure(&self.scope.store, &mut self.last_writes, &failure, started);
+                self.dialogue.record_failure(&self.ctx.store, &mut self.last_writes, &failure, started);
                 // Our own summary needs no model.
                 TurnEnd::Answered(wording::stopped(&summary).into())
             }

@@ -78,8 +78,8 @@ fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
 async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
     let limit = i64::try_from(call.limit()).unwrap_or(20);
     // Where others read along, only what happened there is told.
-    let here = Some(&call.scope.conversation.id).filter(|_| call.scope.conversation.shared != 0);
-    let past = turns::of_person(call.store(), &call.scope.person.id, here, period(call)?, limit).await?;
+    let here = Some(&call.ctx.turn.conversation.id).filter(|_| call.ctx.turn.conversation.shared != 0);
+    let past = turns::of_person(call.store(), &call.ctx.turn.person.id, here, period(call)?, limit).await?;
     let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
     for turn in &past {
         let rows = executions::of_turn(call.store(), &turn.id).await?;
@@ -104,8 +104,8 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
     }
     let nothing = "I did nothing for you in that period";
     let mut summary = listing(&lines, lines.len(), ("message", "messages"), nothing);
-    let (open, _) = questions::open_and_read(call.store(), &call.scope.conversation.id).await?;
-    let waiting = open.iter().filter(|question| question.person_id == call.scope.person.id).count();
+    let (open, _) = questions::open_and_read(call.store(), &call.ctx.turn.conversation.id).await?;
+    let waiting = open.iter().filter(|question| question.person_id == call.ctx.turn.person.id).count();
     match waiting {
         0 => {}
         1 => summary.push_str("\nOne question waits for your answer: `/status` shows it"),
@@ -135,10 +135,10 @@ fn outcome(registry: &Registry, row: &ExecutionRow) -> String {
 /// Takes back an open question, because the person wants something else. A turn that did nothing yet ends; of one that
 /// did, only the call that asked is left undone.
 async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let (scope, store) = (call.scope, call.store());
+    let (ctx, store) = (call.ctx, call.store());
     let id = QuestionId::from(call.text("question").unwrap_or_default());
     let question = questions::by_id(store, &id).await?.filter(|question| {
-        question.person_id == scope.person.id && question.conversation_id == scope.conversation.id
+        question.person_id == ctx.turn.person.id && question.conversation_id == ctx.turn.conversation.id
     });
     let Some(question) = question else {
         return Err(SkillError::new(ErrorKind::NotFound, "no such question is open here").into());
@@ -164,7 +164,7 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         _ if is_approval => None,
         _ => Some(Ending::Stop),
     };
-    control::withdraw(writes, &question, ending, &scope.person.id, store.now());
+    control::withdraw(writes, &question, ending, &ctx.turn.person.id, store.now());
     let waits = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
     let summary = match waits.is_none_or(|row| row.taint.is_clean()) {
         true => format!("Withdrawn: {}", wording::questions::subject(&question)),
@@ -183,7 +183,7 @@ fn clip(text: &str) -> String {
 async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (from, to) = period(call)?;
     let all = usage::by_person(call.store(), from, to).await?;
-    let Some(own) = all.into_iter().find(|row| row.id == *call.scope.person.id) else {
+    let Some(own) = all.into_iter().find(|row| row.id == *call.ctx.turn.person.id) else {
         return Ok(Output::ours("No model was called in that period", json!({"calls": 0})));
     };
     let cost = match own.cost_usd > 0.0 {

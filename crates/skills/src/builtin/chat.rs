@@ -96,7 +96,7 @@ fn channel_of<'a>(
 ) -> Result<(&'a str, &'a dyn Rooms, &'a str), Failure> {
     let rooms = &call.services.rooms;
     let prefixed = name.split_once(':').filter(|(channel, _)| rooms.contains_key(*channel));
-    let (wanted, name) = prefixed.unwrap_or((&call.scope.conversation.channel, name));
+    let (wanted, name) = prefixed.unwrap_or((&call.ctx.turn.conversation.channel, name));
     let only = || rooms.iter().next().filter(|_| rooms.len() == 1);
     if let Some((channel, rooms)) = rooms.get_key_value(wanted).or_else(only) {
         return Ok((channel, rooms.as_ref(), name));
@@ -114,7 +114,7 @@ fn channel_of<'a>(
 
 /// The person's accounts on a channel.
 async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<SenderId>, Failure> {
-    let all = people::accounts(call.store(), &call.scope.person.id).await?;
+    let all = people::accounts(call.store(), &call.ctx.turn.person.id).await?;
     let own = all.iter().filter_map(|account| account.strip_prefix(channel)?.strip_prefix(':'));
     let own: Vec<SenderId> = own.map(|user| SenderId(user.to_owned())).collect();
     if own.is_empty() {
@@ -149,7 +149,7 @@ impl<'a> JoinedPlace<'a> {
     async fn open(call: &CallContext<'a>) -> Result<Self, Failure> {
         let (channel, rooms, name) = channel_of(call, call.text("place").unwrap_or("here"))?;
         let accounts = accounts_on(call, channel).await?;
-        let here = &call.scope.conversation;
+        let here = &call.ctx.turn.conversation;
         let candidates = match name {
             "here" if here.channel == channel => {
                 vec![Room { place: here.place.clone(), name: "here".into() }]
@@ -183,7 +183,7 @@ impl<'a> JoinedPlace<'a> {
         let mut all = Vec::new();
         for place in self::rooms::places(call.store(), channel, PLACES).await? {
             if is_member(rooms, &place, &accounts).await? {
-                let is_here = place == call.scope.conversation.place;
+                let is_here = place == call.ctx.turn.conversation.place;
                 let name = if is_here { HERE.to_owned() } else { place.clone() };
                 all.push(Self { channel, rooms, room: Room { place, name } });
             }
@@ -352,7 +352,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (channel, rooms, name) = channel_of(call, call.text("user").unwrap_or_default())?;
     accounts_on(call, channel).await?;
-    let here = &call.scope.conversation;
+    let here = &call.ctx.turn.conversation;
     let place = if here.channel == channel { here.place.as_str() } else { "" };
     let mut found = rooms.profiles(place, name).await?;
     found.truncate(NAMESAKES);
@@ -379,7 +379,7 @@ async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Resul
     let store = call.store();
     let conversation = match people::find_conversation(store, channel, &room.place).await? {
         Some(conversation) => conversation,
-        None => people::conversation(store, channel, &room.place, &call.scope.person.id, false).await?,
+        None => people::conversation(store, channel, &room.place, &call.ctx.turn.person.id, false).await?,
     };
     let text = call.text("text").unwrap_or_default().to_owned();
     let message = outbox::Message { text, ..outbox::Message::default() };

@@ -43,7 +43,7 @@ impl BuiltinSkill for FileSkill {
 const LAST: &str = "last";
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+    let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
     let limit = i64::try_from(call.limit()).unwrap_or(20);
     let found = files::newest(call.store(), person, here, limit).await?;
     let line = |file: &FileRow| format!("- “{}”: {} [{}]", file.name, wording::files::about(file), file.id);
@@ -58,7 +58,7 @@ async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     let number = |name: &str| call.arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
     let file = match call.text("id").unwrap_or_default() {
         LAST => {
-            let (person, here) = (&call.scope.person.id, &call.scope.conversation.id);
+            let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
             let none = || SkillError::not_found("you haven't sent me any files");
             files::newest(call.store(), person, here, 1).await?.pop().ok_or_else(none)?
         }

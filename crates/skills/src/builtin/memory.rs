@@ -87,7 +87,7 @@ impl BuiltinSkill for MemorySkill {
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
-        let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+        let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
         let (kind, limit) =
             (call.text("kind").unwrap_or_default(), i64::try_from(call.limit()).unwrap_or(20));
         match self {
@@ -120,7 +120,7 @@ type Quotes = HashMap<MemoryId, String>;
 
 /// The words that a person's memories were taken from, for who asks why something is known.
 async fn quotes(call: &CallContext<'_>) -> Result<Quotes, Failure> {
-    let origins = origins::of_person(call.store(), &call.scope.person.id).await?;
+    let origins = origins::of_person(call.store(), &call.ctx.turn.person.id).await?;
     let quoted = origins.into_iter().filter(|origin| !origin.quote.is_empty());
     Ok(quoted.map(|origin| (origin.memory_id, clip(&origin.quote))).collect())
 }
@@ -229,7 +229,7 @@ fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
 /// The memory whose place a new one takes.
 async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
     let Some(id) = call.text("replaces_id") else { return Ok(None) };
-    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
     let Some(former) = all.into_iter().find(|memory| *memory.id == *id) else {
         let message = ours!(
@@ -259,7 +259,7 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     if adjutant_memory::has_secret(said) || adjutant_memory::has_secret(&tags) {
         return Err(SkillError::params(SECRET).into());
     }
-    let here = &call.scope.conversation;
+    let here = &call.ctx.turn.conversation;
     // What is said among others is for that place, unless the person says otherwise.
     let usual = if here.shared == 0 { "private" } else { "room" };
     let new = MemoryRow {
@@ -277,9 +277,9 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     };
     if let Some(former) = &former {
         origins::pass_on(writes, (&former.id, now_of(&former.text)), &memory.id);
-        memories::delete(writes, &call.scope.person.id, &former.id);
+        memories::delete(writes, &call.ctx.turn.person.id, &former.id);
     }
-    memories::insert(writes, &call.scope.person.id, &here.id, &memory);
+    memories::insert(writes, &call.ctx.turn.person.id, &here.id, &memory);
     let saved = Step::Memory { before: former, after: Some(memory.clone()) };
     let item = item(&memory, &Quotes::new(), call.zone());
     Ok(Output::ours(format!("{REMEMBERED}{}", memory.text), item).undone_by(undo::left(&[saved])))
@@ -299,8 +299,8 @@ fn in_place_of(call: &CallContext<'_>, former: &MemoryRow, new: MemoryRow) -> Me
 
 fn asker<'a>(call: &'a CallContext<'_>) -> Asker<'a> {
     Asker {
-        person: &call.scope.person.id,
-        here: &call.scope.conversation,
+        person: &call.ctx.turn.person.id,
+        here: &call.ctx.turn.conversation,
         zone: call.zone(),
         vectors: call.services.vectors.as_deref(),
         fade: call.services.fade,

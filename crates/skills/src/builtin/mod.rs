@@ -57,7 +57,7 @@ pub use services::Services;
 use adjutant_config::Config;
 use adjutant_store::objects::ObjectRow;
 use adjutant_store::{Batch, Store};
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
 use adjutant_types::{Allowance, ErrorText, ExecutionId, FromCall, ours};
@@ -166,7 +166,7 @@ impl Default for Preview {
 
 pub struct CallContext<'a> {
     /// The turn.
-    pub scope: &'a Scope,
+    pub ctx: &'a TurnContext,
     /// The accounts.
     pub services: &'a Services,
     /// The skills that there are.
@@ -182,16 +182,16 @@ pub struct CallContext<'a> {
 
 impl<'a> CallContext<'a> {
     fn store(&self) -> &'a Store {
-        &self.scope.store
+        &self.ctx.store
     }
 
     /// The person's zone.
     fn zone(&self) -> Tz {
-        self.scope.zone
+        self.ctx.turn.zone
     }
 
     fn now(&self) -> DateTime<Utc> {
-        utc(self.scope.store.now())
+        utc(self.ctx.store.now())
     }
 
     /// A text argument, none if it is blank.

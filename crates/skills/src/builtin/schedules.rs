@@ -119,7 +119,7 @@ fn spoken(row: &ScheduleRow) -> String {
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let row = planned(call)?;
-    if schedules::of_person(call.store(), &call.scope.person.id).await?.len() >= MAX {
+    if schedules::of_person(call.store(), &call.ctx.turn.person.id).await?.len() >= MAX {
         return Err(SkillError::params(ours!("you already have {} schedules. Delete one first", MAX)).into());
     }
     schedules::insert(writes, &row);
@@ -154,8 +154,8 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
     }
     Ok(ScheduleRow {
         id: call.short_id(),
-        person_id: call.scope.person.id.clone(),
-        conversation_id: call.scope.conversation.id.clone(),
+        person_id: call.ctx.turn.person.id.clone(),
+        conversation_id: call.ctx.turn.conversation.id.clone(),
         text: text.to_owned(),
         rule: rule.pattern(),
         zone: zone.name().to_owned(),
@@ -168,7 +168,7 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
 }
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
     let lines: Vec<String> = all.iter().map(|row| format!("- {}", spoken(row))).collect();
     let summary = listing(&lines, all.len(), ("schedule", "schedules"), "Nothing is scheduled");
     let items: Vec<Value> = all.iter().map(item).collect();
@@ -178,7 +178,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
 /// The schedule that the `id` argument names: by its id, or by words of its text.
 async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
     let id = call.lowercase("id");
-    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
     if let Some(row) = all.iter().find(|row| *row.id == *id) {
         return Ok(row.clone());
     }

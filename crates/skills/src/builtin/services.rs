@@ -11,7 +11,7 @@ use adjutant_config::SearchConfig;
 use adjutant_files::{Folder, Reader};
 use adjutant_memory::vectors::Vectors;
 use adjutant_store::StoreError;
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_types::ours;
 
 use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
@@ -75,18 +75,18 @@ impl Services {
     }
 
     /// Whether an owner speaks, or somebody who sits at the machine.
-    pub(crate) async fn is_owner(&self, scope: &Scope) -> Result<bool, StoreError> {
-        Ok(scope.conversation.channel == "console" || scope.is_owners().await?)
+    pub(crate) async fn is_owner(&self, ctx: &TurnContext) -> Result<bool, StoreError> {
+        Ok(ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
     }
 
     /// An account on a server is for its owners, and for those who sit at the machine.
-    pub async fn check_access(&self, scope: &Scope, resource: Resource) -> Result<(), Failure> {
-        if self.is_account(resource) { self.check_owner(scope).await } else { Ok(()) }
+    pub async fn check_access(&self, ctx: &TurnContext, resource: Resource) -> Result<(), Failure> {
+        if self.is_account(resource) { self.check_owner(ctx).await } else { Ok(()) }
     }
 
     /// What works with an owner's own keys is for owners, and for those who sit at the machine.
-    pub async fn check_owner(&self, scope: &Scope) -> Result<(), Failure> {
-        if self.is_owner(scope).await? {
+    pub async fn check_owner(&self, ctx: &TurnContext) -> Result<(), Failure> {
+        if self.is_owner(ctx).await? {
             return Ok(());
         }
         let message = "only my owners ([assistant] owner) can use this account";

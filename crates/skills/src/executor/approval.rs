@@ -58,8 +58,8 @@ fn rejected(reason: &'static str) -> Failure {
 impl ActiveCall<'_> {
     /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
     pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
-        let scope = self.scope;
-        let question = questions::of_execution(&scope.store, &scope.turn, &self.row.id).await?;
+        let ctx = self.ctx;
+        let question = questions::of_execution(&ctx.store, &ctx.turn.id, &self.row.id).await?;
         let missing =
             || StoreError::Corrupt(format!("execution {} waits, but nobody was asked", self.row.id));
         let question = question.ok_or_else(missing)?;
@@ -100,14 +100,14 @@ impl ActiveCall<'_> {
 
     /// The limit that an answered call has to wait for. It waits for the turn to go on, and then finds the same answer.
     pub(super) async fn postponed(&self) -> Result<Option<Limit>, StoreError> {
-        let scope = self.scope;
-        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
+        let ctx = self.ctx;
+        match ctx.take_released_call(self.row.started_at.unwrap_or_default()).await {
             Ok(()) => Ok(None),
             Err(LimitReached::Store(error)) => Err(error),
             Err(LimitReached::Limit(limit)) => {
-                let mut batch = scope.batch();
+                let mut batch = ctx.batch();
                 executions::postpone(&mut batch, &self.row.id);
-                scope.store.write(batch).await?;
+                ctx.store.write(batch).await?;
                 Ok(Some(limit))
             }
         }
@@ -120,24 +120,24 @@ impl ActiveCall<'_> {
         preview: Preview,
         reason: Option<ApprovalReason>,
     ) -> Result<CallEnd, Failure> {
-        let scope = self.scope;
+        let ctx = self.ctx;
         let preview = match preview.text {
             Some(text) => text,
             None => self.arguments_as_text(skill).await?,
         };
         let recipients = self.marked_recipients(skill).await?;
         let body = self.body(skill, &preview, reason.as_ref(), &recipients).await?;
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         self.row.status = ExecutionStatus::Waiting;
-        self.row.started_at = Some(scope.store.now());
-        executions::insert(&mut batch, &self.row, &scope.conversation.id);
+        self.row.started_at = Some(ctx.store.now());
+        executions::insert(&mut batch, &self.row, &ctx.turn.conversation.id);
         executions::wait(&mut batch, self.call.agent);
         let arguments = self.row.parameters.clone().unwrap_or_default();
         let rule = self.rule_on_offer(skill, reason.as_ref()).await?;
         let delay = self.delay(skill, reason.as_ref(), &recipients);
         let kind = QuestionKind::Approval { preview, arguments, rule, delay };
-        scope.ask_approval(&mut batch, &self.row.id, kind, body);
-        scope.store.write(batch).await?;
+        ctx.ask_approval(&mut batch, &self.row.id, kind, body);
+        ctx.store.write(batch).await?;
         fail_point("asked");
         Ok(CallEnd::Waiting)
     }
@@ -145,7 +145,7 @@ impl ActiveCall<'_> {
     /// After how many milliseconds silence is a yes. What trust asks waits for an answer, and so does an email to somebody
     /// whom the person neither names nor knows.
     fn delay(&self, skill: &Skill, reason: Option<&ApprovalReason>, recipients: &[Recipient]) -> Option<i64> {
-        let approval = &self.scope.settings.approval;
+        let approval = &self.ctx.turn.settings.approval;
         let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
         let is_known = |to: &Recipient| to.is_named || to.is_contact == Some(true);
         let is_listed = approval.skills.contains_key(&skill.name);
@@ -161,7 +161,7 @@ impl ActiveCall<'_> {
         skill: &Skill,
         reason: Option<&ApprovalReason>,
     ) -> Result<Option<Allowance>, Failure> {
-        let approval = &self.scope.settings.approval;
+        let approval = &self.ctx.turn.settings.approval;
         // A skill that an owner wants to be asked about by its name asks each time.
         let is_open = approval.rule_days > 0 && !approval.skills.contains_key(&skill.name);
         let is_open = is_open && may_be_allowed(reason);
@@ -209,7 +209,7 @@ impl ActiveCall<'_> {
 
     /// The sources of what this turn itself has read: likelier than what an earlier one read, and fewer.
     async fn read_now(&self) -> Result<Taint, StoreError> {
-        let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let mut sources = Taint::default();
         for row in rows.iter().filter(|row| row.untrusted != 0 && row.status == ExecutionStatus::Completed) {
             let skill = row.skill.as_deref().and_then(|skill| self.registry.get(skill));
@@ -234,6 +234,6 @@ impl ActiveCall<'_> {
         };
         let shown = transfer::shown(skill, &context).await?;
         let arguments = shown.as_ref().unwrap_or(self.call.arguments);
-        Ok(risk::preview(skill, arguments, subject.as_deref(), self.scope.zone))
+        Ok(risk::preview(skill, arguments, subject.as_deref(), self.ctx.turn.zone))
     }
 }

@@ -3,7 +3,7 @@
 
 use adjutant_config::Policy;
 use adjutant_store::{StoreError, executions, rules};
-use adjutant_turn::journal::{Scope, WishBook};
+use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{
     Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Shown, Target,
     Verdict, Wish, Wishes, decide,
@@ -27,7 +27,7 @@ pub(super) enum Judgement {
 impl ActiveCall<'_> {
     /// What becomes of the call.
     pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
-        let approval = &self.scope.settings.approval;
+        let approval = &self.ctx.turn.settings.approval;
         let policy = risk::policy(approval, &skill.name, risk);
         // Who allows a skill by its name has decided for every case.
         let is_named = approval.skills.contains_key(&skill.name);
@@ -56,14 +56,14 @@ impl ActiveCall<'_> {
 
     /// The person's rule that names exactly this call.
     async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>, Failure> {
-        let scope = self.scope;
-        if scope.settings.approval.rule_days == 0 {
+        let ctx = self.ctx;
+        if ctx.turn.settings.approval.rule_days == 0 {
             return Ok(None);
         }
         let Some(allows) = self.allowance(skill).await?.and_then(|rule| rule.to_json()) else {
             return Ok(None);
         };
-        Ok(rules::allowing(&scope.store, &scope.person.id, &allows).await?.map(|rule| rule.id))
+        Ok(rules::allowing(&ctx.store, &ctx.turn.person.id, &allows).await?.map(|rule| rule.id))
     }
 
     /// The narrowest rule that would allow this call in advance.
@@ -90,7 +90,7 @@ impl ActiveCall<'_> {
         if !is_tainted && recipients == 0 && !is_deletion(kind) {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        let so_far = self.scope.counters.get_or_try_init(|| counted(self.scope, self.registry)).await?;
+        let so_far = self.ctx.trust.counters.get_or_try_init(|| counted(self.ctx, self.registry)).await?;
         let reached = so_far.mail(if self.is_ahead { 0 } else { recipients }) + recipients;
         let targets = match is_tainted || is_deletion(kind) {
             true => self.targets(skill).await?.to_vec(),
@@ -106,22 +106,22 @@ impl ActiveCall<'_> {
         if !is_tainted {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        let most = self.scope.budget.limits.recipients_per_turn as usize;
+        let most = self.ctx.limits.budget.limits.recipients_per_turn as usize;
         self.judge_tainted(&action, (reached, most)).await
     }
 
     /// What the table says to an effect in a tainted turn.
     async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement, Failure> {
-        let scope = self.scope;
-        let words = scope.words().await?;
-        let shown = wishes::shown(scope, self.registry).await?;
-        let facts = Facts { action, words, shown: &shown, name: &scope.person.name, recipients };
+        let ctx = self.ctx;
+        let words = ctx.words().await?;
+        let shown = wishes::shown(ctx, self.registry).await?;
+        let facts = Facts { action, words, shown: &shown, name: &ctx.turn.person.name, recipients };
         if self.is_linked(action).await? {
             return Ok(Judgement::Run(Basis::Linked));
         }
-        let judged = match self.executor.intent.as_ref().filter(|_| scope.workflow.is_empty()) {
-            Some(model) => facts.by_wishes(wishes::of(scope, self.registry, model).await?, self.is_ahead),
-            None if scope.workflow.is_empty() => facts.by_text(Basis::Forms),
+        let judged = match self.executor.intent.as_ref().filter(|_| ctx.trust.workflow.is_empty()) {
+            Some(model) => facts.by_wishes(wishes::of(ctx, self.registry, model).await?, self.is_ahead),
+            None if ctx.trust.workflow.is_empty() => facts.by_text(Basis::Forms),
             None => facts.by_text(Basis::Workflow),
         };
         Ok(judged.map_or_else(|reason| Judgement::Ask(Some(reason)), Judgement::Run))
@@ -129,7 +129,7 @@ impl ActiveCall<'_> {
 
     /// The recipients of a call that nothing of the person names, and all recipients.
     pub(super) async fn recipients(&self, skill: &Skill) -> Result<(Vec<String>, Vec<String>), Failure> {
-        let (words, mut strangers, mut all) = (self.scope.words().await?, Vec::new(), Vec::new());
+        let (words, mut strangers, mut all) = (self.ctx.words().await?, Vec::new(), Vec::new());
         for target in self.targets(skill).await? {
             let Target::Recipient { address, names, .. } = target else { continue };
             let is_named = words.hold_exactly(address) || names.iter().any(|name| words.hold(name));
@@ -155,7 +155,7 @@ impl ActiveCall<'_> {
 
     /// Gives back the wish that a call took, because it wasn't made.
     pub(super) fn give_back(&self, basis: &Basis) {
-        if let (Basis::Wish(number), Some(book)) = (basis, self.scope.wishes.get()) {
+        if let (Basis::Wish(number), Some(book)) = (basis, self.ctx.trust.wishes.get()) {
             book.give_back(*number, 1);
         }
     }
@@ -165,7 +165,7 @@ impl Executor {
     /// Whether a workflow may begin that a model wants to run, after it has been given text from outside.
     pub async fn may_run(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         taint: &Taint,
         workflow: &str,
@@ -175,10 +175,10 @@ impl Executor {
         };
         let targets = vec![Target::Named(workflow.replace(['-', '_'], " "))];
         let action = Action { kind: ActionKind::WorkflowRun, targets };
-        let (words, shown) = (scope.words().await?, wishes::shown(scope, registry).await?);
+        let (words, shown) = (ctx.words().await?, wishes::shown(ctx, registry).await?);
         let facts =
-            Facts { action: &action, words, shown: &shown, name: &scope.person.name, recipients: (0, 0) };
-        let book = wishes::of(scope, registry, model).await?;
+            Facts { action: &action, words, shown: &shown, name: &ctx.turn.person.name, recipients: (0, 0) };
+        let book = wishes::of(ctx, registry, model).await?;
         Ok(facts.by_wishes(book, true).is_ok())
     }
 }
@@ -295,9 +295,9 @@ fn recipients(skill: &str, arguments: &Value) -> usize {
 }
 
 /// What the calls of a turn have done, by the journal.
-async fn counted(scope: &Scope, registry: &Registry) -> Result<EffectCounters, StoreError> {
+async fn counted(ctx: &TurnContext, registry: &Registry) -> Result<EffectCounters, StoreError> {
     let counters = EffectCounters::default();
-    for row in executions::of_turn(&scope.store, &scope.turn).await? {
+    for row in executions::of_turn(&ctx.store, &ctx.turn.id).await? {
         let skill = handler_in(registry, row.skill.as_deref().unwrap_or_default());
         let kind = builtin::find(skill).and_then(BuiltinSkill::action);
         let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str(json).ok());

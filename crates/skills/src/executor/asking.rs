@@ -22,7 +22,7 @@ impl ActiveCall<'_> {
         if is_approval || !matches!(skill.handler, Handler::Mcp(_)) {
             return Ok(None);
         }
-        let kept = asked::of(&self.scope.store, &self.row.id).await?;
+        let kept = asked::of(&self.ctx.store, &self.row.id).await?;
         let broken =
             || StoreError::Corrupt(format!("what the server of {} asked can't be read", self.row.id));
         kept.map(|kept| serde_json::from_str(&kept).map_err(|_| broken())).transpose()
@@ -30,7 +30,7 @@ impl ActiveCall<'_> {
 
     /// Asks the person what the server wants to know next, and leaves the call waiting.
     pub(super) async fn ask_for_server(&mut self, skill: &Skill, asked: &Asked) -> Result<CallEnd, Failure> {
-        let scope = self.scope;
+        let ctx = self.ctx;
         let server = skill.handler.tool().map_or_else(|| skill.domain.clone(), |tool| tool.server.clone());
         let Some(Prompted { subject, words: quoted, buttons, how, misfit }) = asked.next() else {
             return Err(StoreError::Corrupt(format!("the server of {} asked nothing", self.row.id)).into());
@@ -39,15 +39,15 @@ impl ActiveCall<'_> {
         let subject = words::subject(&server, &subject);
         // Whatever the person says next is their answer, also in words that no button has.
         let kind = QuestionKind::Input { name: subject };
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         let kept = serde_json::to_string(asked).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         asked::wait(&mut batch, &self.row.id, &kept);
         executions::wait(&mut batch, self.call.agent);
         let question = Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() };
-        scope.ask_for_words(&mut batch, question, &buttons);
-        scope.store.write(batch).await?;
+        ctx.ask_for_words(&mut batch, question, &buttons);
+        ctx.store.write(batch).await?;
         fail_point("asked");
-        scope.wake_delivery();
+        ctx.wake_delivery();
         Ok(CallEnd::Waiting)
     }
 

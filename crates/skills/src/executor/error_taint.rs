@@ -20,7 +20,7 @@ impl ActiveCall<'_> {
     async fn settle(&self, message: &mut ErrorText) -> Result<Taint, StoreError> {
         let mut marked = HashMap::new();
         for domain in message.domains() {
-            marked.insert(domain, taints::of_domain(&self.scope.store, domain).await?);
+            marked.insert(domain, taints::of_domain(&self.ctx.store, domain).await?);
         }
         let is_foreign = message.is_foreign();
         let mut taint = message.settle(self.row.taint.is_clean(), |domain, id| marked.get(domain)?.get(id));

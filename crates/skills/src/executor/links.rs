@@ -19,7 +19,7 @@ impl ActiveCall<'_> {
         if !matches!(action.kind, ActionKind::PageOpen | ActionKind::ToolRead) || action.targets.is_empty() {
             return Ok(false);
         }
-        let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let done: Vec<&ExecutionRow> = rows
             .iter()
             .filter(|row| row.status == ExecutionStatus::Completed && row.skill.is_some())
@@ -48,7 +48,7 @@ impl ActiveCall<'_> {
         Ok(links_there
             && followed < MAX_LINKED_PAGES
             && done.iter().all(|row| is_page(row))
-            && turns::is_blank(&self.scope.store, &self.scope.turn).await?)
+            && turns::is_blank(&self.ctx.store, &self.ctx.turn.id).await?)
     }
 
     /// Whether every text of the call stands in what the same service returned in this turn.

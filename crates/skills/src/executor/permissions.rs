@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjutant_store::StoreError;
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
 use adjutant_types::{AccessLevel, FromCall, FromConfig, ours};
@@ -43,10 +43,14 @@ fn is_owners(services: &Services, skill: &Skill) -> bool {
 
 impl Executor {
     /// The skills that this turn's person is told of.
-    pub async fn listed(&self, scope: &Scope, registry: &Arc<Registry>) -> Result<Arc<Registry>, StoreError> {
+    pub async fn listed(
+        &self,
+        ctx: &TurnContext,
+        registry: &Arc<Registry>,
+    ) -> Result<Arc<Registry>, StoreError> {
         let is_owners = |skill: &Skill| is_owners(&self.services, skill);
         let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-        match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(scope).await? {
+        match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(ctx).await? {
             true => Ok(registry.clone()),
             false => Ok(registry.for_others(is_owners)),
         }
@@ -55,12 +59,12 @@ impl Executor {
     /// The skills that an agent of this turn's person can be given here.
     pub async fn offered(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
     ) -> Result<BTreeMap<String, AccessLevel>, StoreError> {
         let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
         let is_alike = !skills.any(|skill| is_owners(&self.services, skill));
-        let is_owner = is_alike || self.services.is_owner(scope).await?;
+        let is_owner = is_alike || self.services.is_owner(ctx).await?;
         Ok(offered(registry, &self.services, is_owner))
     }
 }

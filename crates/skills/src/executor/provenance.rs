@@ -41,7 +41,7 @@ impl ActiveCall<'_> {
             taint.add(&sources::of_output(skill.title(), &output.data));
         }
         if STORED.contains(&domain) {
-            let marked = taints::of_domain(&self.scope.store, domain).await?;
+            let marked = taints::of_domain(&self.ctx.store, domain).await?;
             for id in ids(&output.data).filter(|_| !marked.is_empty()) {
                 if let Some(source) = marked.get(id) {
                     output.ours = false;
@@ -60,7 +60,7 @@ impl ActiveCall<'_> {
         output: &Output,
         writes: &mut Batch,
     ) -> Result<(), StoreError> {
-        let (scope, domain) = (self.scope, domain(skill));
+        let (ctx, domain) = (self.ctx, domain(skill));
         let Some(id) = output.data["id"].as_str().filter(|_| STORED.contains(&domain)) else { return Ok(()) };
         let keeps_text =
             super::implementation(skill).and_then(|builtin| builtin.action()).is_some_and(|kind| {
@@ -81,17 +81,17 @@ impl ActiveCall<'_> {
             return Ok(());
         }
         let texts = texts(self.call.arguments);
-        let words = scope.words().await?;
+        let words = ctx.words().await?;
         if !texts.iter().all(|text| self.is_own(words, text)) {
             let title = texts.first().copied().unwrap_or_default();
-            taints::mark(writes, &scope.person.id, domain, id, title, &self.call.taint);
+            taints::mark(writes, &ctx.turn.person.id, domain, id, title, &self.call.taint);
         }
         Ok(())
     }
 
     fn is_own(&self, words: &OwnWords, text: &str) -> bool {
-        let name = &self.scope.person.name;
-        let wished = self.scope.wishes.get().map(|book| book.wishes.all.as_slice()).unwrap_or_default();
+        let name = &self.ctx.turn.person.name;
+        let wished = self.ctx.trust.wishes.get().map(|book| book.wishes.all.as_slice()).unwrap_or_default();
         words.hold(text) || wished.iter().any(|wish| say_the_same(text, &wish.text, name))
     }
 }

@@ -1,7 +1,7 @@
 //! Calls that aren't made now.
 
 use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 
 use super::{ActiveCall, Executor};
 use crate::call::{Call, CallEnd};
@@ -11,11 +11,11 @@ impl Executor {
     /// Asks a person about a call whose turn hasn't come yet, if it needs that. Everything else waits until then.
     pub async fn ask_ahead(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         call: &Call<'_>,
     ) -> Result<(), StoreError> {
-        let mut active = ActiveCall { is_ahead: true, ..ActiveCall::new(self, scope, registry, call, None) };
+        let mut active = ActiveCall { is_ahead: true, ..ActiveCall::new(self, ctx, registry, call, None) };
         match active.make().await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
             Err(Failure::Store(error)) => Err(error),
@@ -25,12 +25,12 @@ impl Executor {
     /// Journals a call that isn't made, and why.
     pub async fn refuse(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         call: &Call<'_>,
         error: SkillError,
     ) -> Result<CallEnd, StoreError> {
-        let active = ActiveCall::new(self, scope, registry, call, None);
+        let active = ActiveCall::new(self, ctx, registry, call, None);
         active.close(error.into(), Batch::new()).await
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use adjutant_models::{Message, Request, Role, SharedModel};
 use adjutant_store::{StoreError, executions, turns};
-use adjutant_turn::journal::{Scope, WishBook};
+use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::PromptText;
 use serde_json::Value;
@@ -39,40 +39,40 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
 
 /// What this turn's person asked for, read once.
 pub(super) async fn of<'s>(
-    scope: &'s Scope,
+    ctx: &'s TurnContext,
     registry: &Registry,
     model: &SharedModel,
 ) -> Result<&'s WishBook, StoreError> {
     let read = || async {
-        let wishes = match turns::wishes(&scope.store, &scope.turn).await? {
+        let wishes = match turns::wishes(&ctx.store, &ctx.turn.id).await? {
             Some(stored) => {
                 serde_json::from_str(&stored).unwrap_or_else(|_| Wishes::failed(WishFailure::Nonsense))
             }
-            None => ask_and_store(scope, registry, model).await?,
+            None => ask_and_store(ctx, registry, model).await?,
         };
-        Ok(WishBook::new(wishes, &executions::of_turn(&scope.store, &scope.turn).await?))
+        Ok(WishBook::new(wishes, &executions::of_turn(&ctx.store, &ctx.turn.id).await?))
     };
-    scope.wishes.get_or_try_init(read).await
+    ctx.trust.wishes.get_or_try_init(read).await
 }
 
 async fn ask_and_store(
-    scope: &Scope,
+    ctx: &TurnContext,
     registry: &Registry,
     model: &SharedModel,
 ) -> Result<Wishes, StoreError> {
     // What others wrote asks for nothing.
-    let wishes = match scope.own_text {
-        Some(_) => ask(scope, registry, model).await?,
+    let wishes = match ctx.trust.own_text {
+        Some(_) => ask(ctx, registry, model).await?,
         None => Wishes::default(),
     };
-    let mut batch = scope.batch();
-    turns::set_wishes(&mut batch, &scope.turn, &serde_json::to_string(&wishes).unwrap_or_default());
-    scope.store.write(batch).await?;
+    let mut batch = ctx.batch();
+    turns::set_wishes(&mut batch, &ctx.turn.id, &serde_json::to_string(&wishes).unwrap_or_default());
+    ctx.store.write(batch).await?;
     Ok(wishes)
 }
 
-async fn ask(scope: &Scope, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
-    let text = question(scope.words().await?, &shown(scope, registry).await?);
+async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
+    let text = question(ctx.words().await?, &shown(ctx, registry).await?);
     let request = Request {
         messages: vec![
             Message::new(Role::System, INSTRUCTIONS),
@@ -80,7 +80,7 @@ async fn ask(scope: &Scope, registry: &Registry, model: &SharedModel) -> Result<
         ],
         tools: Vec::new(),
     };
-    let call = scope.ledger.background_call(&**model, "intent", &scope.conversation.id, &request);
+    let call = ctx.limits.ledger.background_call(&**model, "intent", &ctx.turn.conversation.id, &request);
     let failure = match tokio::time::timeout(PATIENCE, call).await {
         Err(_) => WishFailure::Late,
         Ok(called) => match called? {
@@ -121,9 +121,9 @@ fn ends(text: &str, most: usize) -> String {
 }
 
 /// What the system showed this turn's person, by labels.
-pub(super) async fn shown(scope: &Scope, registry: &Registry) -> Result<Shown, StoreError> {
-    let here = (&scope.conversation.id, &scope.person.id);
-    let results = executions::shown_to(&scope.store, here, &scope.turn, RESULTS).await?;
+pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Shown, StoreError> {
+    let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
+    let results = executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?;
     Ok(Shown::new(results.iter().map(|result| {
         let data: Value = serde_json::from_str(&result.data).unwrap_or_default();
         let things = |items: &[Value]| -> Vec<Thing> {

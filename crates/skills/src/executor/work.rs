@@ -23,7 +23,7 @@ impl ActiveCall<'_> {
         mut context: CallContext<'_>,
         approved: &Approved,
     ) -> Result<(WorkResult, Batch), SkillError> {
-        let (scope, timeout) = (self.scope, self.timeout(skill));
+        let (ctx, timeout) = (self.ctx, self.timeout(skill));
         let is_repeatable = context.effect == Idempotency::Repeatable;
         for attempt in 1.. {
             let mut writes = Batch::new();
@@ -32,7 +32,7 @@ impl ActiveCall<'_> {
                 done = tokio::time::timeout(timeout, work) => done.unwrap_or_else(|_| {
                     Err(SkillError { unknown: true, ..timed_out(&skill.name, timeout) })
                 }),
-                () = scope.cancel.cancelled() => {
+                () = ctx.control.cancel.cancelled() => {
                     let error = SkillError::tool("it was stopped while it was running");
                     return Err(SkillError { unknown: !is_repeatable, ..error });
                 }
@@ -42,11 +42,11 @@ impl ActiveCall<'_> {
                 Err(error) => error,
             };
             error.unknown &= !is_repeatable;
-            let delay = delay_before_retry(&error, attempt, scope.store.clock().random());
+            let delay = delay_before_retry(&error, attempt, ctx.store.clock().random());
             let Some(delay) = delay.filter(|_| !error.unknown) else { return Err(error) };
             tokio::select! {
                 () = tokio::time::sleep(delay) => metrics::retry("skill"),
-                () = scope.cancel.cancelled() => return Err(error),
+                () = ctx.control.cancel.cancelled() => return Err(error),
             }
             context.is_retry = true;
         }
@@ -74,8 +74,8 @@ impl ActiveCall<'_> {
                 handlers::command::call(handler, arguments, work_dir, launcher).await
             }
             Handler::Mcp(tool) => {
-                let place = (&self.scope.turn, &self.row.id);
-                let patience = self.scope.budget.limits.prompt_expires + LINGER;
+                let place = (&self.ctx.turn.id, &self.row.id);
+                let patience = self.ctx.limits.budget.limits.prompt_expires + LINGER;
                 let call = McpCall { tool, arguments, place, asked: self.asked.as_ref(), patience };
                 return context.services.mcp.call(call).await;
             }

@@ -21,7 +21,7 @@ use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
 use chrono_tz::Tz;
 
 use super::budget::{Allowance, Budget, Limit, Refused};
-use super::{Scope, Settings};
+use super::{Settings, TurnContext};
 
 /// How often to check whether running calls have freed some budget.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -191,7 +191,7 @@ impl BudgetLedger {
     }
 }
 
-impl Scope {
+impl TurnContext {
     /// Reserves what a model call of this turn may use. `beyond` is for the one call that a person asks for after the
     /// turn has reached its own limit.
     pub async fn reserve(
@@ -207,14 +207,14 @@ impl Scope {
                 Err(NotReserved::Refused(refused)) => refused,
             };
             if !refused.passing {
-                return Err(self.budget.trip(refused.limit).into());
+                return Err(self.limits.budget.trip(refused.limit).into());
             }
             tokio::select! {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
-                () = self.cancel.cancelled() => return Err(refused.limit.into()),
+                () = self.control.cancel.cancelled() => return Err(refused.limit.into()),
             }
             if !beyond {
-                self.budget.before_model_call()?;
+                self.limits.budget.before_model_call()?;
             }
         }
     }
@@ -225,8 +225,8 @@ impl Scope {
         call: Amount,
         beyond: bool,
     ) -> Result<Reservation, NotReserved> {
-        self.budget.reserve(call, beyond)?;
-        self.ledger.reserve(self.batch(), execution, call, Some(self.budget.clone())).await
+        self.limits.budget.reserve(call, beyond)?;
+        self.limits.ledger.reserve(self.batch(), execution, call, Some(self.limits.budget.clone())).await
     }
 
     /// Adds what a model call used to the batch that records it. `with_the_end` if this batch ends the turn.
@@ -238,34 +238,34 @@ impl Scope {
         with_the_end: bool,
     ) {
         let used = used(outcome);
-        self.budget.spend(used, with_the_end);
-        self.ledger.settle(batch, reservation, used);
+        self.limits.budget.spend(used, with_the_end);
+        self.limits.ledger.settle(batch, reservation, used);
     }
 
     /// Checks the limits again for an approved skill call, because time has passed since it was requested.
     pub async fn take_released_call(&self, asked_at: i64) -> Result<(), LimitReached> {
-        self.budget.take_released_call(asked_at)?;
-        if self.budget.is_granted() || !self.ledger.has_budgets() {
+        self.limits.budget.take_released_call(asked_at)?;
+        if self.limits.budget.is_granted() || !self.limits.ledger.has_budgets() {
             return Ok(());
         }
         // It's enough if something is left: the call itself uses no model.
-        let (all, person) = self.ledger.spent(&self.ledger.day()).await?;
+        let (all, person) = self.limits.ledger.spent(&self.limits.ledger.day()).await?;
         let used = |row| SpendingRow { reserved_tokens: 0, reserved_nano_usd: 0, ..row };
-        let left = self.ledger.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
-        left.map_err(|refused| self.budget.trip(refused.limit).into())
+        let left = self.limits.ledger.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
+        left.map_err(|refused| self.limits.budget.trip(refused.limit).into())
     }
 
     /// Releases the reservation of an execution whose call was cut off.
     pub fn free(&self, batch: &mut Batch, execution: &ExecutionId) {
-        if self.ledger.has_budgets() {
+        if self.limits.ledger.has_budgets() {
             spending::release(batch, execution);
         }
     }
 
     /// Releases all reservations of the turn, which ends or goes to sleep.
     pub fn free_all(&self, batch: &mut Batch) {
-        if self.ledger.has_budgets() {
-            spending::release_turn(batch, &self.turn);
+        if self.limits.ledger.has_budgets() {
+            spending::release_turn(batch, &self.turn.id);
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Access to the journal for a running turn: its scope, its budget, and the dialogues of its models.
+//! Access to the journal for a running turn: its context, its budget, and the dialogues of its models.
 //!
 //! Promises: a turn that goes on after a crash sends its models the same requests as before, and no model call starts
 //! without a reservation in its budgets.
 
 mod background;
 pub mod budget;
+mod context;
 pub mod dialogue;
 mod events;
 pub mod fail_point;
@@ -12,11 +13,12 @@ mod first_messages;
 pub mod ledger;
 mod place_lock;
 pub mod rate_limits;
-pub mod scope;
 mod slots;
+mod sub_progress;
 mod wishes;
 
 pub use budget::{Budget, Limit, Limits};
+pub use context::{Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust};
 pub use dialogue::{Dialogue, Prefix};
 pub use events::{TurnEvent, TurnEventQueue, TurnEvents};
 pub use fail_point::fail_point;
@@ -24,8 +26,8 @@ pub use first_messages::FirstMessages;
 pub use ledger::{BudgetLedger, LimitReached, Reservation};
 pub use place_lock::{ClaimedMessage, InFlight, LockPlace, PlaceLock};
 pub use rate_limits::RateLimits;
-pub use scope::{Question, Scope, SubProgress};
 pub use slots::{AgentSlots, Slot};
+pub use sub_progress::SubProgress;
 pub use wishes::WishBook;
 
 pub use adjutant_config::{Settings, SharedSettings};

@@ -2,7 +2,7 @@
 
 use adjutant_models::{Message, Role as Speaker};
 use adjutant_store::{StoreError, executions, memories, taints};
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_types::{ContextMode, PromptText, Taint};
 
 use super::{Job, Report};
@@ -21,7 +21,7 @@ const MEMORIES: i64 = 10_000;
 /// What is told; empty if there is nothing. Text from outside stays in its block: it is told whole or not at all. `taint`
 /// is what the agent is marked with already; whatever would add to it is left out.
 pub(super) async fn of(
-    scope: &Scope,
+    ctx: &TurnContext,
     role: &Role,
     job: &Job,
     taint: &Taint,
@@ -29,20 +29,24 @@ pub(super) async fn of(
     let most = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
     Ok(match role.context {
         ContextMode::None => PromptText::default(),
-        ContextMode::Summary => summary(scope, taint, most.min(SUMMARY)),
-        ContextMode::Selective => within(named(scope, job, taint).await?, most),
+        ContextMode::Summary => summary(ctx, taint, most.min(SUMMARY)),
+        ContextMode::Selective => within(named(ctx, job, taint).await?, most),
         ContextMode::Full => window(&job.conversation, most),
     })
 }
 
 /// The running summary of the conversation.
-fn summary(scope: &Scope, marked: &Taint, most: usize) -> PromptText {
-    let (summary, taint) = (&scope.conversation.summary, &scope.conversation.summary_taint);
+fn summary(ctx: &TurnContext, marked: &Taint, most: usize) -> PromptText {
+    let (summary, taint) = (&ctx.turn.conversation.summary, &ctx.turn.conversation.summary_taint);
     let summary = &summary[..summary.floor_char_boundary(most)];
     if summary.is_empty() || marked.clone().and(taint) != *marked {
         return PromptText::default();
     }
-    PromptText::from("Earlier in the conversation: ").with(PromptText::by_origin(&scope.turn, taint, summary))
+    PromptText::from("Earlier in the conversation: ").with(PromptText::by_origin(
+        &ctx.turn.id,
+        taint,
+        summary,
+    ))
 }
 
 /// The newest messages that fit, in their order, after what is told about the person.
@@ -76,7 +80,7 @@ fn window(messages: &[Message], most: usize) -> PromptText {
 }
 
 /// The results and memories whose ids the dispatch's context names.
-async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<PromptText>, StoreError> {
+async fn named(ctx: &TurnContext, job: &Job, taint: &Taint) -> Result<Vec<PromptText>, StoreError> {
     let context = job.task.context.as_deref().unwrap_or_default();
     let is_part = |letter: char| letter.is_alphanumeric() || "-_/.".contains(letter);
     let words = context.split(|letter: char| !is_part(letter)).filter(|word| !word.is_empty());
@@ -85,7 +89,7 @@ async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<PromptText
         return Ok(Vec::new());
     }
     let mut texts = Vec::new();
-    let rows = executions::of_turn(&scope.store, &scope.turn).await?;
+    let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?;
     let is_named = |name: &str| words.contains(&name);
     let adds_nothing = |other: &Taint| taint.clone().and(other) == *taint;
     for row in rows.iter().filter(|row| row.status.has_ended() && adds_nothing(&row.taint)) {
@@ -93,8 +97,9 @@ async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<PromptText
             texts.push(Report::of(row, &[]).for_dependant());
         }
     }
-    let outside = taints::of_domain(&scope.store, "memory").await?;
-    let memories = memories::list(&scope.store, &scope.person.id, &scope.conversation, "", MEMORIES).await?;
+    let outside = taints::of_domain(&ctx.store, "memory").await?;
+    let memories =
+        memories::list(&ctx.store, &ctx.turn.person.id, &ctx.turn.conversation, "", MEMORIES).await?;
     for memory in memories.iter().filter(|memory| is_named(&memory.id)) {
         texts.push(match outside.contains_key(memory.id.as_str()) {
             true => PromptText::system(format_args!(

@@ -28,7 +28,7 @@ impl Agents {
         round: &Round,
         room: usize,
     ) -> Result<Option<Work>, StoreError> {
-        let existing = executions::of_agent(&run.scope.store, &run.row.id).await?;
+        let existing = executions::of_agent(&run.ctx.store, &run.row.id).await?;
         let open = round.calls.iter().filter(|call| call.result.is_none()).cloned();
         let (delegations, open): (Vec<ToolCallRow>, Vec<ToolCallRow>) =
             open.partition(|call| call.name == DELEGATE && !run.job.task.delegates_to().is_empty());
@@ -80,7 +80,7 @@ impl Agents {
         let Some(wanted) = wanted.filter(|_| !is_known && call.name == "use_skill") else { return Ok(()) };
         let grant = self.grant_now(run.registry, &run.job.task);
         let call = run.skill_call(call, &wanted, &grant, existing);
-        self.executor.ask_ahead(run.scope, run.registry, &call).await
+        self.executor.ask_ahead(run.ctx, run.registry, &call).await
     }
 
     async fn use_skill(
@@ -105,9 +105,9 @@ impl Agents {
         let end = match (left, known) {
             (None, None) => {
                 let error = SkillError::new(ErrorKind::Budget, USED_UP);
-                self.executor.refuse(run.scope, run.registry, &call, error).await?
+                self.executor.refuse(run.ctx, run.registry, &call, error).await?
             }
-            _ => self.executor.call(run.scope, run.registry, &call, known.cloned()).await?,
+            _ => self.executor.call(run.ctx, run.registry, &call, known.cloned()).await?,
         };
         Ok(match end {
             CallEnd::Closed(report) => CallOutcome::Result(for_model(&report, left.unwrap_or(0))),

@@ -17,7 +17,7 @@ use adjutant_store::StoreError;
 use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::dialogue::Round;
-use adjutant_turn::journal::{Dialogue, Limit, Scope, fail_point};
+use adjutant_turn::journal::{Dialogue, Limit, TurnContext, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{AccessLevel, Bailout, ExecutionKind, ExecutionStatus, PromptText};
@@ -80,7 +80,7 @@ impl Agents {
         existing: &[ExecutionRow],
     ) -> Result<Option<Work>, StoreError> {
         let (children, mut reached) = self.children(run, dialogue, calls, existing).await?;
-        let most = run.scope.budget.limits.concurrent_agents_per_parent as usize;
+        let most = run.ctx.limits.budget.limits.concurrent_agents_per_parent as usize;
         // Their work is what this one waits for.
         run.slot.give_back();
         let work = children
@@ -93,9 +93,9 @@ impl Agents {
                 AgentEnd::Ended(report) => dialogue.set_result(idx, report.for_parent()),
                 AgentEnd::Waiting | AgentEnd::Asleep(_) => waits = true,
                 AgentEnd::LimitReached(limit) => {
-                    let mut batch = run.scope.batch();
+                    let mut batch = run.ctx.batch();
                     executions::wait(&mut batch, &row.id);
-                    run.scope.store.write(batch).await?;
+                    run.ctx.store.write(batch).await?;
                     reached.get_or_insert(limit);
                 }
             }
@@ -113,7 +113,7 @@ impl Agents {
         calls: &[ToolCallRow],
         existing: &[ExecutionRow],
     ) -> Result<(Vec<(i64, ExecutionRow)>, Option<Limit>), StoreError> {
-        let scope = run.scope;
+        let ctx = run.ctx;
         let at = |call: &ToolCallRow| {
             existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)))
         };
@@ -122,17 +122,17 @@ impl Agents {
         if children.len() == calls.len() {
             return Ok((children, None));
         }
-        let _admitting = scope.slots.admission.lock().await;
+        let _admitting = ctx.limits.slots.admission.lock().await;
         let name = run.row.agent_id.as_deref().unwrap_or_default();
         let top = name.split('/').next().unwrap_or_default();
-        let in_tree = executions::agents_named(&scope.store, &scope.turn, &format!("{top}/")).await?;
-        let offered = self.executor.offered(scope, run.registry).await?;
+        let in_tree = executions::agents_named(&ctx.store, &ctx.turn.id, &format!("{top}/")).await?;
+        let offered = self.executor.offered(ctx, run.registry).await?;
         let mut judge = Judge { run, existing, offered: &offered, in_tree: in_tree + 1 };
-        let (mut batch, mut reached, mut made) = (scope.batch(), None, Vec::new());
+        let (mut batch, mut reached, mut made) = (ctx.batch(), None, Vec::new());
         for call in calls.iter().filter(|call| at(call).is_none()) {
             match self.child(&mut judge, call, &made) {
                 Ok(row) => {
-                    executions::insert(&mut batch, &row, &scope.conversation.id);
+                    executions::insert(&mut batch, &row, &ctx.turn.conversation.id);
                     made.push(row.clone());
                     children.push((call.idx, row));
                 }
@@ -148,7 +148,7 @@ impl Agents {
             }
         }
         if !made.is_empty() {
-            scope.store.write(batch).await?;
+            ctx.store.write(batch).await?;
             fail_point("delegated");
         }
         Ok((children, reached))
@@ -161,14 +161,14 @@ impl Agents {
         call: &ToolCallRow,
         made: &[ExecutionRow],
     ) -> Result<ExecutionRow, Refusal> {
-        let (run, limits) = (judge.run, &judge.run.scope.budget.limits);
+        let (run, limits) = (judge.run, &judge.run.ctx.limits.budget.limits);
         let task = self.child_task(judge, call, made)?;
         if judge.in_tree >= i64::from(limits.agents_per_tree) {
             return Err(Refusal::Spent(wording::roles::tree_is_full(limits.agents_per_tree)));
         }
-        run.scope.budget.take_agent().map_err(Refusal::LimitReached)?;
+        run.ctx.limits.budget.take_agent().map_err(Refusal::LimitReached)?;
         judge.in_tree += 1;
-        let now = run.scope.store.now();
+        let now = run.ctx.store.now();
         Ok(ExecutionRow {
             parent_id: Some(run.row.id.clone()),
             call_n: Some(call.n),
@@ -179,7 +179,7 @@ impl Agents {
             status: ExecutionStatus::Running,
             started_at: Some(now),
             taint: read_before(run.row, judge.existing, call.n),
-            ..ExecutionRow::new(run.scope.store.new_id(), &run.scope.turn, ExecutionKind::Agent)
+            ..ExecutionRow::new(run.ctx.store.new_id(), &run.ctx.turn.id, ExecutionKind::Agent)
         })
     }
 
@@ -234,7 +234,7 @@ impl Agents {
             parent: Some(&run.job.task),
             success_criteria: wanted.success_criteria.filter(|text| !text.trim().is_empty()),
             offered: judge.offered,
-            limits: &run.scope.budget.limits,
+            limits: &run.ctx.limits.budget.limits,
         };
         Ok(assignment.apply(task)?)
     }
@@ -248,12 +248,12 @@ impl Agents {
         let task: AgentTask =
             row.task.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
         if row.status.has_ended() {
-            let calls = executions::of_agent(&run.scope.store, &row.id).await?;
+            let calls = executions::of_agent(&run.ctx.store, &row.id).await?;
             return Ok(AgentEnd::Ended(Box::new(Report::of(&row, &calls))));
         }
         show(run, &row, &task, ExecutionStatus::Running);
         let job = Job { task: task.clone(), conversation: run.job.conversation.clone(), ..Job::default() };
-        let end = self.run_boxed(run.scope, run.registry, &row, job).await?;
+        let end = self.run_boxed(run.ctx, run.registry, &row, job).await?;
         let status = match &end {
             AgentEnd::Ended(report) => {
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
@@ -268,12 +268,12 @@ impl Agents {
     /// [`Agents::run`] with a type that it may contain itself.
     fn run_boxed<'a>(
         self: &'a Arc<Self>,
-        scope: &'a Scope,
+        ctx: &'a TurnContext,
         registry: &'a Arc<Registry>,
         row: &'a ExecutionRow,
         job: Job,
     ) -> BoxFuture<'a, Result<AgentEnd, StoreError>> {
-        Box::pin(self.run(scope, registry, row, job))
+        Box::pin(self.run(ctx, registry, row, job))
     }
 }
 
@@ -318,7 +318,7 @@ pub(super) fn bailout(dialogue: &Dialogue) -> Option<Bailout> {
 fn show(run: &AgentRun<'_>, row: &ExecutionRow, task: &AgentTask, status: ExecutionStatus) {
     let parent = run.row.agent_id.as_deref().unwrap_or_default();
     let top = parent.split('/').next().unwrap_or_default();
-    let elapsed = row.started_at.map_or(0, |started| run.scope.store.now() - started);
+    let elapsed = row.started_at.map_or(0, |started| run.ctx.store.now() - started);
     let line = AgentProgress {
         agent_id: task.agent_id.clone(),
         status: status.as_str().to_owned(),
@@ -327,5 +327,5 @@ fn show(run: &AgentRun<'_>, row: &ExecutionRow, task: &AgentTask, status: Execut
         depends_on: vec![parent.to_owned()],
         elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
     };
-    run.scope.sub_progress.put(top, line);
+    run.ctx.io.sub_progress.put(top, line);
 }

@@ -5,7 +5,7 @@ use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::Stale;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint, ours};
 use serde_json::{Value, json};
@@ -16,13 +16,13 @@ impl Agents {
     /// Closes an agent that answered, with a status that matches its calls.
     pub(super) async fn answered(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         (row, task): (&ExecutionRow, &AgentTask),
         text: String,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd, StoreError> {
-        let rows = executions::of_agent(&scope.store, &row.id).await?;
+        let rows = executions::of_agent(&ctx.store, &row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(report).collect();
         let open = unfinished(registry, &task.skills, &rows);
         let unknown = calls.iter().find(|call| call.status == ExecutionStatus::Unknown);
@@ -75,23 +75,23 @@ impl Agents {
             taint: taint(row, &calls),
             ..Closing::default()
         };
-        self.close(scope, row, status, closing, (&rows, false)).await
+        self.close(ctx, row, status, closing, (&rows, false)).await
     }
 
     /// Closes an agent that didn't answer, and its open calls.
     pub(super) async fn end(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
         status: ExecutionStatus,
         error: Option<CallError>,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd, StoreError> {
-        let now = scope.store.now();
-        let mut rows = executions::of_agent(&scope.store, &row.id).await?;
-        if self.end_children(scope, registry, &rows).await? {
-            rows = executions::of_agent(&scope.store, &row.id).await?;
+        let now = ctx.store.now();
+        let mut rows = executions::of_agent(&ctx.store, &row.id).await?;
+        if self.end_children(ctx, registry, &rows).await? {
+            rows = executions::of_agent(&ctx.store, &row.id).await?;
         }
         let mut batch = Batch::new();
         let mut unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
@@ -112,16 +112,16 @@ impl Agents {
             executions::close(&mut batch, &call.id, closed, &Closing { error, ..Closing::default() }, now);
         }
         if !batch.is_empty() {
-            let mut fenced = scope.batch();
+            let mut fenced = ctx.batch();
             fenced.append(batch);
-            match scope.store.write(fenced).await {
+            match ctx.store.write(fenced).await {
                 // A call's last write was still running when it was cut off; by now it has ended.
                 Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {
-                    return Box::pin(self.end(scope, registry, row, status, error, bailout)).await;
+                    return Box::pin(self.end(ctx, registry, row, status, error, bailout)).await;
                 }
                 done => done.map(drop)?,
             }
-            rows = executions::of_agent(&scope.store, &row.id).await?;
+            rows = executions::of_agent(&ctx.store, &row.id).await?;
         }
         let done: Vec<CallReport> = rows.iter().map(report).collect();
         let summaries = summaries(&done);
@@ -144,19 +144,19 @@ impl Agents {
             taint: taint(row, &done),
             ..Closing::default()
         };
-        self.close(scope, row, status, closing, (&rows, true)).await
+        self.close(ctx, row, status, closing, (&rows, true)).await
     }
 
     /// Closes the open agents below one that ends. Returns whether there were any.
     async fn end_children(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         rows: &[ExecutionRow],
     ) -> Result<bool, StoreError> {
         let is_open = |row: &&ExecutionRow| row.kind == ExecutionKind::Agent && !row.status.has_ended();
         for row in rows.iter().filter(is_open) {
-            let end = self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None);
+            let end = self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None);
             match Box::pin(end).await {
                 // It ended by itself just now.
                 Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {}
@@ -169,52 +169,52 @@ impl Agents {
     /// Closes an agent that isn't running and won't go on.
     pub async fn cancel(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
-        self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await
+        self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await
     }
 
     /// Closes an agent whose task panicked.
     pub async fn end_panicked(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
         let failed = error(ErrorKind::Tool, "an internal error ended this agent");
-        self.end(scope, registry, row, ExecutionStatus::Failed, Some(failed), None).await
+        self.end(ctx, registry, row, ExecutionStatus::Failed, Some(failed), None).await
     }
 
     /// Closes an agent that may not start.
     pub async fn refuse(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
         why: &'static str,
     ) -> Result<AgentEnd, StoreError> {
         let refused = CallError { recoverable: false, ..error(ErrorKind::Permission, why) };
-        self.end(scope, registry, row, ExecutionStatus::Failed, Some(refused), None).await
+        self.end(ctx, registry, row, ExecutionStatus::Failed, Some(refused), None).await
     }
 
     async fn close(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         status: ExecutionStatus,
         closing: Closing,
         (calls, is_cut_off): (&[ExecutionRow], bool),
     ) -> Result<AgentEnd, StoreError> {
-        let now = scope.store.now();
+        let now = ctx.store.now();
         let closing = Closing { untrusted: !closing.taint.is_clean(), ..closing };
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         executions::close(&mut batch, &row.id, status, &closing, now);
         if is_cut_off {
-            scope.free(&mut batch, &row.id);
+            ctx.free(&mut batch, &row.id);
         }
-        scope.store.write(batch).await?;
+        ctx.store.write(batch).await?;
         fail_point("agent-closed");
         Ok(AgentEnd::Ended(Box::new(Report::of(&row.closed(status, &closing, now), calls))))
     }

@@ -29,7 +29,7 @@ use adjutant_skills::executor::Executor;
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_turn::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
+use adjutant_turn::journal::{Dialogue, Limit, LimitReached, Prefix, Slot, TurnContext, fail_point, ledger};
 use adjutant_turn::wording;
 use adjutant_types::{Bailout, ErrorText, ExecutionId, ExecutionStatus, PromptText};
 
@@ -65,7 +65,7 @@ pub enum AgentEnd {
 
 /// A sub-agent's model at work.
 struct AgentRun<'a> {
-    scope: &'a Scope,
+    ctx: &'a TurnContext,
     registry: &'a Arc<Registry>,
     row: &'a ExecutionRow,
     job: &'a Job,
@@ -85,22 +85,22 @@ impl Agents {
     /// Runs or continues an agent in its own task, so that a panic ends only this agent.
     pub async fn run(
         self: &Arc<Self>,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         job: Job,
     ) -> Result<AgentEnd, StoreError> {
         let work = {
-            let (agents, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
-            async move { agents.run_here(&scope, &registry, &row, &job).await }
+            let (agents, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
+            async move { agents.run_here(&ctx, &registry, &row, &job).await }
         };
-        self.run_isolated(scope, registry, row, work).await
+        self.run_isolated(ctx, registry, row, work).await
     }
 
     /// Does an agent's work in its own task; if it panics, its row is closed.
     pub async fn run_isolated(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         work: impl Future<Output = Result<AgentEnd, StoreError>> + Send + 'static,
@@ -109,60 +109,59 @@ impl Agents {
         inner.spawn(work.in_current_span());
         match inner.join_next().await {
             Some(Ok(end)) => end,
-            Some(Err(_)) | None => self.end_panicked(scope, registry, row).await,
+            Some(Err(_)) | None => self.end_panicked(ctx, registry, row).await,
         }
     }
 
     async fn run_here(
         self: &Arc<Self>,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         job: &Job,
     ) -> Result<AgentEnd, StoreError> {
         if job.task.is_direct() {
-            return self.run_direct(scope, registry, row, job).await;
+            return self.run_direct(ctx, registry, row, job).await;
         }
-        let limits = &scope.budget.limits;
+        let limits = &ctx.limits.budget.limits;
         let wanted = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
         let timeout = wanted.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
-        let slot = Slot::new(scope.slots.clone());
+        let slot = Slot::new(ctx.limits.slots.clone());
         tokio::select! {
             () = slot.take() => {}
-            () = scope.cancel.cancelled() => {
-                return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
+            () = ctx.control.cancel.cancelled() => {
+                return self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await;
             }
         }
-        let run = AgentRun { scope, registry, row, job, slot };
+        let run = AgentRun { ctx, registry, row, job, slot };
         let work = self.work(&run);
         let work = tokio::select! {
             work = work => Some(work?),
             () = tokio::time::sleep(timeout) => None,
-            () = scope.cancel.cancelled() => {
-                return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
+            () = ctx.control.cancel.cancelled() => {
+                return self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await;
             }
         };
         match work {
             None => {
                 let message = format!("it ran out of time ({})", wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
-                self.end(scope, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time))
-                    .await
+                self.end(ctx, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time)).await
             }
             Some(Work::Waiting) => Ok(AgentEnd::Waiting),
             Some(Work::LimitReached(limit)) => Ok(AgentEnd::LimitReached(limit)),
             Some(Work::Failed(error)) => {
-                self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
+                self.end(ctx, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
             Some(Work::Answered { text, bailout }) => {
-                self.answered(scope, registry, (row, &job.task), text, bailout).await
+                self.answered(ctx, registry, (row, &job.task), text, bailout).await
             }
         }
     }
 
     async fn run_direct(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         job: &Job,
@@ -188,23 +187,23 @@ impl Agents {
         // A direct agent that never ran has no call in the journal.
         let existing = match row.status {
             ExecutionStatus::Pending => None,
-            _ => executions::of_agent(&scope.store, &row.id).await?.into_iter().next(),
+            _ => executions::of_agent(&ctx.store, &row.id).await?.into_iter().next(),
         };
-        match self.executor.call(scope, registry, &call, existing).await? {
-            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, *call)))),
+        match self.executor.call(ctx, registry, &call, existing).await? {
+            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(ctx, row, *call)))),
             CallEnd::Waiting => Ok(AgentEnd::Waiting),
             CallEnd::LimitReached(limit) => Ok(AgentEnd::LimitReached(limit)),
         }
     }
 
     async fn work(self: &Arc<Self>, run: &AgentRun<'_>) -> Result<Work, StoreError> {
-        let AgentRun { scope, row, job, .. } = run;
+        let AgentRun { ctx, row, job, .. } = run;
         let task = &job.task;
         let model = match self.model_of(job) {
             Ok(model) => model,
             Err(reason) => return Ok(Work::Failed(error(ErrorKind::Model, reason))),
         };
-        let most = task.max_tool_calls.unwrap_or(scope.budget.limits.skill_calls_per_agent);
+        let most = task.max_tool_calls.unwrap_or(ctx.limits.budget.limits.skill_calls_per_agent);
         let mut dialogue = self.dialogue(run, most).await?;
         loop {
             let made: Vec<usize> =
@@ -212,7 +211,7 @@ impl Agents {
             let used = |rounds: &[usize]| rounds.iter().sum::<usize>();
             if task.assigned.is_some() {
                 let note = wording::roles::progress(task.path(), used(&made), most);
-                scope.sub_progress.note(&task.agent_id, note);
+                ctx.io.sub_progress.note(&task.agent_id, note);
             }
             let bailout = (used(&made) > most as usize).then_some(Bailout::ToolCalls);
             let bailout = bailout.or_else(|| delegation::bailout(&dialogue));
@@ -239,10 +238,10 @@ impl Agents {
                 let text = dialogue.rounds().last().map(|round| round.text.clone()).unwrap_or_default();
                 return Ok(Work::Answered { text, bailout: Some(Bailout::ModelCalls) });
             }
-            if let Err(limit) = scope.budget.before_model_call() {
+            if let Err(limit) = ctx.limits.budget.before_model_call() {
                 return Ok(stopped(limit, &dialogue));
             }
-            if let Some(end) = ask_model(scope, &model, &row.id, &mut dialogue).await? {
+            if let Some(end) = ask_model(ctx, &model, &row.id, &mut dialogue).await? {
                 return Ok(end);
             }
         }
@@ -250,22 +249,22 @@ impl Agents {
 
     /// The dialogue so far, or a new one.
     async fn dialogue(&self, run: &AgentRun<'_>, most: u32) -> Result<Dialogue, StoreError> {
-        let AgentRun { scope, registry, row, job, .. } = run;
+        let AgentRun { ctx, registry, row, job, .. } = run;
         let task = &job.task;
         let roles = self.roles.current();
         let role = task.role.as_deref().filter(|_| task.assigned.is_some()).and_then(|name| roles.get(name));
         let key = prompt::key(registry, task, role);
         let prefix =
             self.prefixes.get_with(key, async { prompt::prefix(registry, &roles, task, role) }).await;
-        if let Some(dialogue) = Dialogue::load(&scope.store, &row.id, prefix.clone()).await? {
+        if let Some(dialogue) = Dialogue::load(&ctx.store, &row.id, prefix.clone()).await? {
             return Ok(dialogue);
         }
         let background = match role {
-            Some(role) => background::of(scope, role, job, &row.taint).await?,
+            Some(role) => background::of(ctx, role, job, &row.taint).await?,
             None => PromptText::default(),
         };
-        let messages = prompt::first_messages(task, &scope.now_line(), most, &job.inputs, background);
-        Dialogue::begin(&scope.store, row.id.clone(), prefix, messages).await
+        let messages = prompt::first_messages(task, &ctx.now_line(), most, &job.inputs, background);
+        Dialogue::begin(&ctx.store, row.id.clone(), prefix, messages).await
     }
 
     /// The model of a job: its own, its role's, or the agents'.
@@ -286,29 +285,29 @@ impl Agents {
 const LAST_CALL: &str = "(This is your last answer: call nothing more, and say what you have.)";
 
 async fn ask_model(
-    scope: &Scope,
+    ctx: &TurnContext,
     model: &SharedModel,
     execution: &ExecutionId,
     dialogue: &mut Dialogue,
 ) -> Result<Option<Work>, StoreError> {
     let request = dialogue.request();
     let wanted = ledger::estimate(&**model, &request);
-    let reservation = match scope.reserve(execution, wanted, false).await {
+    let reservation = match ctx.reserve(execution, wanted, false).await {
         Ok(reservation) => reservation,
         Err(LimitReached::Store(error)) => return Err(error),
         Err(LimitReached::Limit(limit)) => return Ok(Some(stopped(limit, dialogue))),
     };
-    let started = scope.store.now();
+    let started = ctx.store.now();
     let outcome = model.call(&request).await.and_then(usable);
-    let mut batch = scope.batch();
-    scope.settle(&mut batch, &reservation, outcome.as_ref(), false);
+    let mut batch = ctx.batch();
+    ctx.settle(&mut batch, &reservation, outcome.as_ref(), false);
     let failed = match &outcome {
         Ok(response) => {
-            dialogue.record(&scope.store, &mut batch, response, started);
+            dialogue.record(&ctx.store, &mut batch, response, started);
             None
         }
         Err(failure) => {
-            dialogue.record_failure(&scope.store, &mut batch, failure, started);
+            dialogue.record_failure(&ctx.store, &mut batch, failure, started);
             // Nothing is broken, and a retry won't help.
             let recoverable = failure.kind != ModelErrorKind::NoModel;
             if recoverable {
@@ -318,7 +317,7 @@ async fn ask_model(
             Some(Work::Failed(CallError { recoverable, ..error }))
         }
     };
-    scope.store.write(batch).await?;
+    ctx.store.write(batch).await?;
     fail_point("agent-called");
     Ok(failed)
 }
@@ -345,8 +344,8 @@ fn error(kind: ErrorKind, message: impl Into<ErrorText>) -> CallError {
     CallError { kind, message: message.into(), skill: None, recoverable: true, retry_after_s: None }
 }
 
-fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report {
-    let started = row.started_at.unwrap_or_else(|| scope.store.now());
+fn direct_report(ctx: &TurnContext, row: &ExecutionRow, call: CallReport) -> Report {
+    let started = row.started_at.unwrap_or_else(|| ctx.store.now());
     Report {
         agent_id: row.agent_id.clone().unwrap_or_default(),
         execution: row.id.clone(),
@@ -355,7 +354,7 @@ fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report 
         data: call.data,
         is_direct: true,
         tool_calls_used: 1,
-        duration_ms: scope.store.now() - started,
+        duration_ms: ctx.store.now() - started,
         error: call.error,
         bailout: None,
         role: row.role.clone(),

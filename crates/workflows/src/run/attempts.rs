@@ -212,11 +212,11 @@ impl Run<'_> {
         if self.state.row(key).is_some() {
             return Ok(());
         }
-        if let Some(limit) = self.scope.budget.tripped() {
+        if let Some(limit) = self.ctx.limits.budget.tripped() {
             return Err(Stop::LimitReached(limit));
         }
         metrics::retry("workflow");
-        let now = self.scope.store.now();
+        let now = self.ctx.store.now();
         let ended = self.state.row(before).and_then(|row| row.ended_at).unwrap_or(now);
         let gone = Duration::from_millis(u64::try_from(now - ended).unwrap_or(0));
         let rest = delay.saturating_sub(gone);
@@ -234,7 +234,7 @@ impl Run<'_> {
         let row = self.state.row(before);
         let mut feedback = format!("Your last answer was not accepted: {}", marked(row.as_ref(), reason));
         let Some(row) = row else { return Ok(feedback) };
-        for call in executions::of_agent(&self.scope.store, &row.id).await? {
+        for call in executions::of_agent(&self.ctx.store, &row.id).await? {
             let skill = call.skill.as_deref().unwrap_or_default();
             let is_repeatable = self.registry.get(skill).is_some_and(|skill| skill.repeatable);
             if call.status == ExecutionStatus::Completed && !is_repeatable {
@@ -287,7 +287,7 @@ impl Run<'_> {
     }
 
     async fn job(&self, assignment: &Assignment<'_>, key: &str, feedback: &str) -> Result<Job, AttemptError> {
-        let limits = &self.scope.budget.limits;
+        let limits = &self.ctx.limits.budget.limits;
         let left = [assignment.deadline, self.deadline]
             .into_iter()
             .flatten()
@@ -346,9 +346,9 @@ impl Run<'_> {
             return Ok(begun);
         }
         let agents = &self.runner.agents;
-        let (roles, limits) = (agents.roles.current(), &self.scope.budget.limits);
+        let (roles, limits) = (agents.roles.current(), &self.ctx.limits.budget.limits);
         let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
-        let offered = &agents.executor.offered(self.scope, self.registry).await?;
+        let offered = &agents.executor.offered(self.ctx, self.registry).await?;
         Ok(RoleAssignment { role, asked, parent: None, success_criteria, offered, limits }.apply(task)?)
     }
 }

@@ -6,7 +6,7 @@ use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_turn::wording::{
     self,
     runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
@@ -24,25 +24,25 @@ impl Runner {
     /// The workflow drafted from words, once its person wants it to run.
     pub(super) async fn drafted(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         words: &str,
     ) -> Result<Workflow, NotStarted> {
-        let asked = of_run(scope, row).await?;
+        let asked = of_run(ctx, row).await?;
         if let Some(question) =
             asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }))
         {
-            return self.decided(scope, row, question).await;
+            return self.decided(ctx, row, question).await;
         }
-        let workflow = self.by_model(scope, registry, row, words).await?;
-        Err(self.ask_whether(scope, row, &workflow).await?.into())
+        let workflow = self.by_model(ctx, registry, row, words).await?;
+        Err(self.ask_whether(ctx, row, &workflow).await?.into())
     }
 
     /// A draft by the agents' model.
     async fn by_model(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         words: &str,
@@ -50,7 +50,7 @@ impl Runner {
         let workflows = self.workflows.current();
         let known: Vec<&Workflow> = workflows.workflows.iter().collect();
         let context =
-            CheckContext { skills: registry, approval: &scope.settings.approval, workflows: &known };
+            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &known };
         let name = draft::name(words, &known);
         let mut messages = draft::request(words, &name, registry).map_err(|error| error.to_string())?;
         let mut errors = Vec::new();
@@ -58,7 +58,7 @@ impl Runner {
             let mission: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
             let key = format!("draft#{attempt}");
             let task = AgentTask { mission: mission.join("\n\n"), ..AgentTask::default() };
-            let report = self.think(scope, registry, row, &key, task).await?;
+            let report = self.think(ctx, registry, row, &key, task).await?;
             if !report.status.ended_well() {
                 return Err(report.line().into());
             }
@@ -74,13 +74,13 @@ impl Runner {
     /// An agent of the run before its first step; its report, from the journal if it has ended before.
     pub(super) async fn think(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         key: &str,
         task: AgentTask,
     ) -> Result<Report, NotStarted> {
-        let children = executions::of_agent(&scope.store, &row.id).await?;
+        let children = executions::of_agent(&ctx.store, &row.id).await?;
         let task = AgentTask { agent_id: name_of(row, key), ..task };
         let taint = std::iter::once(&row.taint).chain(children.iter().map(|child| &child.taint)).collect();
         let known = start::by_key(row, children).remove(key);
@@ -88,21 +88,21 @@ impl Runner {
             Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
             Some(known) => known,
             None => {
-                scope.budget.take_agent().map_err(AgentEnd::LimitReached)?;
-                let mut new = new_row(scope, row, key, serde_json::to_string(&task).ok());
+                ctx.limits.budget.take_agent().map_err(AgentEnd::LimitReached)?;
+                let mut new = new_row(ctx, row, key, serde_json::to_string(&task).ok());
                 new.taint = taint;
                 new.role = task.assigned.is_some().then(|| task.role.clone()).flatten();
-                let now = scope.store.now();
-                let mut batch = scope.batch();
+                let now = ctx.store.now();
+                let mut batch = ctx.batch();
                 executions::start(&mut batch, &row.id, now);
-                executions::insert(&mut batch, &new, &scope.conversation.id);
+                executions::insert(&mut batch, &new, &ctx.turn.conversation.id);
                 executions::start(&mut batch, &new.id, now);
-                scope.store.write(batch).await?;
+                ctx.store.write(batch).await?;
                 new.started_at = Some(now);
                 new
             }
         };
-        match self.agents.run(scope, registry, &agent, Job { task, ..Job::default() }).await? {
+        match self.agents.run(ctx, registry, &agent, Job { task, ..Job::default() }).await? {
             AgentEnd::Ended(report) => Ok(*report),
             end => Err(end.into()),
         }
@@ -110,28 +110,28 @@ impl Runner {
 
     async fn ask_whether(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         workflow: &Workflow,
     ) -> Result<AgentEnd, StoreError> {
         // Everybody can use a saved workflow, so only owners save.
-        let choices: &[&str] = match self.folder.is_some() && scope.is_owners().await? {
+        let choices: &[&str] = match self.folder.is_some() && ctx.is_owners().await? {
             true => &[RUN, SAVE, RUN_AND_SAVE, NEITHER],
             false => &[RUN, NEITHER],
         };
         let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
         let text = wording::choose(&draft::preview(workflow), &options);
         let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
-        ask(scope, batch, question).await?;
+        ask(ctx, batch, question).await?;
         Ok(AgentEnd::Waiting)
     }
 
     /// Acts on the answer about a draft.
     async fn decided(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         question: &QuestionRow,
     ) -> Result<Workflow, NotStarted> {
@@ -152,7 +152,7 @@ impl Runner {
             return Ok(workflow);
         }
         let closing = Closing { result: Some(message), ..Closing::default() };
-        Err(self.close(scope, row, ExecutionStatus::Completed, closing).await?.into())
+        Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
     }
 
     fn save(&self, workflow: &Workflow) -> Result<String, String> {

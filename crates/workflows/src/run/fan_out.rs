@@ -8,28 +8,28 @@ use tokio_util::sync::CancellationToken;
 use super::attempts::{Assignment, Outcome, Worker};
 use super::context::TemplateScope;
 use super::state::{StepOutcome, StepResult};
-use super::steps::StepScope;
+use super::steps::StepContext;
 use super::{Run, StepError, Stop};
 use crate::definition::{MapStep, Member, Parallel, WaitFor};
 
 impl Run<'_> {
     pub(super) async fn parallel(
         &self,
-        scope: &StepScope<'_>,
+        within: &StepContext<'_>,
         parallel: &Parallel,
     ) -> Result<StepResult, StepError> {
         // Cancels the members that aren't needed any more.
         let cancel = self.cancel.child_token();
-        let key = |member: &Member| format!("{}.{}", scope.step.id, member.output_key);
+        let key = |member: &Member| format!("{}.{}", within.step.id, member.output_key);
         let enough = match parallel.wait {
             WaitFor::All => parallel.members.len(),
             WaitFor::AtLeast(some) => some.min(parallel.members.len()),
         };
         let mut assignments = Vec::new();
         for member in &parallel.members {
-            let context = self.input_of(scope.step, member.input.as_ref(), &scope.templates)?;
+            let context = self.input_of(within.step, member.input.as_ref(), &within.templates)?;
             let assignment =
-                scope.assignment(key(member), Worker::Agent(self.agent(&member.agent)?), context);
+                within.assignment(key(member), Worker::Agent(self.agent(&member.agent)?), context);
             assignments.push(Assignment { format: None, cancel: &cancel, ..assignment });
         }
         // Those that the journal has closed come first, so that the same ones win in a replay.
@@ -67,8 +67,8 @@ impl Run<'_> {
         if self.cancel.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
-    pub(super) async fn map(&self, scope: &StepScope<'_>, map: &MapStep) -> Result<StepResult, StepError> {
-        let items = &map.over.items(&scope.templates.values)?;
+    pub(super) async fn map(&self, within: &StepContext<'_>, map: &MapStep) -> Result<StepResult, StepError> {
+        let items = &map.over.items(&within.templates.values)?;
         let agent = self.agent(&map.agent)?;
         // Items of an untrusted list are untrusted.
         let outside = &map.over.names().iter().find_map(|name| self.state.outside(name));
@@ -76,17 +76,17 @@ impl Run<'_> {
         let work = async move |at: usize| {
             let templates = TemplateScope::new(self).with("item", items[at].clone(), outside.as_deref());
             let templates = templates.with("index", Value::from(at + 1), None);
-            let context = match self.input_of(scope.step, None, &templates) {
-                Ok(context) => context.filter(|_| scope.step.input.is_some()),
+            let context = match self.input_of(within.step, None, &templates) {
+                Ok(context) => context.filter(|_| within.step.input.is_some()),
                 Err(error) => return Ok(Outcome::not_begun(error)),
             };
             let assignment = Assignment {
-                key: format!("{}[{}]", scope.step.id, at + 1),
+                key: format!("{}[{}]", within.step.id, at + 1),
                 worker: Worker::Agent(agent),
                 context,
                 templates: &templates,
                 format: None,
-                deadline: scope.deadline,
+                deadline: within.deadline,
                 cancel,
             };
             self.work(&assignment).await
@@ -98,20 +98,20 @@ impl Run<'_> {
         self.check_running()?;
         let list = listed(results)?;
         match &map.reduce {
-            Some(reduce) if list.how == StepOutcome::Completed => self.reduce(scope, reduce, list).await,
+            Some(reduce) if list.how == StepOutcome::Completed => self.reduce(within, reduce, list).await,
             _ => Ok(list),
         }
     }
 
     async fn reduce(
         &self,
-        scope: &StepScope<'_>,
+        within: &StepContext<'_>,
         reduce: &str,
         list: StepResult,
     ) -> Result<StepResult, StepError> {
         let text = self.shown(&list.output, list.outside.as_deref());
-        let key = format!("{}/{reduce}", scope.step.id);
-        let assignment = scope.assignment(key, Worker::Agent(self.agent(reduce)?), Some(text));
+        let key = format!("{}/{reduce}", within.step.id);
+        let assignment = within.assignment(key, Worker::Agent(self.agent(reduce)?), Some(text));
         let mut result = StepResult::from(self.work(&assignment).await?);
         result.warnings.splice(0..0, list.warnings);
         result.attempts = result.attempts.max(list.attempts);

@@ -7,7 +7,7 @@ use adjutant_skills::ErrorKind;
 use adjutant_skills::call::CallError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{StoreError, questions, runs};
-use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
 use serde_json::Value;
 
@@ -24,26 +24,26 @@ impl Runner {
     /// Ends a run that can't start.
     pub(super) async fn refuse(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         why: &str,
     ) -> Result<AgentEnd, StoreError> {
         let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
-        self.close(scope, row, ExecutionStatus::Failed, closing).await
+        self.close(ctx, row, ExecutionStatus::Failed, closing).await
     }
 
     /// Ends a run before its first step.
     pub(super) async fn close(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         status: ExecutionStatus,
         closing: Closing,
     ) -> Result<AgentEnd, StoreError> {
-        let now = scope.store.now();
-        let mut batch = scope.batch();
+        let now = ctx.store.now();
+        let mut batch = ctx.batch();
         executions::close(&mut batch, &row.id, status, &closing, now);
-        scope.store.write(batch).await?;
+        ctx.store.write(batch).await?;
         Ok(ended(row, status, &closing, now))
     }
 }
@@ -70,7 +70,7 @@ impl Run<'_> {
                 self.close_open(row).await?;
             }
         }
-        let now = self.scope.store.now();
+        let now = self.ctx.store.now();
         let mut report = self.report(walk, now);
         if self.workflow.review.is_some() {
             self.add_costs(&mut report).await?;
@@ -91,21 +91,21 @@ impl Run<'_> {
             taint,
             ..Closing::default()
         };
-        let mut batch = self.scope.batch();
+        let mut batch = self.ctx.batch();
         executions::close(&mut batch, &self.row.id, status, &closing, now);
         let report_json = serde_json::to_string(&report).unwrap_or_default();
         runs::end(&mut batch, &self.row.id, report.run.status, &report_json, &self.outputs(), now);
         fail_point("run-before-end");
-        self.scope.store.write(batch).await?;
+        self.ctx.store.write(batch).await?;
         fail_point("run-ended");
         Ok(ended(self.row, status, &closing, now))
     }
 
     /// Stores the results of its steps while it sleeps.
     pub(super) async fn keep(&self) -> Result<(), StoreError> {
-        let mut batch = self.scope.batch();
+        let mut batch = self.ctx.batch();
         runs::save_outputs(&mut batch, &self.row.id, &self.outputs());
-        self.scope.store.write(batch).await.map(|_| ())
+        self.ctx.store.write(batch).await.map(|_| ())
     }
 
     /// The results of the ended steps, as JSON.
@@ -122,20 +122,20 @@ impl Run<'_> {
 
     /// Closes an open unit of work, with all its open children.
     pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
-        let mut batch = self.scope.batch();
-        questions::withdraw_of_execution(&mut batch, &row.id, self.scope.store.now());
-        self.scope.store.write(batch).await?;
-        for child in executions::of_agent(&self.scope.store, &row.id).await? {
+        let mut batch = self.ctx.batch();
+        questions::withdraw_of_execution(&mut batch, &row.id, self.ctx.store.now());
+        self.ctx.store.write(batch).await?;
+        for child in executions::of_agent(&self.ctx.store, &row.id).await? {
             if child.kind == ExecutionKind::Agent && !child.status.has_ended() {
                 Box::pin(self.close_open(child)).await?;
             }
         }
-        let end = self.runner.agents.cancel(self.scope, self.registry, &row).await?;
+        let end = self.runner.agents.cancel(self.ctx, self.registry, &row).await?;
         let status = match end {
             AgentEnd::Ended(report) => report.status,
             _ => ExecutionStatus::Cancelled,
         };
-        Ok(ExecutionRow { status, ended_at: Some(self.scope.store.now()), ..row })
+        Ok(ExecutionRow { status, ended_at: Some(self.ctx.store.now()), ..row })
     }
 
     /// The output of the run: that of its last step with one.
@@ -217,7 +217,7 @@ impl Run<'_> {
 
     /// Shows the progress of the steps.
     pub(super) fn show(&self) {
-        let (now, statuses) = (self.scope.store.now(), self.state.statuses());
+        let (now, statuses) = (self.ctx.store.now(), self.state.statuses());
         let lines = self.workflow.steps.iter().zip(statuses).zip(&self.titles);
         let lines = lines.map(|((step, (status, began, ended)), title)| AgentProgress {
             agent_id: self.name_of(&step.id),
@@ -233,7 +233,7 @@ impl Run<'_> {
             elapsed_ms: began.map_or(0, |began| u64::try_from(ended.unwrap_or(now) - began).unwrap_or(0)),
         });
         let lines = lines.chain(self.review_line(now)).collect();
-        self.scope.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines);
+        self.ctx.io.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines);
     }
 }
 

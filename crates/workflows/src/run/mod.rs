@@ -41,7 +41,7 @@ use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::runs::RunRow;
-use adjutant_turn::journal::{Limit, Scope};
+use adjutant_turn::journal::{Limit, TurnContext};
 use adjutant_types::{ExecutionId, Taint};
 use chrono_tz::Tz;
 use futures::StreamExt;
@@ -165,7 +165,7 @@ enum Walk {
 /// One workflow at work.
 struct Run<'r> {
     runner: &'r Runner,
-    scope: &'r Scope,
+    ctx: &'r TurnContext,
     registry: &'r Arc<Registry>,
     row: &'r ExecutionRow,
     kept: RunRow,
@@ -194,30 +194,30 @@ impl Runner {
     /// Runs a workflow, or resumes a run, in its own task. `row` is the run's execution.
     pub async fn run_apart(
         self: &Arc<Self>,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         request: RunRequest,
     ) -> Result<AgentEnd, StoreError> {
         let work = {
-            let (runner, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
-            async move { runner.run_within(&scope, &registry, &row, &request, None).await }
+            let (runner, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
+            async move { runner.run_within(&ctx, &registry, &row, &request, None).await }
         };
-        self.agents.run_isolated(scope, registry, row, work).await
+        self.agents.run_isolated(ctx, registry, row, work).await
     }
 
     async fn run_within(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
     ) -> Result<AgentEnd, StoreError> {
         loop {
-            let run = match self.start(scope, registry, row, request, slots.clone()).await {
+            let run = match self.start(ctx, registry, row, request, slots.clone()).await {
                 Ok(run) => run,
-                Err(NotStarted::Refused(reason)) => return self.refuse(scope, row, &reason).await,
+                Err(NotStarted::Refused(reason)) => return self.refuse(ctx, row, &reason).await,
                 Err(NotStarted::End(end)) => return Ok(end),
                 Err(NotStarted::Store(error)) => return Err(error),
             };
@@ -257,7 +257,7 @@ pub struct RunRequest {
 impl Run<'_> {
     /// Runs the steps as far as possible.
     async fn walk(&self) -> Walk {
-        let mut answered = self.scope.answered.clone();
+        let mut answered = self.ctx.control.answered.clone();
         let mut running = FuturesUnordered::new();
         let mut asleep: Vec<(usize, Stop)> = Vec::new();
         let planner = self.can_change().then(|| keys::plan(self.version + 1, 1));

@@ -13,7 +13,7 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::runs::{self, PlanRow};
 use adjutant_store::usage::role_history;
-use adjutant_turn::journal::{Question, Scope, fail_point};
+use adjutant_turn::journal::{Question, TurnContext, fail_point};
 use adjutant_turn::wording::{self, plans as words};
 use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState, block};
 
@@ -53,24 +53,24 @@ impl Runner {
     /// The workflow of a plan for a goal, and the plan's version, once its person wants it to run.
     pub(super) async fn planned(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         goal: &str,
     ) -> Result<(Workflow, i64), NotStarted> {
-        let Some(kept) = runs::plan(&scope.store, &row.id).await? else {
+        let Some(kept) = runs::plan(&ctx.store, &row.id).await? else {
             let wanted = Wanted { goal, version: 1, change: None, rest: None };
-            return Err(self.propose(scope, registry, row, &wanted).await?.into());
+            return Err(self.propose(ctx, registry, row, &wanted).await?.into());
         };
-        match self.decision(scope, row).await? {
+        match self.decision(ctx, row).await? {
             Decision::Change(wish) => {
                 let change = Some((&kept, wish.as_str()));
                 let wanted = Wanted { goal, version: kept.version + 1, change, rest: None };
-                Err(self.propose(scope, registry, row, &wanted).await?.into())
+                Err(self.propose(ctx, registry, row, &wanted).await?.into())
             }
             Decision::Cancel => {
                 let closing = Closing { result: Some(words::CANCELLED.to_owned()), ..Closing::default() };
-                Err(self.close(scope, row, ExecutionStatus::Completed, closing).await?.into())
+                Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
             }
             Decision::Expired => Err(words::NOBODY_ANSWERED.to_owned().into()),
             Decision::Run => {
@@ -82,8 +82,12 @@ impl Runner {
     }
 
     /// What the person said about the newest version; asks what to change if they only said that.
-    pub(super) async fn decision(&self, scope: &Scope, row: &ExecutionRow) -> Result<Decision, NotStarted> {
-        let asked = of_run(scope, row).await?;
+    pub(super) async fn decision(
+        &self,
+        ctx: &TurnContext,
+        row: &ExecutionRow,
+    ) -> Result<Decision, NotStarted> {
+        let asked = of_run(ctx, row).await?;
         let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
         let Some(at) = asked.iter().rposition(is_plan) else { return Err(AgentEnd::Waiting.into()) };
         let Some(said) = answer(&asked[at])? else { return Ok(Decision::Expired) };
@@ -95,72 +99,73 @@ impl Runner {
         if !wish.is_empty() {
             return Ok(Decision::Change(wish.to_owned()));
         }
-        let Some(more) = asked.get(at + 1) else { return Err(self.ask_what(scope, row).await?.into()) };
+        let Some(more) = asked.get(at + 1) else { return Err(self.ask_what(ctx, row).await?.into()) };
         Ok(answer(more)?.map_or(Decision::Expired, |said| Decision::Change(said.as_str().to_owned())))
     }
 
-    async fn ask_what(&self, scope: &Scope, row: &ExecutionRow) -> Result<AgentEnd, StoreError> {
+    async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<AgentEnd, StoreError> {
         let kind = QuestionKind::Input { name: words::CHANGE.to_owned() };
         let question = question(row, kind, wording::ask_for(words::WHAT_TO_CHANGE));
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
-        ask(scope, batch, question).await?;
+        ask(ctx, batch, question).await?;
         Ok(AgentEnd::Waiting)
     }
 
     /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
     pub(super) async fn propose(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         wanted: &Wanted<'_>,
     ) -> Result<AgentEnd, NotStarted> {
         let Wanted { goal, version, rest, .. } = *wanted;
-        let mut plan = self.by_planner(scope, registry, row, wanted).await?;
+        let mut plan = self.by_planner(ctx, registry, row, wanted).await?;
         let workflow = plans::workflow(&plan, goal).map_err(|_| words::GONE.to_owned())?;
         let text = match rest {
             None => {
-                plan.forecast = self.forecast(scope, registry, &workflow).await?;
+                plan.forecast = self.forecast(ctx, registry, &workflow).await?;
                 format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), words::ASK)
             }
             Some(rest) => {
                 rest.take_over(&mut plan)?;
-                plan.forecast = self.forecast(scope, registry, &rest.only(&workflow)).await?;
+                plan.forecast = self.forecast(ctx, registry, &rest.only(&workflow)).await?;
                 format!("{}\n\n{}", plans::difference(&rest.plan, &plan, goal, &workflow), words::ASK_REST)
             }
         };
         let kept = PlanRow {
             id: row.id.clone(),
             version,
-            turn_id: scope.turn.clone(),
+            turn_id: ctx.turn.id.clone(),
             goal: goal.to_owned(),
             body: serde_json::to_string(&plan).unwrap_or_default(),
-            created_at: scope.store.now(),
+            created_at: ctx.store.now(),
         };
         let kind = QuestionKind::Plan { goal: goal.to_owned() };
         let question = Question { kind, execution: Some(&row.id), text, choices: words::plan_choices };
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         runs::insert_plan(&mut batch, &kept);
         executions::wait(&mut batch, &row.id);
         fail_point("plan-made");
-        ask(scope, batch, question).await?;
+        ask(ctx, batch, question).await?;
         Ok(AgentEnd::Waiting)
     }
 
     /// The planner's plan. Its errors are put to it once.
     async fn by_planner(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         wanted: &Wanted<'_>,
     ) -> Result<Plan, NotStarted> {
         let (workflows, roles) = (self.workflows.current(), self.agents.roles.current());
         let known: Vec<&Workflow> = workflows.workflows.iter().collect();
-        let check = CheckContext { skills: registry, approval: &scope.settings.approval, workflows: &known };
-        let offered = &self.agents.executor.offered(scope, registry).await?;
-        let limits = &scope.budget.limits;
+        let check =
+            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &known };
+        let offered = &self.agents.executor.offered(ctx, registry).await?;
+        let limits = &ctx.limits.budget.limits;
         let context =
             PlanContext { check, roles: &roles, offered, limits, kept: wanted.rest.map(|rest| &rest.kept) };
         let name =
@@ -180,7 +185,7 @@ impl Runner {
             let role = roles.get(PLANNER).ok_or_else(|| roles.missing(PLANNER))?;
             let assignment =
                 Assignment { role, asked: None, parent: None, success_criteria: None, offered, limits };
-            let report = self.think(scope, registry, row, &key, assignment.apply(task)?).await?;
+            let report = self.think(ctx, registry, row, &key, assignment.apply(task)?).await?;
             if !report.status.ended_well() {
                 return Err(words::planner_failed(&report.line()).into());
             }
@@ -196,7 +201,7 @@ impl Runner {
     /// What a workflow of roles takes, by what their agents took so far.
     async fn forecast(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         workflow: &Workflow,
     ) -> Result<Forecast, StoreError> {
@@ -206,7 +211,7 @@ impl Runner {
         let roles: BTreeSet<&str> = roles.collect();
         let mut history = History::new();
         for role in &roles {
-            let took = role_history::of_role(&scope.store, role).await?;
+            let took = role_history::of_role(&ctx.store, role).await?;
             history.extend(Past::of(&took).map(|past| ((*role).to_owned(), past)));
         }
         let basis = match history.len() {
@@ -214,7 +219,7 @@ impl Runner {
             known if known < roles.len() => Basis::Mixed,
             _ => Basis::Past,
         };
-        let (estimate, cost_usd) = self.estimate(scope, registry, workflow, Some(&history));
+        let (estimate, cost_usd) = self.estimate(ctx, registry, workflow, Some(&history));
         let pair = |range: Range| (range.0, range.1);
         let tokens = |prompt: u64, completion: u64| prompt.saturating_add(completion);
         Ok(Forecast {

@@ -3,13 +3,13 @@
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::{Question, Scope, fail_point};
+use adjutant_turn::journal::{Question, TurnContext, fail_point};
 use adjutant_turn::wording::{self, runs::NOBODY_ANSWERED};
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::Value;
 
 use super::state::{StepOutcome, StepResult};
-use super::steps::{StepScope, fatal};
+use super::steps::{StepContext, fatal};
 use super::{NotStarted, Run, Runner, StepError, Stop};
 use crate::agents::{AgentEnd, AgentTask};
 use crate::definition::{ApprovalStep, Input, Workflow};
@@ -23,8 +23,8 @@ pub(super) struct AnsweredInputs {
 }
 
 /// The questions that an execution asked, oldest first.
-pub(super) async fn of_run(scope: &Scope, row: &ExecutionRow) -> Result<Vec<QuestionRow>, StoreError> {
-    let mut asked = questions::of_turn(&scope.store, &scope.turn).await?;
+pub(super) async fn of_run(ctx: &TurnContext, row: &ExecutionRow) -> Result<Vec<QuestionRow>, StoreError> {
+    let mut asked = questions::of_turn(&ctx.store, &ctx.turn.id).await?;
     asked.retain(|question| question.execution_id.as_deref() == Some(&row.id));
     Ok(asked)
 }
@@ -35,11 +35,15 @@ pub(super) fn question(row: &ExecutionRow, kind: QuestionKind, text: String) -> 
 }
 
 /// Asks, in one commit with the batch.
-pub(super) async fn ask(scope: &Scope, mut batch: Batch, question: Question<'_>) -> Result<(), StoreError> {
-    scope.ask(&mut batch, question);
-    scope.store.write(batch).await?;
+pub(super) async fn ask(
+    ctx: &TurnContext,
+    mut batch: Batch,
+    question: Question<'_>,
+) -> Result<(), StoreError> {
+    ctx.ask(&mut batch, question);
+    ctx.store.write(batch).await?;
     fail_point("asked");
-    scope.wake_delivery();
+    ctx.wake_delivery();
     Ok(())
 }
 
@@ -47,12 +51,12 @@ impl Runner {
     /// The answers about inputs so far, once none is waited for.
     pub(super) async fn answered_inputs(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         workflow: &Workflow,
     ) -> Result<AnsweredInputs, NotStarted> {
         let mut answers = AnsweredInputs { values: Vec::new(), error: None };
-        for question in of_run(scope, row).await? {
+        for question in of_run(ctx, row).await? {
             let QuestionKind::Input { name } = &question.kind else { continue };
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
             match &question.answer {
@@ -69,7 +73,7 @@ impl Runner {
 
     pub(super) async fn ask_for(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         workflow: &str,
         input: &Input,
@@ -78,9 +82,9 @@ impl Runner {
         let text = wording::runs::input(workflow, &input.name, &input.description, error.as_deref());
         let kind = QuestionKind::Input { name: input.name.clone() };
         let question = question(row, kind, wording::ask_for(&text));
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
-        ask(scope, batch, question).await?;
+        ask(ctx, batch, question).await?;
         Ok(AgentEnd::Waiting)
     }
 }
@@ -89,12 +93,12 @@ impl Run<'_> {
     /// A step that asks a person; its output is the choice.
     pub(super) async fn approval(
         &self,
-        scope: &StepScope<'_>,
+        within: &StepContext<'_>,
         approval: &ApprovalStep,
     ) -> Result<StepResult, StepError> {
-        let key = &scope.step.id;
+        let key = &within.step.id;
         let Some(row) = self.state.row(key) else {
-            let text = approval.text.render(&scope.templates.values)?;
+            let text = approval.text.render(&within.templates.values)?;
             return self.ask(key, text, &approval.choices).await;
         };
         if row.status == ExecutionStatus::Completed {
@@ -103,7 +107,7 @@ impl Run<'_> {
         if row.status.has_ended() {
             return Ok(fatal(NOBODY_ANSWERED));
         }
-        let asked = of_run(self.scope, &row).await?;
+        let asked = of_run(self.ctx, &row).await?;
         let (status, answer) = match asked.last() {
             Some(question) if question.state == QuestionState::Pending => return Err(Stop::Waiting.into()),
             Some(QuestionRow { answer: Some(answer), state: QuestionState::Answered, .. }) => {
@@ -111,11 +115,11 @@ impl Run<'_> {
             }
             _ => (ExecutionStatus::Failed, NOBODY_ANSWERED.to_owned()),
         };
-        let now = self.scope.store.now();
-        let mut batch = self.scope.batch();
+        let now = self.ctx.store.now();
+        let mut batch = self.ctx.batch();
         let closing = Closing { result: Some(answer.clone()), ..Closing::default() };
         executions::close(&mut batch, &row.id, status, &closing, now);
-        self.scope.store.write(batch).await?;
+        self.ctx.store.write(batch).await?;
         fail_point("piece-ended");
         self.state.put_row(key, row.closed(status, &closing, now));
         Ok(if status == ExecutionStatus::Completed { chosen(answer) } else { fatal(answer) })
@@ -125,13 +129,13 @@ impl Run<'_> {
         let task = AgentTask { mission: text.clone(), ..AgentTask::default() };
         let mut row = self.new_row(key, serde_json::to_string(&task).ok());
         row.status = ExecutionStatus::Waiting;
-        row.started_at = Some(self.scope.store.now());
-        let mut batch = self.scope.batch();
-        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        row.started_at = Some(self.ctx.store.now());
+        let mut batch = self.ctx.batch();
+        executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
         let asked = wording::choose(&text, choices);
         let question =
             question(&row, QuestionKind::Choice { subject: text, options: choices.to_vec() }, asked);
-        ask(self.scope, batch, question).await?;
+        ask(self.ctx, batch, question).await?;
         self.state.put_row(key, row);
         Err(Stop::Waiting.into())
     }

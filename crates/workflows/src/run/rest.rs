@@ -61,7 +61,8 @@ impl Run<'_> {
     /// Runs the steps and has them judged; if one fails, the rest may be changed.
     pub(super) async fn to_the_end(&self) -> Walk {
         let walk = self.walk_and_review().await;
-        if !matches!(walk, Walk::Ended) || !self.state.has_failed() || self.scope.cancel.is_cancelled() {
+        if !matches!(walk, Walk::Ended) || !self.state.has_failed() || self.ctx.control.cancel.is_cancelled()
+        {
             return walk;
         }
         match self.change_rest().await {
@@ -83,7 +84,7 @@ impl Run<'_> {
 
     /// Whether the run goes on with a changed rest; asks, if nobody was asked yet.
     async fn change_rest(&self) -> Result<bool, NotStarted> {
-        let store = &self.scope.store;
+        let store = &self.ctx.store;
         let Some(plan) = self.plan.as_ref().filter(|_| self.can_change()) else { return Ok(false) };
         if self.was_refused().await? {
             return Ok(false);
@@ -93,12 +94,12 @@ impl Run<'_> {
         let (goal, rest) = (newest.goal.as_str(), Some(&rest));
         let wish;
         let wanted = if newest.version > self.version {
-            match self.runner.decision(self.scope, self.row).await? {
+            match self.runner.decision(self.ctx, self.row).await? {
                 Decision::Run => {
                     let plan: Option<Plan> = serde_json::from_str(&newest.body).ok();
                     let workflow = plan.and_then(|plan| plans::workflow(&plan, goal).ok());
                     let workflow = workflow.ok_or_else(|| words::GONE.to_owned())?;
-                    let mut batch = self.scope.batch();
+                    let mut batch = self.ctx.batch();
                     executions::start(&mut batch, &self.row.id, store.now());
                     runs::change(&mut batch, &self.row.id, &workflow.text, newest.version);
                     store.write(batch).await?;
@@ -114,7 +115,7 @@ impl Run<'_> {
             Wanted { goal, version: newest.version + 1, change: None, rest }
         };
         self.show_planning(wanted.version);
-        let asked = self.runner.propose(self.scope, self.registry, self.row, &wanted).await;
+        let asked = self.runner.propose(self.ctx, self.registry, self.row, &wanted).await;
         Err(asked.map_or_else(|why| why, NotStarted::End))
     }
 
@@ -128,12 +129,12 @@ impl Run<'_> {
             depends_on: Vec::new(),
             elapsed_ms: 0,
         };
-        self.scope.sub_progress.put(self.row.agent_id.as_deref().unwrap_or_default(), line);
+        self.ctx.io.sub_progress.put(self.row.agent_id.as_deref().unwrap_or_default(), line);
     }
 
     /// Whether a person refused anything: no agent is made because of a no.
     async fn was_refused(&self) -> Result<bool, StoreError> {
-        let asked = questions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let asked = questions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         Ok(asked.iter().any(|question| {
             matches!(question.kind, QuestionKind::Approval { .. }) && question.answer == Some(Answer::Reject)
         }))

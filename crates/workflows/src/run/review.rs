@@ -129,7 +129,7 @@ impl Run<'_> {
     pub(super) async fn done_already(&self, rows: &[ExecutionRow]) -> Result<String, StoreError> {
         let mut text = String::new();
         for row in rows {
-            for call in executions::of_agent(&self.scope.store, &row.id).await? {
+            for call in executions::of_agent(&self.ctx.store, &row.id).await? {
                 let skill = call.skill.as_deref().unwrap_or_default();
                 let is_read = self.registry.get(skill).is_none_or(|skill| skill.only_reads());
                 if call.kind == ExecutionKind::Skill && call.status == ExecutionStatus::Completed && !is_read
@@ -155,7 +155,7 @@ impl Run<'_> {
 
     /// Adds what the model calls took.
     pub(super) async fn add_costs(&self, report: &mut report::Report) -> Result<(), StoreError> {
-        let costs = runs::costs(&self.scope.store, &self.scope.turn).await?;
+        let costs = runs::costs(&self.ctx.store, &self.ctx.turn.id).await?;
         let costs_under = |name: &str| {
             let its = costs.iter().filter(|cost| keys::after(&cost.agent_id, name).is_some());
             its.fold(Spent::default(), |all, cost| Spent {

@@ -8,7 +8,7 @@ use adjutant_skills::Registry;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::turns;
-use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::clock::utc;
 use adjutant_types::{RunStatus, Taint};
 use serde_json::{Map, Value};
@@ -31,48 +31,48 @@ impl Runner {
     /// The run of this row, as the journal has it or new.
     pub(super) async fn start<'r>(
         &'r self,
-        scope: &'r Scope,
+        ctx: &'r TurnContext,
         registry: &'r Arc<Registry>,
         row: &'r ExecutionRow,
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
     ) -> Result<Run<'r>, NotStarted> {
-        let kept = match runs::by_id(&scope.store, &row.id).await? {
+        let kept = match runs::by_id(&ctx.store, &row.id).await? {
             Some(kept) => kept,
-            None => self.create(scope, registry, row, request).await?,
+            None => self.create(ctx, registry, row, request).await?,
         };
         let mut workflow = parse(&kept.file, &kept.text)
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
         workflow.keep_skills(|skill| registry.get(skill).is_some());
-        let planned = runs::plan_of(&scope.store, &kept).await?;
+        let planned = runs::plan_of(&ctx.store, &kept).await?;
         let version = planned.as_ref().map_or(0, |planned| planned.version);
         let plan: Option<Plan> = planned.map(|plan| serde_json::from_str(&plan.body).unwrap_or_default());
-        let rows = executions::of_agent(&scope.store, &row.id).await?;
+        let rows = executions::of_agent(&ctx.store, &row.id).await?;
         // A person has said yes to what a plan may take, and again to each change of it.
         if request.is_persons || plan.is_some() {
             let times = plan.as_ref().map_or(0, |plan| plan.changes.len()) + 1;
-            self.allow(scope, registry, &workflow, u64::try_from(times).unwrap_or(1));
+            self.allow(ctx, registry, &workflow, u64::try_from(times).unwrap_or(1));
         }
         let seed_taint = match &kept.rerun_of {
-            Some(earlier) => executions::taint(&scope.store, earlier).await?,
+            Some(earlier) => executions::taint(&ctx.store, earlier).await?,
             None => Taint::default(),
         };
-        let mut given = date_values(utc(kept.started_at).with_timezone(&scope.zone).naive_local());
+        let mut given = date_values(utc(kept.started_at).with_timezone(&ctx.turn.zone).naive_local());
         given.insert("inputs".to_owned(), serde_json::from_str(&kept.inputs).unwrap_or_default());
-        let max = usize::try_from(scope.budget.limits.parallel_agents).unwrap_or(1);
+        let max = usize::try_from(ctx.limits.budget.limits.parallel_agents).unwrap_or(1);
         let max = max.min(workflow.max_concurrent.unwrap_or(max)).max(1);
         Ok(Run {
             runner: self,
-            scope,
+            ctx,
             registry,
             row,
             titles: Diagram::of(&workflow).nodes.into_iter().map(|node| node.title).collect(),
             plan,
             version,
-            zone: scope.zone,
+            zone: ctx.turn.zone,
             slots: slots.unwrap_or_else(|| Arc::new(Semaphore::new(max))),
             deadline: workflow.timeout.map(|timeout| Instant::now() + timeout),
-            cancel: scope.cancel.child_token(),
+            cancel: ctx.control.cancel.child_token(),
             state: State::new(&workflow, given, by_key(row, rows)),
             seed: kept.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default(),
             seed_taint,
@@ -82,17 +82,17 @@ impl Runner {
     }
 
     /// Lets the turn have what the workflow takes at most, so many times, and each time an agent for the run or its plan.
-    fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow, times: u64) {
-        let (most, _) = self.estimate(scope, registry, workflow, None);
+    fn allow(&self, ctx: &TurnContext, registry: &Registry, workflow: &Workflow, times: u64) {
+        let (most, _) = self.estimate(ctx, registry, workflow, None);
         let agents = most.agents.1.saturating_add(1).saturating_mul(times);
-        scope.budget.allow(agents, most.skill_calls.1.saturating_mul(times));
+        ctx.limits.budget.allow(agents, most.skill_calls.1.saturating_mul(times));
     }
 
     /// What a run of the workflow takes, by what agents took so far or else by their limits, and its cost in US dollars if
     /// all prices are known.
     pub(super) fn estimate(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Registry,
         workflow: &Workflow,
         history: Option<&History>,
@@ -102,10 +102,10 @@ impl Runner {
         let context = EstimateContext {
             context: CheckContext {
                 skills: registry,
-                approval: &scope.settings.approval,
+                approval: &ctx.turn.settings.approval,
                 workflows: &workflows,
             },
-            limits: &scope.budget.limits,
+            limits: &ctx.limits.budget.limits,
             roles: Some(&roles),
             model: "",
             price: self.agents.model.price().map(|price| adjutant_config::Price {
@@ -124,14 +124,14 @@ impl Runner {
     /// Creates a run, once it has everything it needs.
     async fn create(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         request: &RunRequest,
     ) -> Result<RunRow, NotStarted> {
         let mut new = RunRow {
             id: row.id.clone(),
-            turn_id: scope.turn.clone(),
+            turn_id: ctx.turn.id.clone(),
             workflow: request.workflow.clone(),
             file: String::new(),
             text: String::new(),
@@ -141,26 +141,26 @@ impl Runner {
             status: RunStatus::Running,
             report: None,
             outputs: None,
-            started_at: scope.store.now(),
+            started_at: ctx.store.now(),
             ended_at: None,
             plan_version: None,
         };
         if let Some((earlier, from)) = &request.again {
-            new = self.rerun(scope, new, earlier, from).await?;
+            new = self.rerun(ctx, new, earlier, from).await?;
         } else {
-            let (workflow, version) = self.requested(scope, registry, row, request).await?;
+            let (workflow, version) = self.requested(ctx, registry, row, request).await?;
             new.plan_version = version;
             if let Some(problem) = missing_roles(&workflow, &self.agents.roles.current()).first() {
                 return Err(problem.message.clone().into());
             }
-            let inputs = self.inputs(scope, row, &workflow, &request.given).await?;
+            let inputs = self.inputs(ctx, row, &workflow, &request.given).await?;
             (new.workflow, new.file, new.text) = (workflow.name, workflow.file, workflow.text);
             new.inputs = Value::Object(inputs).to_string();
         }
-        let mut batch = scope.batch();
+        let mut batch = ctx.batch();
         executions::start(&mut batch, &row.id, new.started_at);
         runs::insert(&mut batch, &new);
-        scope.store.write(batch).await?;
+        ctx.store.write(batch).await?;
         fail_point("run-begun");
         Ok(new)
     }
@@ -168,16 +168,16 @@ impl Runner {
     /// The requested workflow: by its name, drafted from words, or that of a plan with its version.
     async fn requested(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         request: &RunRequest,
     ) -> Result<(Workflow, Option<i64>), NotStarted> {
         if let Some(words) = &request.words {
-            return Ok((self.drafted(scope, registry, row, words).await?, None));
+            return Ok((self.drafted(ctx, registry, row, words).await?, None));
         }
         if let Some(goal) = &request.goal {
-            let (workflow, version) = self.planned(scope, registry, row, goal).await?;
+            let (workflow, version) = self.planned(ctx, registry, row, goal).await?;
             return Ok((workflow, Some(version)));
         }
         let workflows = self.workflows.current();
@@ -191,40 +191,40 @@ impl Runner {
     /// The inputs; asks for a missing one.
     async fn inputs(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         row: &ExecutionRow,
         workflow: &Workflow,
         given: &Map<String, Value>,
     ) -> Result<Map<String, Value>, NotStarted> {
         let mut given: BTreeMap<String, Value> = given.clone().into_iter().collect();
-        let answers = self.answered_inputs(scope, row, workflow).await?;
+        let answers = self.answered_inputs(ctx, row, workflow).await?;
         given.extend(answers.values);
         let Inputs { values, missing } = resolve(workflow, &given).map_err(|problems| problems.join("; "))?;
         match missing.first() {
             None => Ok(values),
-            Some(input) => Err(self.ask_for(scope, row, &workflow.name, input, answers.error).await?.into()),
+            Some(input) => Err(self.ask_for(ctx, row, &workflow.name, input, answers.error).await?.into()),
         }
     }
 
     /// A run that takes the results of all steps that don't depend on `from` from an earlier run.
     async fn rerun(
         &self,
-        scope: &Scope,
+        ctx: &TurnContext,
         new: RunRow,
         beginning: &str,
         from: &str,
     ) -> Result<RunRow, NotStarted> {
         const SEE: &str = "`adjutant workflow runs` shows them";
-        let found = runs::beginning_with(&scope.store, beginning, 2).await?;
+        let found = runs::beginning_with(&ctx.store, beginning, 2).await?;
         let unknown = || format!("there is no run whose id begins with {beginning}; {SEE}");
         let earlier = match &found[..] {
             [earlier] => earlier,
             [] => return Err(unknown().into()),
             _ => return Err(format!("there are several runs whose id begins with {beginning}; {SEE}").into()),
         };
-        let turn = turns::by_id(&scope.store, &earlier.turn_id).await?;
-        let is_theirs = turn.is_some_and(|turn| turn.person_id == scope.person.id);
-        if !is_theirs && !scope.is_owners().await? {
+        let turn = turns::by_id(&ctx.store, &earlier.turn_id).await?;
+        let is_theirs = turn.is_some_and(|turn| turn.person_id == ctx.turn.person.id);
+        if !is_theirs && !ctx.is_owners().await? {
             return Err(unknown().into());
         }
         let outputs = earlier.outputs.as_ref().filter(|_| earlier.ended_at.is_some());

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use adjutant_store::StoreError;
-use adjutant_turn::journal::Scope;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +25,7 @@ impl Run<'_> {
         }
         let ready = self.state.ready_since(at, self.kept.started_at);
         let started = match self.wait_for_start(step, ready).await {
-            Ok(()) => self.scope.store.now(),
+            Ok(()) => self.ctx.store.now(),
             Err(StepError::Fatal(reason)) => return Ok(self.timed(step, ready, fatal(reason))),
             Err(StepError::Stop(stop)) => return Err(stop),
         };
@@ -39,16 +38,17 @@ impl Run<'_> {
 
     async fn run_step(&self, step: &Step) -> Result<StepResult, StepError> {
         let deadline = step.timeout.map(|timeout| Instant::now() + timeout);
-        let scope = StepScope { step, deadline, cancel: &self.cancel, templates: TemplateScope::new(self) };
+        let within =
+            StepContext { step, deadline, cancel: &self.cancel, templates: TemplateScope::new(self) };
         match &step.kind {
-            StepKind::Agent(agent) => self.single(&scope, Worker::Agent(self.agent(agent)?)).await,
-            StepKind::Skill(call) => self.single(&scope, Worker::Skill(call)).await,
-            StepKind::Parallel(parallel) => self.parallel(&scope, parallel).await,
-            StepKind::Choice(choice) => self.choice(&scope, choice).await,
-            StepKind::Map(map) => self.map(&scope, map).await,
-            StepKind::Loop(step) => self.loop_step(&scope, step).await,
-            StepKind::Approval(approval) => self.approval(&scope, approval).await,
-            StepKind::Workflow(sub) => self.sub_workflow(&scope, sub).await,
+            StepKind::Agent(agent) => self.single(&within, Worker::Agent(self.agent(agent)?)).await,
+            StepKind::Skill(call) => self.single(&within, Worker::Skill(call)).await,
+            StepKind::Parallel(parallel) => self.parallel(&within, parallel).await,
+            StepKind::Choice(choice) => self.choice(&within, choice).await,
+            StepKind::Map(map) => self.map(&within, map).await,
+            StepKind::Loop(step) => self.loop_step(&within, step).await,
+            StepKind::Approval(approval) => self.approval(&within, approval).await,
+            StepKind::Workflow(sub) => self.sub_workflow(&within, sub).await,
         }
     }
 
@@ -71,7 +71,7 @@ impl Run<'_> {
         let text = until.render(&self.state.values());
         let start = text.map_err(|error| error.message).and_then(|text| Start::parse(&text));
         let moment = start.map_err(|error| format!("wait_until: {error}"))?.moment(ready, self.zone);
-        let rest = Duration::from_millis(u64::try_from(moment - self.scope.store.now()).unwrap_or(0));
+        let rest = Duration::from_millis(u64::try_from(moment - self.ctx.store.now()).unwrap_or(0));
         if rest > SHORT_WAIT {
             return Err(Stop::Until(moment).into());
         }
@@ -81,25 +81,25 @@ impl Run<'_> {
         }
     }
 
-    async fn single(&self, scope: &StepScope<'_>, worker: Worker<'_>) -> Result<StepResult, StepError> {
-        let context = self.input_of(scope.step, None, &scope.templates)?;
-        let (key, context) = match self.state.redo_of(&scope.step.id) {
+    async fn single(&self, within: &StepContext<'_>, worker: Worker<'_>) -> Result<StepResult, StepError> {
+        let context = self.input_of(within.step, None, &within.templates)?;
+        let (key, context) = match self.state.redo_of(&within.step.id) {
             Some(redo) => {
-                let more = self.what_falls_short(&scope.step.id, &redo).await?;
+                let more = self.what_falls_short(&within.step.id, &redo).await?;
                 let context = context.into_iter().chain([more]).collect::<Vec<_>>().join("\n\n");
-                (keys::again(&scope.step.id), Some(context))
+                (keys::again(&within.step.id), Some(context))
             }
-            None => (scope.step.id.clone(), context),
+            None => (within.step.id.clone(), context),
         };
-        let assignment = scope.assignment(key, worker, context);
+        let assignment = within.assignment(key, worker, context);
         Ok(self.work(&assignment).await?.into())
     }
 
-    async fn choice(&self, scope: &StepScope<'_>, choice: &Choice) -> Result<StepResult, StepError> {
+    async fn choice(&self, within: &StepContext<'_>, choice: &Choice) -> Result<StepResult, StepError> {
         let mut warnings = Vec::new();
         let mut taken = choice.otherwise.as_ref();
         for case in &choice.cases {
-            match case.when.judge(&scope.templates.values) {
+            match case.when.judge(&within.templates.values) {
                 Verdict::Yes => {
                     taken = case.then.as_ref();
                     break;
@@ -117,21 +117,21 @@ impl Run<'_> {
                 chosen: Some(id.clone()),
                 ..StepResult::new(StepOutcome::Completed, Value::Null)
             },
-            Some(Target::Agent(agent)) => self.single(scope, Worker::Agent(self.agent(agent)?)).await?,
+            Some(Target::Agent(agent)) => self.single(within, Worker::Agent(self.agent(agent)?)).await?,
         };
         result.warnings.splice(0..0, warnings);
         Ok(result)
     }
 
-    async fn loop_step(&self, scope: &StepScope<'_>, step: &LoopStep) -> Result<StepResult, StepError> {
+    async fn loop_step(&self, within: &StepContext<'_>, step: &LoopStep) -> Result<StepResult, StepError> {
         let (agent, validator) = (self.agent(&step.agent)?, self.agent(&step.validator)?);
-        let input = self.input_of(scope.step, None, &scope.templates)?;
+        let input = self.input_of(within.step, None, &within.templates)?;
         let mut result = StepResult::new(StepOutcome::Completed, Value::Null);
         let (mut context, mut review) = (input.clone(), None);
         for round in 1..=step.max_iterations {
-            let key = format!("{}/{round}", scope.step.id);
-            let templates = self.loop_templates(scope.step, review.as_ref());
-            let assignment = scope.assignment(key.clone(), Worker::Agent(agent), context.clone());
+            let key = format!("{}/{round}", within.step.id);
+            let templates = self.loop_templates(within.step, review.as_ref());
+            let assignment = within.assignment(key.clone(), Worker::Agent(agent), context.clone());
             let version = self.work(&Assignment { templates: &templates, ..assignment }).await?;
             let text = self.shown(&version.output, version.outside.as_deref());
             result.add(&version);
@@ -145,7 +145,7 @@ impl Run<'_> {
             }
             (result.output, result.outside) = (version.output, version.outside);
             let check =
-                scope.assignment(format!("{key}/check"), Worker::Agent(validator), Some(text.clone()));
+                within.assignment(format!("{key}/check"), Worker::Agent(validator), Some(text.clone()));
             let verdict = self.work(&Assignment { templates: &templates, format: None, ..check }).await?;
             result.add(&verdict);
             match &verdict.failure {
@@ -160,7 +160,7 @@ impl Run<'_> {
                 None => {}
             }
             let feedback = match &step.feedback {
-                Some(template) => self.loop_templates(scope.step, Some(&verdict)).for_model(template)?,
+                Some(template) => self.loop_templates(within.step, Some(&verdict)).for_model(template)?,
                 None => self.shown(&verdict.output, verdict.outside.as_deref()),
             };
             let feedback = format!("What has to be better:\n{feedback}");
@@ -188,9 +188,13 @@ impl Run<'_> {
     }
 
     /// Another workflow as a step: a run of its own below this one.
-    async fn sub_workflow(&self, scope: &StepScope<'_>, sub: &SubWorkflow) -> Result<StepResult, StepError> {
-        let given = scope.templates.filled(&sub.inputs)?;
-        let key = &scope.step.id;
+    async fn sub_workflow(
+        &self,
+        within: &StepContext<'_>,
+        sub: &SubWorkflow,
+    ) -> Result<StepResult, StepError> {
+        let given = within.templates.filled(&sub.inputs)?;
+        let key = &within.step.id;
         let row = match self.state.row(key) {
             Some(row) => row,
             None => {
@@ -206,9 +210,9 @@ impl Run<'_> {
             Report::of(&row, &[])
         } else {
             let request = RunRequest { workflow: sub.name.clone(), given, ..RunRequest::default() };
-            let run_scope = Scope { cancel: scope.cancel.clone(), ..self.scope.clone() };
+            let run_ctx = self.ctx.cancelled_by(within.cancel.clone());
             let slots = Some(self.slots.clone());
-            let run = self.runner.run_within(&run_scope, self.registry, &row, &request, slots);
+            let run = self.runner.run_within(&run_ctx, self.registry, &row, &request, slots);
             let end: AgentEnd = Box::pin(run).await?;
             self.finish(key, row, end).await?
         };
@@ -218,7 +222,7 @@ impl Run<'_> {
         }
         let output = match &report.data {
             Value::Null => {
-                super::output::read(&report.result, scope.step.output.format).unwrap_or(Value::Null)
+                super::output::read(&report.result, within.step.output.format).unwrap_or(Value::Null)
             }
             data => data.clone(),
         };
@@ -227,14 +231,14 @@ impl Run<'_> {
 }
 
 /// What the workers of a step share.
-pub(super) struct StepScope<'p> {
+pub(super) struct StepContext<'p> {
     pub(super) step: &'p Step,
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'p CancellationToken,
     pub(super) templates: TemplateScope<'p>,
 }
 
-impl StepScope<'_> {
+impl StepContext<'_> {
     pub(super) fn assignment<'o>(
         &'o self,
         key: String,

@@ -2,7 +2,7 @@
 
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_turn::journal::{Scope, fail_point};
+use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionKind, ExecutionStatus, Taint};
 use tokio_util::sync::CancellationToken;
@@ -34,12 +34,12 @@ impl Run<'_> {
         job.task.agent_id = self.name_of(key);
         let row = self.open(key, &job).await?;
         // A file is configuration: what it names is named by whoever runs this installation. A model wrote the plan.
-        let scope = match self.plan.is_some() {
-            true => self.scope.clone(),
-            false => self.scope.with_words_of(&self.kept.text),
+        let ctx = match self.plan.is_some() {
+            true => self.ctx.clone(),
+            false => self.ctx.with_words_of(&self.kept.text),
         };
-        let scope = Scope { cancel: cancel.clone(), ..scope };
-        let end = self.runner.agents.run(&scope, self.registry, &row, job).await?;
+        let ctx = ctx.cancelled_by(cancel.clone());
+        let end = self.runner.agents.run(&ctx, self.registry, &row, job).await?;
         drop(slot);
         self.finish(key, row, end).await
     }
@@ -51,11 +51,11 @@ impl Run<'_> {
 
     /// The unit's row, if need be a new one that is written as begun.
     async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
-        if let Some(limit) = self.scope.budget.tripped() {
+        if let Some(limit) = self.ctx.limits.budget.tripped() {
             return Err(Stop::LimitReached(limit));
         }
         if !self.state.count(key)
-            && let Err(limit) = self.scope.budget.take_agent()
+            && let Err(limit) = self.ctx.limits.budget.take_agent()
         {
             self.state.uncount(key);
             return Err(Stop::LimitReached(limit));
@@ -63,19 +63,19 @@ impl Run<'_> {
         if let Some(row) = self.state.row(key) {
             return Ok(row);
         }
-        let now = self.scope.store.now();
+        let now = self.ctx.store.now();
         let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
         row.taint = self.taint();
         row.role = job.task.assigned.is_some().then(|| job.task.role.clone()).flatten();
         row.direct = i64::from(job.task.is_direct());
-        let mut batch = self.scope.batch();
-        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        let mut batch = self.ctx.batch();
+        executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
         row.started_at = Some(now);
         // A skill call writes its own start.
         if row.direct == 0 {
             executions::start(&mut batch, &row.id, now);
         }
-        self.scope.store.write(batch).await?;
+        self.ctx.store.write(batch).await?;
         fail_point("piece-begun");
         self.state.put_row(key, row.clone());
         Ok(row)
@@ -85,9 +85,9 @@ impl Run<'_> {
     pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow, StoreError> {
         let mut row = self.new_row(key, serde_json::to_string(task).ok());
         row.taint = self.taint();
-        let mut batch = self.scope.batch();
-        executions::insert(&mut batch, &row, &self.scope.conversation.id);
-        self.scope.store.write(batch).await?;
+        let mut batch = self.ctx.batch();
+        executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
+        self.ctx.store.write(batch).await?;
         self.state.put_row(key, row.clone());
         Ok(row)
     }
@@ -100,7 +100,7 @@ impl Run<'_> {
     }
 
     pub(super) fn new_row(&self, key: &str, task: Option<String>) -> ExecutionRow {
-        new_row(self.scope, self.row, key, task)
+        new_row(self.ctx, self.row, key, task)
     }
 
     pub(super) async fn finish(
@@ -111,7 +111,7 @@ impl Run<'_> {
     ) -> Result<Report, Stop> {
         match end {
             AgentEnd::Ended(report) => {
-                self.state.put_row(key, row.closed(report.status, &closing(&report), self.scope.store.now()));
+                self.state.put_row(key, row.closed(report.status, &closing(&report), self.ctx.store.now()));
                 fail_point("piece-ended");
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 // A cancelled run has no results.
@@ -132,9 +132,9 @@ impl Run<'_> {
             }
             AgentEnd::LimitReached(limit) => {
                 row.status = ExecutionStatus::Waiting;
-                let mut batch = self.scope.batch();
+                let mut batch = self.ctx.batch();
                 executions::wait(&mut batch, &row.id);
-                self.scope.store.write(batch).await?;
+                self.ctx.store.write(batch).await?;
                 self.state.put_row(key, row);
                 Err(Stop::LimitReached(limit))
             }
@@ -152,7 +152,7 @@ impl Run<'_> {
 
     /// Reads the run's rows again after an answer.
     pub(super) async fn reload(&self) -> Result<(), StoreError> {
-        let rows = executions::of_agent(&self.scope.store, &self.row.id).await?;
+        let rows = executions::of_agent(&self.ctx.store, &self.row.id).await?;
         self.state.put_rows(super::start::by_key(self.row, rows));
         Ok(())
     }
@@ -164,12 +164,17 @@ pub(super) fn name_of(run: &ExecutionRow, key: &str) -> String {
 }
 
 /// The row of a unit of work that hasn't begun.
-pub(super) fn new_row(scope: &Scope, run: &ExecutionRow, key: &str, task: Option<String>) -> ExecutionRow {
+pub(super) fn new_row(
+    ctx: &TurnContext,
+    run: &ExecutionRow,
+    key: &str,
+    task: Option<String>,
+) -> ExecutionRow {
     ExecutionRow {
         parent_id: Some(run.id.clone()),
         agent_id: Some(name_of(run, key)),
         task,
-        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Agent)
+        ..ExecutionRow::new(ctx.store.new_id(), &ctx.turn.id, ExecutionKind::Agent)
     }
 }
 

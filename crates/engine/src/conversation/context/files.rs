@@ -6,7 +6,7 @@ use adjutant_files::MAX_MEGABYTES;
 use adjutant_models::{Message, Picture, Role};
 use adjutant_store::StoreError;
 use adjutant_store::files::{self, FileRow};
-use adjutant_turn::journal::Scope;
+use adjutant_turn::journal::TurnContext;
 use adjutant_turn::wording;
 use adjutant_types::{FileKind, PromptText, Taint};
 
@@ -21,18 +21,18 @@ pub(super) struct Shown {
 
 /// The files of a turn, if there are any among what is known of it to be from outside.
 pub(super) async fn of_turn(
-    scope: &Scope,
+    ctx: &TurnContext,
     outside: &HashSet<(String, String)>,
     takes_pictures: bool,
 ) -> Result<Option<Shown>, StoreError> {
     match outside.iter().any(|(domain, _)| domain == "files") {
-        true => Ok(shown(scope, &files::of_turn(&scope.store, &scope.turn).await?, takes_pictures)),
+        true => Ok(shown(ctx, &files::of_turn(&ctx.store, &ctx.turn.id).await?, takes_pictures)),
         false => Ok(None),
     }
 }
 
 /// The files, each in a block of its own, whose names and texts others wrote; none if there are none.
-fn shown(scope: &Scope, files: &[FileRow], takes_pictures: bool) -> Option<Shown> {
+fn shown(ctx: &TurnContext, files: &[FileRow], takes_pictures: bool) -> Option<Shown> {
     if files.is_empty() {
         return None;
     }
@@ -43,7 +43,7 @@ fn shown(scope: &Scope, files: &[FileRow], takes_pictures: bool) -> Option<Shown
         let taint = Taint::by(&file.source);
         let text = content(file, share, takes_pictures);
         shown.message.text.push("\n");
-        shown.message.text.push(PromptText::outside(&scope.turn, &taint, &text));
+        shown.message.text.push(PromptText::outside(&ctx.turn.id, &taint, &text));
         if takes_pictures && file.is_picture() {
             let (file, media_type) = (file.id.clone(), file.media_type.clone());
             shown.message.pictures.push(Picture { file, media_type, content: None });

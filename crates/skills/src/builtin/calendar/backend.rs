@@ -132,7 +132,7 @@ pub(super) async fn list(
 ) -> Result<Vec<StoredEvent>, Failure> {
     let Some(account) = &call.services.calendar else {
         let (from, to) = (period.from.timestamp_millis(), period.to.timestamp_millis());
-        let rows = objects::between(call.store(), &call.scope.person.id, EVENT, from, to).await?;
+        let rows = objects::between(call.store(), &call.ctx.turn.person.id, EVENT, from, to).await?;
         return Ok(rows.into_iter().filter_map(StoredEvent::in_own_store).collect());
     };
     let mut found = Vec::new();
@@ -146,7 +146,7 @@ pub(super) async fn list(
 
 pub(super) async fn find(call: &CallContext<'_>, uid: &str) -> Result<Option<StoredEvent>, Failure> {
     let Some(account) = &call.services.calendar else {
-        let row = objects::by_id(call.store(), &call.scope.person.id, EVENT, uid).await?;
+        let row = objects::by_id(call.store(), &call.ctx.turn.person.id, EVENT, uid).await?;
         return Ok(row.and_then(StoredEvent::in_own_store));
     };
     for calendar in account.all().await?.iter() {
@@ -176,14 +176,14 @@ pub(super) async fn apply(
         // An earlier attempt of this call made it.
         return Ok(());
     }
-    let mut now = call.scope.batch();
+    let mut now = call.ctx.batch();
     apply_in_own_store(call, change, &mut now)?;
     call.store().write(now).await?;
     Ok(())
 }
 
 fn apply_in_own_store(call: &CallContext<'_>, change: Change<'_>, writes: &mut Batch) -> Result<(), Failure> {
-    let person = &call.scope.person.id;
+    let person = &call.ctx.turn.person.id;
     match change {
         Change::Create(series, _) => {
             let span = time_span(series, call.zone())?;

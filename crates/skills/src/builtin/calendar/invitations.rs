@@ -99,7 +99,7 @@ pub(super) async fn notify(
     if call.services.mail.is_none() {
         return Ok(format!("; nobody was told ({names}), because no mail account is configured"));
     }
-    if call.services.check_access(call.scope, Resource::Mail).await.is_err() {
+    if call.services.check_access(call.ctx, Resource::Mail).await.is_err() {
         return Ok(format!("; nobody was told ({names}), because only my owners can use the mail account"));
     }
     let mut note = String::new();

@@ -131,7 +131,7 @@ async fn entries(call: &CallContext<'_>) -> Result<Arc<Vec<Entry>>, Failure> {
     if let Some(account) = &call.services.contacts {
         return account.all().await;
     }
-    let rows = objects::between(call.store(), &call.scope.person.id, "contact", 0, i64::MAX).await?;
+    let rows = objects::between(call.store(), &call.ctx.turn.person.id, "contact", 0, i64::MAX).await?;
     let readable = rows.into_iter().filter_map(|row| {
         let card = Card::read(&row.text).ok()?;
         Some(Entry { contact: card.contact(), card, location: Location::OwnStore(row) })
@@ -214,7 +214,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let card = Card::new(&contact, call.now())?;
     match &call.services.contacts {
         None => {
-            let person = &call.scope.person.id;
+            let person = &call.ctx.turn.person.id;
             objects::insert(writes, person, "contact", (&contact.id, &card.text()), TimeSpan::default());
         }
         Some(account) => {
@@ -248,7 +248,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
             }
         }
         (_, Location::OwnStore(row)) => {
-            let person = &call.scope.person.id;
+            let person = &call.ctx.turn.person.id;
             objects::update(writes, person, "contact", (&row, &card.text()), TimeSpan::default());
         }
         (None, Location::Server { .. }) => {}

@@ -20,7 +20,7 @@ pub(in crate::builtin) async fn recipients(
 ) -> Result<Vec<Target>, Failure> {
     let own = email::writer(call).address;
     let others = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
-    let known = match call.services.check_access(call.scope, Resource::Contacts).await {
+    let known = match call.services.check_access(call.ctx, Resource::Contacts).await {
         Ok(()) => entries(call).await.unwrap_or_default(),
         Err(_) => Arc::default(),
     };
@@ -59,7 +59,7 @@ pub async fn contacts_among(
     call: &CallContext<'_>,
     addresses: &[String],
 ) -> Result<BTreeMap<String, Option<bool>>, Failure> {
-    let is_open = call.services.check_access(call.scope, Resource::Contacts).await.is_ok();
+    let is_open = call.services.check_access(call.ctx, Resource::Contacts).await.is_ok();
     let (true, false, Ok(known)) = (is_open, addresses.is_empty(), entries(call).await) else {
         return Ok(BTreeMap::new());
     };

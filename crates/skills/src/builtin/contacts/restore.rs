@@ -27,7 +27,7 @@ pub(in crate::builtin) async fn put_back(
     if let Some(outcome) = without_writing(&known, &content(before), &content(after)) {
         return Ok(outcome);
     }
-    let (person, card) = (&call.scope.person.id, before.and_then(|text| Card::read(text).ok()));
+    let (person, card) = (&call.ctx.turn.person.id, before.and_then(|text| Card::read(text).ok()));
     match (now.map(|entry| entry.location), card) {
         (Some(Location::OwnStore(row)), Some(card)) => {
             objects::update(writes, person, "contact", (&row, &card.text()), TimeSpan::default());

@@ -102,7 +102,7 @@ fn name(about: &AttachmentInfo) -> &str {
 }
 
 async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment, Failure> {
-    call.services.check_access(call.scope, Resource::Notes).await?;
+    call.services.check_access(call.ctx, Resource::Notes).await?;
     let (path, text) = notes::whole(call, path).await?;
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(Attachment { name: file_name(name), media_type: "text/markdown".to_owned(), bytes: text.into_bytes() })

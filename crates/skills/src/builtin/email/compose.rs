@@ -17,7 +17,7 @@ pub(in crate::builtin) const MANY: usize = 5;
 /// The sender: the mail account, or without one an address that nobody can answer.
 pub(in crate::builtin) fn writer(call: &CallContext<'_>) -> Address {
     let nobody =
-        || Address { name: Some(call.scope.person.name.clone()), address: "nobody@localhost".into() };
+        || Address { name: Some(call.ctx.turn.person.name.clone()), address: "nobody@localhost".into() };
     call.services.mail.as_ref().map_or_else(nobody, |mail| mail.from.clone())
 }
 

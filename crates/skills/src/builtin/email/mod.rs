@@ -193,7 +193,7 @@ fn imap(services: &Services) -> Result<&Imap, SkillError> {
 
 /// Reads a mail, unless it was set aside because reading it ended the process twice.
 async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
-    let what = format!("mail {} {message_id}", call.scope.person.id);
+    let what = format!("mail {} {message_id}", call.ctx.turn.person.id);
     let read = attempts::counted(call.store(), &what, imap(call.services)?.read(message_id)).await?;
     let quarantined = || SkillError::params("opening this mail stopped me twice, so I've set it aside");
     Ok(read.ok_or_else(quarantined)??)

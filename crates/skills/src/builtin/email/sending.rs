@@ -164,7 +164,7 @@ impl Sending<'_> {
     }
 
     async fn store(&self, phase: Option<&str>) -> Result<(), Failure> {
-        let mut batch = self.call.scope.batch();
+        let mut batch = self.call.ctx.batch();
         executions::set_phase(&mut batch, self.call.execution, phase);
         self.call.store().write(batch).await?;
         Ok(())
@@ -183,7 +183,7 @@ impl Sending<'_> {
             let committed = self.set(Phase::HandedOver).await;
             fail_point("mail-handed-over");
             match committed {
-                Ok(()) if self.call.scope.lease.heartbeat.is_fresh() => Ok(()),
+                Ok(()) if self.call.ctx.io.lease.heartbeat.is_fresh() => Ok(()),
                 Ok(()) => Err("another process may take this over".to_owned()),
                 Err(_) => Err("the journal couldn't be written".to_owned()),
             }

@@ -23,7 +23,7 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
     if meant.is_empty() && mentioned == 0 {
         return Err(SkillError::not_found(nothing_to_forget(call).await?).into());
     }
-    memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
+    memories::forget_own_turn(writes, &call.ctx.turn.id, call.store().now());
     if meant.is_empty() {
         let what = query.unwrap_or_default();
         let noun = if mentioned == 1 { "message" } else { "messages" };
@@ -58,9 +58,9 @@ async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure>
     let what = call.text("query").or(call.text("id")).unwrap_or("that");
     let message =
         ours!("I don't remember anything about “{}”, so there is nothing to forget", FromCall(what));
-    let (store, person) = (call.store(), &call.scope.person.id);
+    let (store, person) = (call.store(), &call.ctx.turn.person.id);
     let mut near = found_in_memories(call, what, NEAREST).await?;
-    let newest = memories::list(store, person, &call.scope.conversation, "", 100).await?;
+    let newest = memories::list(store, person, &call.ctx.turn.conversation, "", 100).await?;
     near.extend(newest.into_iter().filter(|row| !near.contains(row)).collect::<Vec<_>>());
     let near = ours(call, near).await?;
     let lines = with_ids(&near[..near.len().min(NEAREST)]);
@@ -72,7 +72,7 @@ async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure>
 
 /// What is remembered beside what was forgotten and may be meant as well: "where I live" is also "moved to Lyon".
 async fn still_known(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) -> Result<String, Failure> {
-    let name = &call.scope.person.name;
+    let name = &call.ctx.turn.person.name;
     // The person's own name is in most of them.
     let is_telling = |word: &&str| !adjutant_memory::has_all_words(name, word);
     let texts = gone.iter().flat_map(|memory| memory.text.split_whitespace().filter(is_telling));
@@ -110,7 +110,11 @@ fn with_ids(rows: &[MemoryRow]) -> String {
 }
 
 fn forgetting<'a>(call: &'a CallContext<'_>) -> Forgetting<'a> {
-    Forgetting { person: &call.scope.person.id, here: Some(&call.scope.conversation), zone: call.zone() }
+    Forgetting {
+        person: &call.ctx.turn.person.id,
+        here: Some(&call.ctx.turn.conversation),
+        zone: call.zone(),
+    }
 }
 
 fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
@@ -137,7 +141,7 @@ pub(super) async fn to_forget(call: &CallContext<'_>) -> Result<Vec<Meant>, Fail
     if id.is_none() && query.is_empty() {
         return Ok(Vec::new());
     }
-    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let mut all = memories::list(call.store(), person, here, "", 100_000).await?;
     let Some(id) = id else { return Ok(adjutant_memory::meant(all, query)) };
     all.retain(|memory| *memory.id == *id);

@@ -225,7 +225,7 @@ fn like(due: When, time: NaiveDateTime) -> When {
 fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let mut task = TaskRow {
         id: call.short_id(),
-        person_id: call.scope.person.id.clone(),
+        person_id: call.ctx.turn.person.id.clone(),
         title: String::new(),
         notes: String::new(),
         due: None,
@@ -261,7 +261,7 @@ fn mentions(task: &TaskRow, query: &str) -> bool {
 /// The task with the id in the arguments, or the one open task that these words name.
 async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     let id = call.text("id").unwrap_or_default();
-    if let Some(task) = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await? {
+    if let Some(task) = tasks::by_id(call.store(), &call.ctx.turn.person.id, &id.into()).await? {
         return Ok(task);
     }
     let open = open_tasks(call).await?;
@@ -275,7 +275,7 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
 }
 
 async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>, Failure> {
-    Ok(tasks::of_person(call.store(), &call.scope.person.id, Some(TaskState::Open), 1000).await?)
+    Ok(tasks::of_person(call.store(), &call.ctx.turn.person.id, Some(TaskState::Open), 1000).await?)
 }
 
 /// The one task that has this title or, if none has it, that these words mean.

@@ -103,7 +103,7 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 
 /// All tasks of a kind, the most that a list can have.
 pub(super) async fn of_kind(call: &CallContext<'_>, filter: Filter) -> Result<Vec<TaskRow>, Failure> {
-    let mut all = tasks::of_person(call.store(), &call.scope.person.id, filter.stored(), 1000).await?;
+    let mut all = tasks::of_person(call.store(), &call.ctx.turn.person.id, filter.stored(), 1000).await?;
     let now = call.store().now();
     all.retain(|task| filter != Filter::Overdue || task.due_at.is_some_and(|at| at < now));
     Ok(all)

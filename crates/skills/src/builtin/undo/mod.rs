@@ -119,11 +119,11 @@ fn outcome_without_steps(row: &UndoRow) -> Outcome {
 
 /// Refuses while a later turn than this one waits for an answer: the person may mean that.
 async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<(), Failure> {
-    let (store, scope) = (call.store(), call.scope);
-    let (open, _) = questions::open_and_read(store, &scope.conversation.id).await?;
+    let (store, ctx) = (call.store(), call.ctx);
+    let (open, _) = questions::open_and_read(store, &ctx.turn.conversation.id).await?;
     let seq = turns::by_id(store, turn).await?.map(|turn| turn.seq);
-    for question in open.iter().filter(|question| question.person_id == scope.person.id) {
-        let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != scope.turn);
+    for question in open.iter().filter(|question| question.person_id == ctx.turn.person.id) {
+        let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != ctx.turn.id);
         if asking.map(|turn| turn.seq) > seq {
             return Err(SkillError::params(ours!(
                 "a question is still open: {}. Answer it first, then say undo again",
@@ -137,9 +137,10 @@ async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()
 
 /// The effects of the last turn of this person here that had any.
 async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
-    let scope = call.scope;
+    let ctx = call.ctx;
     let before =
-        turns::before(call.store(), &scope.conversation.id, &scope.person.id, &scope.turn, TURNS).await?;
+        turns::before(call.store(), &ctx.turn.conversation.id, &ctx.turn.person.id, &ctx.turn.id, TURNS)
+            .await?;
     for turn in before {
         let mut rows = executions::effects_of(call.store(), &turn).await?;
         let has_effect = |row: &UndoRow| {

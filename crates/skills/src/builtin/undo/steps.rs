@@ -152,7 +152,7 @@ async fn task(
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
     let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
-    let now = tasks::by_id(call.store(), &call.scope.person.id, &one.id).await?;
+    let now = tasks::by_id(call.store(), &call.ctx.turn.person.id, &one.id).await?;
     if now.as_ref().map(without_reminder) != after.map(without_reminder) {
         return Ok(Outcome::Changed);
     }
@@ -172,7 +172,7 @@ async fn memory(
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
     let Some(one) = after.or(before) else { return Ok(Outcome::Impossible) };
-    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
     let now = all.iter().find(|memory| memory.id == one.id);
     if now != after {
@@ -204,7 +204,7 @@ async fn schedule(
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
     let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
-    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
     let now = all.iter().find(|row| row.id == one.id);
     // That it ran meanwhile is no change.
     let content = |row: &ScheduleRow| (row.text.clone(), row.rule.clone(), row.zone.clone(), row.state);

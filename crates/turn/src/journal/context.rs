@@ -1,10 +1,9 @@
 //! The state that everything inside a running turn shares.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use adjutant_chat::{AgentProgress, Choice};
+use adjutant_chat::Choice;
 use adjutant_config::Settings;
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::{self, QuestionRow};
@@ -15,46 +14,77 @@ use adjutant_types::{
     with_words,
 };
 use chrono_tz::Tz;
-use tokio::sync::{Notify, OnceCell, watch};
+use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentSlots, Budget, BudgetLedger, TurnEvent, TurnEvents, WishBook};
+use super::{AgentSlots, Budget, BudgetLedger, SubProgress, TurnEvent, TurnEvents, WishBook};
 use crate::trust::{EffectCounters, OwnWords};
 
 /// How many of a person's messages may say what is meant: this turn's, and a few before it.
 const OWN_MESSAGES: i64 = 4;
 
-/// A running turn, as its agents and skill calls see it.
+/// A running turn, as its agents and skill calls see it. Clones share everything but the workflow's text and the token
+/// that cancels.
 #[derive(Clone)]
-pub struct Scope {
+pub struct TurnContext {
     pub store: Store,
-    /// The lease of this conversation; every write checks it.
-    pub lease: Lease,
-    pub turn: TurnId,
-    /// The turn's conversation.
+    pub turn: TurnFacts,
+    pub limits: TurnLimits,
+    pub io: TurnIo,
+    pub control: TurnControl,
+    pub trust: TurnTrust,
+}
+
+/// Which turn it is, and whose.
+#[derive(Clone)]
+pub struct TurnFacts {
+    pub id: TurnId,
     pub conversation: Arc<Conversation>,
-    /// The turn's person.
     pub person: Arc<Person>,
     /// The person's time zone.
     pub zone: Tz,
     /// The settings from when the turn began or last went on.
     pub settings: Arc<Settings>,
+}
+
+/// What the turn may still use.
+#[derive(Clone)]
+pub struct TurnLimits {
     /// The turn's own budget.
     pub budget: Arc<Budget>,
     /// The daily budgets.
     pub ledger: Arc<BudgetLedger>,
-    /// Cancelled when the turn is stopped.
-    pub cancel: CancellationToken,
-    /// The platform's ids of the messages that our next message answers.
-    pub answers: Arc<Mutex<Vec<String>>>,
-    /// Changes when a question of this turn is answered while it runs; clone it to wait.
-    pub answered: watch::Receiver<()>,
-    /// The progress of the workflows in this turn.
-    pub sub_progress: Arc<SubProgress>,
-    /// Whether the turn asked a question since it last went on.
-    pub asked: Arc<AtomicBool>,
+    /// Limits how many of its agents are at work at once.
+    pub slots: Arc<AgentSlots>,
+}
+
+/// How the turn writes and speaks.
+#[derive(Clone)]
+pub struct TurnIo {
+    /// The lease of the conversation; every write checks it.
+    pub lease: Lease,
     /// Tells the rest of the process what the turn does.
     pub events: TurnEvents,
+    /// The platform's ids of the messages that our next message answers.
+    pub in_reply_to: Arc<Mutex<Vec<String>>>,
+    /// The progress of the workflows in this turn.
+    pub sub_progress: Arc<SubProgress>,
+}
+
+/// How the turn is stopped and goes on.
+#[derive(Clone)]
+pub struct TurnControl {
+    /// Cancelled when the turn is stopped.
+    pub cancel: CancellationToken,
+    /// Changes when a question of this turn is answered while it runs; clone it to wait.
+    pub answered: watch::Receiver<()>,
+    /// Whether the turn asked a question since it last went on.
+    pub asked: Arc<AtomicBool>,
+}
+
+/// Whose words the turn acts on, and how much it has done.
+#[derive(Clone)]
+pub struct TurnTrust {
     /// The text of the message that the turn answers; none if it was made from outside text.
     pub own_text: Option<Arc<str>>,
     /// The text of the workflow that runs, if one does.
@@ -65,76 +95,18 @@ pub struct Scope {
     pub wishes: Arc<OnceCell<WishBook>>,
     /// How much the turn has done so far.
     pub counters: Arc<OnceCell<EffectCounters>>,
-    /// Limits how many of its agents are at work at once.
-    pub slots: Arc<AgentSlots>,
 }
 
-/// The lines of a progress display below an agent that runs a workflow.
-#[derive(Debug, Default)]
-pub struct SubProgress {
-    lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
-    /// What is said of an agent in front of its mission, by its name.
-    notes: Mutex<HashMap<String, String>>,
-    changed: Notify,
-}
-
-impl SubProgress {
-    /// Replaces the lines below an agent. Those of agents that its steps delegate to stay.
-    pub fn show(&self, agent: &str, mut lines: Vec<AgentProgress>) {
-        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps: Vec<String> = lines.iter().map(|line| line.agent_id.clone()).collect();
-        let is_under = |line: &AgentProgress, step: &String| {
-            line.agent_id.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        };
-        let before = all.remove(agent).unwrap_or_default().into_iter();
-        let kept = before.filter(|line| steps.iter().any(|step| is_under(line, step)));
-        lines.extend(kept.filter(|line| !steps.contains(&line.agent_id)));
-        all.insert(agent.to_owned(), lines);
-        drop(all);
-        self.changed.notify_one();
-    }
-
-    /// Adds a line below an agent, or replaces the one of the same name.
-    pub fn put(&self, agent: &str, line: AgentProgress) {
-        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines = all.entry(agent.to_owned()).or_default();
-        match lines.iter_mut().find(|known| known.agent_id == line.agent_id) {
-            Some(known) => *known = line,
-            None => lines.push(line),
+impl TurnTrust {
+    /// Of a turn that answers this text, or one that was made from outside text.
+    pub fn new(own_text: Option<&str>) -> Self {
+        Self {
+            own_text: own_text.map(Into::into),
+            workflow: "".into(),
+            words: Arc::default(),
+            wishes: Arc::default(),
+            counters: Arc::default(),
         }
-        drop(all);
-        self.changed.notify_one();
-    }
-
-    /// Says something of an agent in front of its mission.
-    pub fn note(&self, agent: &str, note: String) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = notes.get(agent) != Some(&note);
-        notes.insert(agent.to_owned(), note);
-        drop(notes);
-        if is_new {
-            self.changed.notify_one();
-        }
-    }
-
-    /// The line with what is said of its agent.
-    pub fn noted(&self, line: AgentProgress) -> AgentProgress {
-        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        match notes.get(&line.agent_id) {
-            Some(note) => AgentProgress { mission: format!("{note} · {}", line.mission), ..line },
-            None => line,
-        }
-    }
-
-    /// The lines below an agent.
-    pub fn of(&self, agent: &str) -> Vec<AgentProgress> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.get(agent).cloned().unwrap_or_default()
-    }
-
-    /// Waits for new lines.
-    pub async fn changed(&self) {
-        self.changed.notified().await;
     }
 }
 
@@ -149,49 +121,60 @@ pub struct Question<'a> {
     pub choices: fn(&QuestionId) -> Vec<Choice>,
 }
 
-impl Scope {
+impl TurnContext {
     /// Whether the turn belongs to an owner.
     pub async fn is_owners(&self) -> Result<bool, StoreError> {
-        people::is_owner(&self.store, &self.person.id, &self.settings.owners).await
+        people::is_owner(&self.store, &self.turn.person.id, &self.turn.settings.owners).await
     }
 
     /// What the person typed: the message of this turn, and the last ones before it in this conversation. In a
     /// workflow, its file's text, which is the owner's, goes before them.
     pub async fn words(&self) -> Result<&OwnWords, StoreError> {
         let load = || async {
-            let here = (&self.conversation.id, &self.person.id);
-            let earlier = turns::texts_before(&self.store, here, &self.turn, OWN_MESSAGES - 1).await?;
-            let now =
-                [&*self.workflow].into_iter().filter(|text| !text.is_empty()).chain(self.own_text.as_deref());
+            let here = (&self.turn.conversation.id, &self.turn.person.id);
+            let earlier = turns::texts_before(&self.store, here, &self.turn.id, OWN_MESSAGES - 1).await?;
+            let now = [&*self.trust.workflow]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .chain(self.trust.own_text.as_deref());
             Ok(OwnWords::new(now.chain(earlier.iter().map(String::as_str))))
         };
-        self.words.get_or_try_init(load).await
+        self.trust.words.get_or_try_init(load).await
     }
 
     /// The same turn, for the steps of a workflow with this text.
     #[must_use]
     pub fn with_words_of(&self, workflow: &str) -> Self {
-        Self { workflow: workflow.into(), words: Arc::default(), ..self.clone() }
+        let trust = TurnTrust { workflow: workflow.into(), words: Arc::default(), ..self.trust.clone() };
+        Self { trust, ..self.clone() }
+    }
+
+    /// The same turn, for work that this token also cancels.
+    #[must_use]
+    pub fn cancelled_by(&self, cancel: CancellationToken) -> Self {
+        let control = TurnControl { cancel, ..self.control.clone() };
+        Self { control, ..self.clone() }
     }
 
     /// A batch that fails if this process has lost the turn's lease.
     pub fn batch(&self) -> Batch {
-        self.lease.fence(&self.store)
+        self.io.lease.fence(&self.store)
     }
 
     /// Adds a message to the batch, as the answer to the messages that wait for one. Call [`Self::wake_delivery`] once
     /// the batch is written.
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
-        turns::set_answers(batch, &self.turn, &[]);
+        turns::set_answers(batch, &self.turn.id, &[]);
         let message = self.message(text, choices);
-        outbox::say(&self.store, batch, &self.conversation.id, &self.lease.owner, &message)
+        outbox::say(&self.store, batch, &self.turn.conversation.id, &self.io.lease.owner, &message)
     }
 
     /// A message that answers the messages waiting for one.
     pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
-        let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        let answers =
+            std::mem::take(&mut *self.io.in_reply_to.lock().unwrap_or_else(PoisonError::into_inner));
         outbox::Message {
-            turn: Some(self.turn.clone()),
+            turn: Some(self.turn.id.clone()),
             answers,
             text,
             choices,
@@ -219,7 +202,7 @@ impl Scope {
     }
 
     fn ask_with(&self, batch: &mut Batch, id: QuestionId, question: Question<'_>, choices: Vec<Choice>) {
-        self.asked.store(true, Ordering::Relaxed);
+        self.control.asked.store(true, Ordering::Relaxed);
         let outbox_id = self.say(batch, question.text, choices);
         let question = QuestionRow {
             execution_id: question.execution.cloned(),
@@ -230,7 +213,7 @@ impl Scope {
 
     /// Adds an approval to the batch. It is asked when the turn goes to sleep, together with the others.
     pub fn ask_approval(&self, batch: &mut Batch, execution: &ExecutionId, kind: QuestionKind, body: String) {
-        self.asked.store(true, Ordering::Relaxed);
+        self.control.asked.store(true, Ordering::Relaxed);
         let question = self.question(self.store.new_id(), OutboxId::default(), kind);
         let question = QuestionRow { execution_id: Some(execution.clone()), body, ..question };
         questions::ask(batch, &question, self.store.now());
@@ -247,7 +230,7 @@ impl Scope {
     ) {
         let id: QuestionId = self.store.new_id();
         let message = outbox::Message {
-            turn: Some(self.turn.clone()),
+            turn: Some(self.turn.id.clone()),
             answers: Vec::new(),
             choices: choices(&id),
             text: text.clone(),
@@ -265,14 +248,14 @@ impl Scope {
 
     /// A question of this turn to its person.
     fn question(&self, id: QuestionId, outbox_id: OutboxId, kind: QuestionKind) -> QuestionRow {
-        let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
+        let expires = i64::try_from(self.limits.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
         QuestionRow {
             seq: 0,
             id,
-            conversation_id: self.conversation.id.clone(),
-            turn_id: self.turn.clone(),
+            conversation_id: self.turn.conversation.id.clone(),
+            turn_id: self.turn.id.clone(),
             execution_id: None,
-            person_id: self.person.id.clone(),
+            person_id: self.turn.person.id.clone(),
             kind,
             state: QuestionState::Pending,
             answer: None,
@@ -284,13 +267,13 @@ impl Scope {
 
     /// Wakes the delivery of this conversation's messages.
     pub fn wake_delivery(&self) {
-        self.events.send(TurnEvent::MessageAdded(self.conversation.id.clone()));
+        self.io.events.send(TurnEvent::MessageAdded(self.turn.conversation.id.clone()));
     }
 
     /// `Now: 2026-11-21T10:15 Saturday, Europe/Berlin`: how models learn the time.
     pub fn now_line(&self) -> String {
-        let now = clock::utc(self.store.now()).with_timezone(&self.zone);
-        format!("Now: {} {}, {}", now.format("%Y-%m-%dT%H:%M"), now.format("%A"), self.zone)
+        let now = clock::utc(self.store.now()).with_timezone(&self.turn.zone);
+        format!("Now: {} {}, {}", now.format("%Y-%m-%dT%H:%M"), now.format("%A"), self.turn.zone)
     }
 }
 

@@ -1,0 +1,76 @@
+//! The lines of a progress display below the agents that run workflows.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use adjutant_chat::AgentProgress;
+use tokio::sync::Notify;
+
+/// The lines of a progress display below an agent that runs a workflow.
+#[derive(Debug, Default)]
+pub struct SubProgress {
+    lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
+    /// What is said of an agent in front of its mission, by its name.
+    notes: Mutex<HashMap<String, String>>,
+    changed: Notify,
+}
+
+impl SubProgress {
+    /// Replaces the lines below an agent. Those of agents that its steps delegate to stay.
+    pub fn show(&self, agent: &str, mut lines: Vec<AgentProgress>) {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps: Vec<String> = lines.iter().map(|line| line.agent_id.clone()).collect();
+        let is_under = |line: &AgentProgress, step: &String| {
+            line.agent_id.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let before = all.remove(agent).unwrap_or_default().into_iter();
+        let kept = before.filter(|line| steps.iter().any(|step| is_under(line, step)));
+        lines.extend(kept.filter(|line| !steps.contains(&line.agent_id)));
+        all.insert(agent.to_owned(), lines);
+        drop(all);
+        self.changed.notify_one();
+    }
+
+    /// Adds a line below an agent, or replaces the one of the same name.
+    pub fn put(&self, agent: &str, line: AgentProgress) {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = all.entry(agent.to_owned()).or_default();
+        match lines.iter_mut().find(|known| known.agent_id == line.agent_id) {
+            Some(known) => *known = line,
+            None => lines.push(line),
+        }
+        drop(all);
+        self.changed.notify_one();
+    }
+
+    /// Says something of an agent in front of its mission.
+    pub fn note(&self, agent: &str, note: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = notes.get(agent) != Some(&note);
+        notes.insert(agent.to_owned(), note);
+        drop(notes);
+        if is_new {
+            self.changed.notify_one();
+        }
+    }
+
+    /// The line with what is said of its agent.
+    pub fn noted(&self, line: AgentProgress) -> AgentProgress {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        match notes.get(&line.agent_id) {
+            Some(note) => AgentProgress { mission: format!("{note} · {}", line.mission), ..line },
+            None => line,
+        }
+    }
+
+    /// The lines below an agent.
+    pub fn of(&self, agent: &str) -> Vec<AgentProgress> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.get(agent).cloned().unwrap_or_default()
+    }
+
+    /// Waits for new lines.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+}
