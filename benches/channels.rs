@@ -7,7 +7,7 @@
 //! and the embedded store with full durability, or PostgreSQL with it. Times are taken in the fakes' process, from the moment when a
 //! person's message is there to be told until the answer has arrived.
 
-#![cfg(test)] // as the modules that it shares with the tests
+#![cfg(test)] // so that the lints know it for no part of the product
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -15,21 +15,12 @@ use std::time::{Duration, Instant};
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::postgres;
 use adjutant_fakes::wire::Wire;
+use adjutant_test_support::platform::{Make, PLATFORMS, Platform};
+use adjutant_test_support::process::Home;
+use adjutant_test_support::share;
 
 #[path = "channels/old.rs"]
 mod old;
-#[expect(dead_code, reason = "the scorecard uses more of it")]
-#[path = "../tests/binary/platform.rs"]
-mod platform;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/process.rs"]
-mod process;
-#[expect(dead_code, reason = "the bench of instances uses more of it")]
-#[path = "share/mod.rs"]
-mod share;
-
-use platform::{Make, PLATFORMS, Platform};
-use process::Home;
 
 /// Longer than anything here takes.
 const DEADLINE: Duration = Duration::from_mins(1);

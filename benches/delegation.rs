@@ -9,23 +9,16 @@
 
 #[path = "sink/app.rs"]
 mod app;
-#[path = "../tests/flows/scripted/mod.rs"]
-#[expect(
-    dead_code,
-    clippy::panic,
-    reason = "the bench needs less of a script than the tests, which asks for panics too"
-)]
-mod scripted;
 mod sink;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_models::Request;
+use adjutant_test_support::scripted::{Gate, Reply, Scripted, call, calls, has_results, text};
 use serde_json::json;
 
 use app::app;
-use scripted::{Gate, Reply, Scripted, call, calls, has_results, text};
 
 const TURNS: usize = 300;
 const TREES: usize = 64;

@@ -6,7 +6,7 @@
 //! one machine. So that the instances are like machines of their own, a control group limits the processor time of
 //! each. In each conversation, the next message is written as soon as the answer is seen.
 
-#![cfg(test)] // as the modules that it shares with the tests
+#![cfg(test)] // so that the lints know it for no part of the product
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,23 +16,14 @@ use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
 use adjutant_store::Store;
+use adjutant_test_support::gateway;
+use adjutant_test_support::gateway::{Gateway, wait_until};
+use adjutant_test_support::process::Home;
+use adjutant_test_support::share;
+use adjutant_test_support::share::CpuShare;
+use adjutant_test_support::simulation::engine::count;
+use adjutant_test_support::simulation::{Costs, PLAIN, Plant};
 use adjutant_types::clock::SystemClock;
-
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/gateway.rs"]
-mod gateway;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/process.rs"]
-mod process;
-mod share;
-#[expect(dead_code, reason = "its own bench uses more of it")]
-mod simulation;
-
-use gateway::{Gateway, wait_until};
-use process::Home;
-use share::CpuShare;
-use simulation::engine::count;
-use simulation::{Costs, PLAIN, Plant};
 
 /// How long the model takes.
 const THINKING: Duration = Duration::from_millis(200);

@@ -15,7 +15,6 @@
 )]
 
 mod minilm;
-mod remembered;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,10 +25,10 @@ use adjutant_memory::{Asker, SearchIn, index};
 use adjutant_models::embeddings::Embedder;
 use adjutant_store::people::Conversation;
 use adjutant_store::{Batch, Store, people};
+use adjutant_test_support::remembered;
+use adjutant_test_support::remembered::meanings::direction;
+use adjutant_test_support::remembered::{Dice, measure};
 use adjutant_types::clock::SystemClock;
-
-use remembered::meanings::direction;
-use remembered::{Dice, measure};
 
 /// How many questions, of them for the real model, memories, and timed searches.
 const QUESTIONS: usize = 2000;

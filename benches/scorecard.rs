@@ -4,28 +4,14 @@
 //! `--kills N` processes are killed in all, `--seed N` is the random seed, `--machine TEXT` is what the document
 //! says it ran on.
 
-#![cfg(test)] // as the modules that it shares with the tests
+#![cfg(test)] // so that the lints know it for no part of the product
 
 use std::path::Path;
 
 use adjutant_fakes::postgres;
-
-#[path = "../tests/binary/chaos.rs"]
-mod chaos;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/gateway.rs"]
-mod gateway;
-#[expect(dead_code, reason = "the other bench uses more of it")]
-#[path = "../tests/binary/platform.rs"]
-mod platform;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/process.rs"]
-mod process;
-#[path = "../tests/binary/random.rs"]
-mod random;
-
-use chaos::{Run, Score};
-use platform::PLATFORMS;
+use adjutant_test_support::chaos;
+use adjutant_test_support::chaos::{Run, Score};
+use adjutant_test_support::platform::PLATFORMS;
 
 struct Options {
     kills: u32,

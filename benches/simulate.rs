@@ -3,9 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
-mod simulation;
-
-use simulation::{PLAIN, Plant};
+use adjutant_test_support::simulation::{PLAIN, Plant};
 
 /// Processors of an instance, and of the database.
 const PROCESSORS: (usize, usize) = (2, 16);

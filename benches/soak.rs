@@ -3,15 +3,9 @@
 //!
 //! `--seed N` is the random seed; `--binary PATH` drives another binary than the one that was built with this.
 
-#![cfg(test)] // as the modules that it shares with the tests
+#![cfg(test)] // so that the lints know it for no part of the product
 
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/process.rs"]
-mod process;
-#[path = "../tests/binary/random.rs"]
-mod random;
-#[path = "../tests/binary/soak.rs"]
-mod soak;
+use adjutant_test_support::soak;
 
 fn main() {
     let (mut turns, mut seed, mut binary) = (100_000, 20_261_121, None);

@@ -12,13 +12,6 @@
 
 #[path = "sink/app.rs"]
 mod app;
-#[path = "../tests/flows/scripted/mod.rs"]
-#[expect(
-    dead_code,
-    clippy::panic,
-    reason = "the bench needs less of a script than the tests, which asks for panics too"
-)]
-mod scripted;
 mod sink;
 
 use std::path::Path;
@@ -26,10 +19,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use adjutant_test_support::scripted::{Scripted, call, calls, has_results, text};
 use serde_json::json;
 
 use app::{App, app};
-use scripted::{Scripted, call, calls, has_results, text};
 
 impl App {
     async fn say(&self, place: &str, event: &str) -> Duration {

@@ -4,23 +4,15 @@
 //! The real binary on a loopback fake of Telegram, with a model server and a transcription service on loopback that
 //! answer at once, and the embedded store with full durability.
 
-#![cfg(test)] // as the modules that it shares with the tests
+#![cfg(test)] // so that the lints know it for no part of the product
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::speech::{FakeSpeech, note};
-
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/platform.rs"]
-mod platform;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/process.rs"]
-mod process;
-
-use platform::{Make, PLATFORMS, Platform};
-use process::Home;
+use adjutant_test_support::platform::{Make, PLATFORMS, Platform};
+use adjutant_test_support::process::Home;
 
 /// Longer than anything here takes.
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -5,7 +5,7 @@
 //! time from a turn's last commit until its change has arrived at a viewer. Viewers, platform and gateway share the
 //! machine, so what the gateway itself uses is told, too.
 
-#![cfg(test)] // as the modules that it shares with the tests
+#![cfg(test)] // so that the lints know it for no part of the product
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -14,27 +14,11 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use adjutant_store::Batch;
+use adjutant_test_support::chromium::Chromium;
+use adjutant_test_support::client::{Browser, Site};
+use adjutant_test_support::gateway::{DEADLINE, wait_until};
+use adjutant_test_support::share;
 use adjutant_types::clock::{Clock, SystemClock};
-
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/web/chromium.rs"]
-mod chromium;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/web/client.rs"]
-mod client;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/gateway.rs"]
-mod gateway;
-#[expect(dead_code, reason = "the tests use more of it")]
-#[path = "../tests/binary/process.rs"]
-mod process;
-#[expect(dead_code, reason = "the bench of instances uses more of it")]
-#[path = "share/mod.rs"]
-mod share;
-
-use chromium::Chromium;
-use client::{Browser, Site};
-use gateway::{DEADLINE, wait_until};
 
 const VIEWERS: usize = 50;
 const PEOPLE: usize = 8;

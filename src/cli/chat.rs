@@ -11,6 +11,7 @@ use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, Line, MAX_LENGTH, parse_text};
 use adjutant_console::render::{self, Theme};
 use adjutant_console::{ConsolePort, Settings, Style};
+use adjutant_l10n::terminal;
 use adjutant_store::{Store, turns};
 use adjutant_types::clock::{self, SharedClock, SystemClock};
 use tokio::sync::mpsc::Receiver;
@@ -196,7 +197,7 @@ impl Session {
                 Event::Line(inbound) => {
                     interrupted = false;
                     if is_command(&inbound, "/help") {
-                        self.port.bad_line(0, "In this terminal, /quit leaves the chat.").await;
+                        self.port.bad_line(0, &terminal::quit_leaves()).await;
                     }
                     self.accept(inbound).await?;
                 }
@@ -206,7 +207,7 @@ impl Session {
                     interrupted = true;
                     let stopped = self.service.stop_turns(CHANNEL, &self.place).await?;
                     if !stopped {
-                        self.port.bad_line(0, "Press Ctrl-C again or type /quit to leave.").await;
+                        self.port.bad_line(0, &terminal::press_again()).await;
                     }
                 }
                 Event::Eof => break,
@@ -267,17 +268,12 @@ impl Session {
     }
 
     fn greet(&self, config: &Config) -> Result<(), CliError> {
-        let model = match config.model.main.first.provider.as_str() {
-            adjutant_config::BUILTIN => {
-                " in basic mode (no language model). To talk freely, run `adjutant init` and add one."
-                    .to_owned()
-            }
-            provider => format!(", with {provider}."),
+        let name = &config.assistant.name;
+        let model = &config.model.main.first;
+        let greeting = match model.provider.as_str() {
+            adjutant_config::BUILTIN => terminal::greeting_in_basic_mode(name),
+            _ => terminal::greeting(name, &model.name),
         };
-        let greeting = format!(
-            "{} is ready{model}\nSay what you need, or type /help. Ctrl-C stops a turn, /quit leaves.",
-            config.assistant.name
-        );
         super::out(&format!("{}\n", render::message(&greeting, &[], Theme::of_stdout())))
     }
 

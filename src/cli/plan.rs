@@ -5,10 +5,10 @@ use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
 use adjutant_config::Config;
+use adjutant_l10n as l10n;
 use adjutant_store::runs::{self, PlanRow};
 use adjutant_store::turns;
 use adjutant_store::{Batch, Store, StoreError};
-use adjutant_turn::wording;
 use adjutant_types::TurnStatus;
 use adjutant_types::clock::utc;
 use adjutant_workflows::draft;
@@ -145,7 +145,8 @@ fn several(beginning: &str) -> CliError {
 async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
     let (row, plan) = find(store, beginning).await?;
     let newest = runs::plan(store, &row.id).await?.map_or(row.version, |newest| newest.version);
-    let workflow = plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain(wording::plans::GONE))?;
+    let workflow =
+        plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain("the plan is no longer stored"))?;
     let mut text = format!("{}  version {}\n\n", row.id, row.version);
     text.push_str(&plans::for_terminal(&plan, &row.goal, &workflow));
     text.push_str("\n\n");
@@ -171,10 +172,11 @@ async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Re
     }
     let (row, plan) = find(store, beginning).await?;
     let Some(folder) = config.skills.paths.first().map(|path| path.join("workflows")) else {
-        return Err(CliError::plain(wording::runs::NO_FOLDER));
+        return Err(CliError::plain("there's no folder for workflows; set `[skills] paths`"));
     };
     let plan = Plan { name: name.to_owned(), ..plan };
-    let workflow = plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain(wording::plans::GONE))?;
+    let workflow =
+        plans::workflow(&plan, &row.goal).map_err(|_| CliError::plain("the plan is no longer stored"))?;
     let path = draft::save(&folder, name, &workflow.text).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
             "there is a workflow {name} in {} already; choose another name",
@@ -182,7 +184,7 @@ async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Re
         )),
         _ => CliError::failed(format!("{name} can't be saved in {}", folder.display()), error),
     })?;
-    Ok(format!("{}\n", wording::runs::saved(&path.display().to_string(), name)))
+    Ok(format!("{}\n", l10n::runs::saved(path.display(), name)))
 }
 
 async fn delete(store: &Store, beginning: &str) -> Result<String, CliError> {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use adjutant_chat::WebhookResponse;
 use adjutant_config::{Config, ConfigError, Env};
-use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
+use adjutant_engine::gateway::health::Health;
+use adjutant_engine::gateway::receiver::ChannelReceiver;
 use adjutant_store::leases;
 use adjutant_types::clock::{SharedClock, SystemClock};
 use futures::FutureExt;

@@ -146,7 +146,7 @@ mod tests {
     /// The ids of the turns that were drawn.
     async fn ids(app: &TestStore, args: &TraceArgs) -> Vec<String> {
         let drawing = shown(app, args).await;
-        let heads = drawing.lines().filter_map(|line| line.strip_prefix("Turn "));
+        let heads = drawing.lines().filter_map(|line| line.strip_prefix("Request "));
         heads.map(|head| head.split(' ').next().unwrap().to_owned()).collect()
     }
 

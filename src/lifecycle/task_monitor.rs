@@ -5,8 +5,10 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Monitors the tasks of a service; clones share the state.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +43,7 @@ impl TaskMonitor {
     ) -> impl Future<Output = ()> + use<W> {
         let state = Mutex::new(State::Polled(Instant::now()));
         let task = Arc::new(Task { name: name.to_owned(), timeout, state });
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task.clone());
+        self.tasks.lock().push(task.clone());
         let guard = DropGuard(task);
         async move {
             let mut work = pin!(work);
@@ -57,18 +59,18 @@ impl TaskMonitor {
 
     /// The tasks that have died or hang, one sentence each.
     pub fn stuck(&self) -> Vec<String> {
-        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = self.tasks.lock();
         tasks.iter().filter_map(|task| task.error()).collect()
     }
 }
 
 impl Task {
     fn set(&self, state: State) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.state.lock() = state;
     }
 
     fn state(&self) -> State {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.lock()
     }
 
     fn error(&self) -> Option<String> {

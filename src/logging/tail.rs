@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 use std::fmt::{Debug, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adjutant_types::clock::{Clock, SystemClock};
+use parking_lot::{Mutex, MutexGuard};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Subscriber};
@@ -45,7 +45,7 @@ pub struct Logged {
 }
 
 fn kept() -> MutexGuard<'static, VecDeque<Line>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+    KEPT.lock()
 }
 
 /// The lines of the turn with this id, the oldest first.

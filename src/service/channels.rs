@@ -1,7 +1,7 @@
 //! The configured channels. The only file that knows every platform.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Connection, Rooms, SetupGuide};
 use adjutant_config::{ChannelConfig, Config, Kind, Platform, Secret};
@@ -10,6 +10,7 @@ use adjutant_engine::gateway::maintenance::Maintenance;
 use adjutant_engine::gateway::outbox::DeliveryFilter;
 use adjutant_engine::gateway::receiver::ChannelReceiver;
 use adjutant_web::Web;
+use parking_lot::Mutex;
 
 use super::StartError;
 

@@ -1,7 +1,7 @@
 //! Delivery of replies, and progress.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Progress};
 use adjutant_engine::gateway::SharedWorkerSet;
@@ -13,6 +13,7 @@ use adjutant_engine::gateway::speech::SpeechRenderer;
 use adjutant_store::Store;
 use adjutant_store::leases::Instance;
 use adjutant_turn::journal::InFlight;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

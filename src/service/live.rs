@@ -1,11 +1,13 @@
 //! Reloading the configuration: what changes at run time, and what needs a restart.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use adjutant_config::{ChannelConfig, Config, Endpoint, Settings, SharedSettings};
+use adjutant_config::reload::Reloadable;
+use adjutant_config::{ChannelConfig, Config, Endpoint, Settings};
 use adjutant_models::price::SharedPrice;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::models::{endpoints, price_of, unpriced};
 
@@ -13,7 +15,7 @@ use super::models::{endpoints, price_of, unpriced};
 pub struct LiveConfig {
     /// The configuration at start-up.
     initial: Config,
-    pub(super) settings: Arc<SharedSettings>,
+    pub(super) settings: Arc<Reloadable<Settings>>,
     prices: Vec<SharedPrice>,
     /// Whether the last backup failed.
     pub(super) backup_failed: Arc<AtomicBool>,
@@ -35,7 +37,7 @@ impl LiveConfig {
         prices: Vec<SharedPrice>,
     ) -> Arc<Self> {
         warn_of_unpriced(config);
-        let settings = Arc::new(SharedSettings::new(settings(config, allow)));
+        let settings = Arc::new(Reloadable::new(settings(config, allow)));
         let (backup_failed, state) = (Arc::default(), Mutex::default());
         Arc::new(Self { initial: config.clone(), settings, prices, backup_failed, state })
     }
@@ -48,7 +50,7 @@ impl LiveConfig {
     /// Applies what may change at run time. A running turn keeps the settings it started with. Returns the names of the
     /// changes that need a restart.
     pub fn apply(&self, config: &Config) -> Vec<String> {
-        let mut allow = self.settings.now().allow.clone();
+        let mut allow = self.settings.current().allow.clone();
         for (name, ids) in &mut allow {
             // A channel that was removed from the file stays as it is until the restart.
             if let Some(channel) = config.channels.get(name) {
@@ -84,7 +86,7 @@ impl LiveConfig {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -179,7 +181,7 @@ mod tests {
         now.channels.insert("telegram".into(), telegram("1:a", "bob"));
         now.model.main.first.price = Some(Price { input: 1.0, cached_input: None, output: 2.0 });
         assert_eq!(live.apply(&now), [""; 0]);
-        let settings = live.settings.now();
+        let settings = live.settings.current();
         assert_eq!(settings.limits.agents_per_turn, 1);
         assert_eq!(settings.allow["telegram"], ["bob"]);
         assert_eq!(settings.owners, ["telegram:ada", "console:local"]);
@@ -193,7 +195,7 @@ mod tests {
         now.listen = None;
         now.otlp = Some(Otlp { endpoint: "http://127.0.0.1:4318".into(), headers: BTreeMap::new() });
         assert_eq!(live.apply(&now), ["model", "http", "otlp", "channels.second", "channels.telegram"]);
-        assert_eq!(live.settings.now().allow["second"], ["eve"], "it runs on as it was");
+        assert_eq!(live.settings.current().allow["second"], ["eve"], "it runs on as it was");
         assert!(price.get().is_some(), "it is not known which model it is for");
         live.reject();
         assert_eq!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_engine::conversation::Conversations;
-use adjutant_engine::gateway::receiver::Health;
+use adjutant_engine::gateway::health::Health;
 use adjutant_store::instances::{self, LivingInstance};
 use adjutant_store::queues::{self, Queue};
 use adjutant_store::rate_limits;
@@ -71,7 +71,7 @@ impl Source {
                 add_queues(&registry, queues, store.now())?;
                 add_instances(&registry, living)?;
                 add_pauses(&registry, pauses)?;
-                add_budgets(&registry, spent.used(), &self.conversations.settings.now().limits)
+                add_budgets(&registry, spent.used(), &self.conversations.settings.current().limits)
             }
             None => Ok(()),
         });

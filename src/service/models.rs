@@ -1,7 +1,7 @@
 //! The configured models.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
 use adjutant_engine::orchestrator::BasicMode;
@@ -13,6 +13,7 @@ use adjutant_models::{ModelError, NoModel, SharedModel};
 use adjutant_turn::journal::RateLimits;
 use adjutant_types::clock::SharedClock;
 use adjutant_workflows::agents::ModelByName;
+use parking_lot::Mutex;
 
 use super::StartError;
 
@@ -69,7 +70,7 @@ pub(super) fn models_by_name(
         if name == own.first.name || own.first.provider == BUILTIN {
             return Ok(agent.clone());
         }
-        let mut built = built.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut built = built.lock();
         if let Some(model) = built.get(name) {
             return Ok(model.clone());
         }

@@ -20,7 +20,8 @@ use adjutant_chat::{
 };
 use adjutant_engine::conversation::Conversations;
 use adjutant_engine::conversation::access::Access;
-use adjutant_engine::gateway::receiver::{ChannelReceiver, Health};
+use adjutant_engine::gateway::health::Health;
+use adjutant_engine::gateway::receiver::ChannelReceiver;
 use adjutant_skills::handlers::mcp::McpServers;
 use adjutant_store::{Store, StoreError, control, people, timeline, turns, web};
 use adjutant_types::{PersonId, TurnId};
@@ -174,7 +175,7 @@ impl WebBackend {
             return Ok(None);
         }
         let person = people::person_by_id(&self.store, &session.person_id).await?;
-        let owners = self.conversations.settings.now();
+        let owners = self.conversations.settings.current();
         let is_owner = people::is_owner(&self.store, &person.id, &owners.owners).await?;
         Ok(Some(Viewer {
             person: person.id.to_string(),

@@ -78,7 +78,7 @@ fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
     telegram.say(olga, olga, "first");
     sees(&telegram, olga, "Heard first");
     telegram.say(ada, ada, "second");
-    sees(&telegram, ada, "Heard second.\n\n(You've used 100 % of your $0.90 for today.)");
+    sees(&telegram, ada, "Heard second.\n\nYou've used 100% of your $0.90 for today.");
     telegram.say(ada, ada, "third");
     let told = sees(&telegram, ada, "doesn't cover the next step");
     assert!(told.contains("Your budget for today ($0.90)") && told.contains("asked an owner"), "{told}");

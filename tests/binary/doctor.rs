@@ -149,7 +149,7 @@ fn what_skills_need_is_tried() {
     insta::assert_snapshot!(reasons.join("\n"), @"
     lab.gone: the program 'no-such-program' is not installed (not found in PATH), or you may not run it
     lab.secret: the skill's secret can't be read: the environment variable NO_SUCH_SECRET is missing
-    lab.host: 127.0.0.1 can't be reached: Connection refused (os error 111)
+    lab.host: I couldn't reach 127.0.0.1: no connection (Connection refused (os error 111))
     ");
     let sound = SKILLS.split("[[skill]]").take(2).collect::<Vec<_>>().join("[[skill]]");
     home.write("lab/lab.toml", &sound);

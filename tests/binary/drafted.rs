@@ -60,7 +60,7 @@ fn a_model_writes_it() {
     let failed = new(&home, "chess2", "play chess with Bob", &[]);
     assert_eq!(failed.status, Some(1));
     assert!(
-        failed.stderr.contains("the model didn't write a workflow that passes the check"),
+        failed.stderr.contains("The model didn't write a workflow that passes the check"),
         "{}",
         told(&failed)
     );

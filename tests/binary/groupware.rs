@@ -88,9 +88,9 @@ fn whether_a_domain_takes_mail_is_asked_from_the_resolver_of_the_configuration()
     let home = Home::with_config(&format!("[dns]\nresolver = \"{}\"", resolver::start().unwrap()));
     let mut chat = home.chat();
     for (address, answer) in [
-        ("bob@served.test", "bob@served.test is a well-formed mail address, and its domain accepts mail"),
-        ("bob@none.test", "bob@none.test can't receive mail: its domain accepts none"),
-        ("bob@", "bob@ isn't a mail address: "),
+        ("bob@served.test", "bob@served.test is a well-formed email address, and its domain accepts email"),
+        ("bob@none.test", "bob@none.test can't receive email: its domain accepts none"),
+        ("bob@", "bob@ isn't an email address: "),
     ] {
         let reply = chat.say(address, &format!("is {address} a valid address?"));
         assert!(reply["text"].as_str().unwrap().starts_with(answer), "{reply}");
@@ -108,7 +108,7 @@ fn a_wrong_password_is_told_with_the_mend() {
     let home = Home::with_config(&mail(server, INSIDE).replace("alice-secret", "wrong-secret"));
     let reply = home.chat().say("m1", "email bob@example.test: Never");
     let text = reply["text"].as_str().unwrap();
-    assert!(text.contains("the mail server rejected the login ([mail] user and password)"), "{text}");
+    assert!(text.contains("the email server rejected my login"), "{text}");
     assert!(!text.contains("wrong-secret"), "{text}");
     let ended = home.run(&["doctor"]);
     assert_eq!(ended.status, Some(1), "{ended:?}");
@@ -239,7 +239,7 @@ fn who_is_invited_is_told_by_mail_once() {
         let reply = program.say("m1", &said);
         let text = reply["text"].as_str().unwrap();
         assert!(
-            text.starts_with("Created “Walk") && text.ends_with("bob@example.test invited by mail"),
+            text.starts_with("Created “Walk") && text.ends_with("\nInvited bob@example.test by email"),
             "{point}: {text}"
         );
         assert_eq!(arrived(server, ("bob", ""), &format!("Invitation: {title}"), 1).len(), 1, "{point}");
@@ -278,7 +278,7 @@ fn a_mail_that_comes_back_is_told_once() {
     // One about someone else's mail.
     bounce(server, "<forged@example.test>");
     let told =
-        "The mail “Comes back” didn't reach everyone. The mail server says:\n- bob@example.test: 5.1.1";
+        "Your email “Comes back” couldn't be delivered. The email server says:\n- bob@example.test: 5.1.1";
     let mut chat = home.chat();
     let reply = chat.find(|it| it["event"] == "reply").unwrap();
     assert!(reply["text"].as_str().unwrap().starts_with(told), "{reply}");

@@ -356,7 +356,7 @@ fn enter_at_every_question_changes_nothing() {
     assert_eq!(read(&fakes.home), before);
 }
 
-#[expect(clippy::too_many_lines, reason = "it is a screen")]
+#[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn assert_screen(screen: &str) {
     insta::assert_snapshot!(screen, @r#"
 ~/config.toml will be changed after the last question.

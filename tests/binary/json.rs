@@ -242,7 +242,7 @@ fn a_press_is_answered_once_and_a_second_one_is_told_that_it_is_closed() {
     assert_eq!(home.tasks(), [""; 0]);
     let late = chat.press("p2", &no);
     assert_eq!((&late["turn"], &late["answers"]), (&question["turn"], &json!(["p2"])));
-    assert_eq!(late["text"], "That's already been answered: Approve.");
+    assert_eq!(late["text"], "You already answered: Approve.");
     let unknown = chat.press("p3", "nothing:approve");
     assert_eq!(unknown["answers"], json!(["p3"]));
     chat.finish_well();

@@ -64,7 +64,7 @@ fn a_probe_needs_no_configuration_and_an_error_says_what_to_do() {
     assert!(probed.stdout.contains("search-notes; it says that it only reads"), "{probed:?}");
     let missing = home.run(&["mcp", "probe", "no-such-program"]);
     assert_eq!(missing.status, Some(1));
-    assert!(missing.stderr.contains("'no-such-program' is not installed"), "{missing:?}");
+    assert!(missing.stderr.contains("“no-such-program” is not installed"), "{missing:?}");
     let unknown = home.run(&["mcp", "tools", "nots"]);
     assert!(unknown.stderr.contains("there is no [mcp.nots] in the configuration: notes"), "{unknown:?}");
 }

@@ -37,7 +37,7 @@ fn a_stranger_is_let_in_by_the_changed_file_and_out_again_by_the_signal() {
     let home = Home::with_config(&config(&telegram, &[ada], ""));
     let mut gateway = Gateway::start(&home);
     telegram.say(bob, bob, "add a task to knock");
-    sees(&telegram, bob, "We haven't met");
+    sees(&telegram, bob, "I only talk to people");
     // It gets no signal.
     home.write("config.toml", &config(&telegram, &[ada, bob], ""));
     gateway.logs(APPLIED);
@@ -134,7 +134,7 @@ fn a_faulty_file_changes_nothing_and_what_needs_a_restart_is_named() {
     assert_eq!(doctor.status, Some(78));
     assert!(doctor.stdout.contains("a running service keeps the last good configuration"), "{doctor:?}");
     telegram.say(bob, bob, "add a task to come in");
-    sees(&telegram, bob, "We haven't met");
+    sees(&telegram, bob, "I only talk to people");
     // A misspelt skill name would protect nothing.
     home.write(
         "config.toml",

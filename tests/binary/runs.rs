@@ -160,7 +160,7 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     assert_eq!(partial.status, Some(1), "{partial:?}");
     insta::assert_snapshot!(office.told(&partial), @"
     Some(1) visit is partly done: 1 of 2 steps, 1 failed, 3 agents, 1 retry, TIME
-    - find failed: the language model gave no usable answer. Try again, perhaps in other words.
+    - find failed: My language model gave no usable answer. Please try again, perhaps in other words.
 
     # Acme
 
@@ -171,7 +171,7 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     write  Writer  done TIME      1  20 B
 
     Warnings
-    - find: Finder failed and was skipped: the language model gave no usable answer. Try again, perhaps in other words.
+    - find: Finder failed and was skipped: My language model gave no usable answer. Please try again, perhaps in other words.
 
     To run it again from there: adjutant workflow run visit --of ID --from find
     ");
@@ -180,15 +180,15 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     assert_eq!(failed.status, Some(1), "{failed:?}");
     insta::assert_snapshot!(office.told(&failed), @"
     Some(1) visit failed: 0 of 2 steps, 2 failed, 3 agents, 1 retry, TIME
-    - find failed: the language model gave no usable answer. Try again, perhaps in other words.
-    - write failed: the language model gave no usable answer. Try again, perhaps in other words.
+    - find failed: My language model gave no usable answer. Please try again, perhaps in other words.
+    - write failed: My language model gave no usable answer. Please try again, perhaps in other words.
 
     step   agent   status time  tries  size
     find   Finder  failed TIME      2
     write  Writer  failed TIME      1
 
     Warnings
-    - find: Finder failed and was skipped: the language model gave no usable answer. Try again, perhaps in other words.
+    - find: Finder failed and was skipped: My language model gave no usable answer. Please try again, perhaps in other words.
 
     To run it again from there: adjutant workflow run visit --of ID --from find
     ");
@@ -224,7 +224,7 @@ fn without_a_terminal_a_question_waits_and_is_answered_in_a_chat() {
     let office = Office::open();
     let waiting = office.run(&["run", "ask"]);
     assert_eq!(waiting.status, Some(1), "{waiting:?}");
-    assert!(waiting.stdout.starts_with("ask is waiting for a person: 1 of 2 steps"), "{waiting:?}");
+    assert!(waiting.stdout.starts_with("ask is waiting for an answer: 1 of 2 steps"), "{waiting:?}");
     assert!(waiting.stderr.contains("Shall it go out?"), "{waiting:?}");
     let place = waiting.stderr.rsplit("adjutant chat --conversation ").next().unwrap().trim().to_owned();
     assert!(office.run(&["runs"]).stdout.contains("  waiting  "));

@@ -59,7 +59,7 @@ fn a_stranger_is_let_in_from_the_command_line() {
     let home = home(&telegram, "[]");
     let gateway = Gateway::start(&home);
     telegram.say(bob, bob, "add a task to come in");
-    let asked = sees(&telegram, bob, "We haven't met");
+    let asked = sees(&telegram, bob, "I only talk to people");
     let code = asked.lines().last().unwrap();
     let list = home.run(&["pair", "list"]);
     assert!(list.stdout.contains(&format!("{code}  telegram:{bob} (Bob) asks for access")), "{list:?}");

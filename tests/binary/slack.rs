@@ -117,14 +117,14 @@ fn a_channel_is_read_searched_and_posted_into_by_who_is_in_it() {
     let read = sees(&slack, &dm, |seen| seen.text.contains("1 message in #general"));
     assert!(read.text.contains("bob: the budget is 5 & not 6"), "{}", read.text);
     slack.say("ada", &dm, "read #secret");
-    sees(&slack, &dm, |seen| seen.text.contains("there is no place “#secret” on slack that we are both in"));
+    sees(&slack, &dm, |seen| seen.text.contains("there is no chat “#secret” on slack that we are both in"));
     slack.say("ada", &dm, "post to #general: **lunch** is here");
     let asked = sees(&slack, &dm, |seen| !seen.buttons.is_empty());
-    assert!(asked.text.contains("Post into #general on slack"), "{}", asked.text);
+    assert!(asked.text.contains("Post to #general (slack)"), "{}", asked.text);
     assert_eq!(slack.seen(&room).len(), 0, "it is there before the yes");
     let approve = asked.buttons.iter().find(|(_, label)| label == "Approve").unwrap();
     slack.press("ada", &dm, &asked.ts, &approve.0);
-    sees(&slack, &dm, |seen| seen.text.contains("Posted into #general on slack"));
+    sees(&slack, &dm, |seen| seen.text.contains("Posted to #general (slack)"));
     sees(&slack, &room, |seen| seen.text.contains("lunch"));
     // She left between the question and the approval.
     slack.say("ada", &dm, "post to #general: dinner is here");
@@ -132,7 +132,7 @@ fn a_channel_is_read_searched_and_posted_into_by_who_is_in_it() {
     slack.leave("ada", &room);
     let approve = asked.buttons.iter().find(|(_, label)| label == "Approve").unwrap();
     slack.press("ada", &dm, &asked.ts, &approve.0);
-    sees(&slack, &dm, |seen| seen.text.contains("there is no place “#general”"));
+    sees(&slack, &dm, |seen| seen.text.contains("there is no chat “#general”"));
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     let posted: Vec<String> = slack.seen(&room).into_iter().map(|seen| seen.text).collect();

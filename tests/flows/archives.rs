@@ -89,18 +89,14 @@ async fn an_archive_that_is_built_to_harm_is_a_sentence_each_time() {
         (
             "climbs.zip",
             zip(&[("a.txt", b"a"), ("x/../../etc/passwd", b"root")]),
-            "the names of the files inside lead out of it, as in an attack",
+            "it contains unsafe file paths",
         ),
-        (
-            "slash.zip",
-            zip(&[("/etc/passwd", b"root")]),
-            "the names of the files inside lead out of it, as in an attack",
-        ),
+        ("slash.zip", zip(&[("/etc/passwd", b"root")]), "it contains unsafe file paths"),
         ("cut.zip", sound[..sound.len() - 30].to_vec(), "it's damaged, or too complicated"),
         ("bomb.docx", docx(&[&"boom".repeat(9 << 20)]), "it's damaged, or too complicated"),
     ] {
         let told = app.gets("", name, Ok(content)).await.text;
-        assert_eq!(told, format!("I can't read “{name}”: {why}. I've kept it and can send it on."));
+        assert_eq!(told, format!("I can't read “{name}”: {why}. I've saved it and can forward it."));
         assert_eq!(app.says("ada", "still there?").await.text, "Noted.");
     }
     app.ends_well().await;
@@ -152,7 +148,7 @@ async fn a_mail_as_a_file_is_read_with_the_files_in_it() {
     let id = json!(app.file_ids().await[0]);
     assert!(inside(&app, &id, 1).await.0.contains(CLAUSE));
     let (said, inner) = inside(&app, &id, 2).await;
-    assert!(said.contains("(mail, ") && said.contains("Subject: Inner"), "{said}");
+    assert!(said.contains("(email, ") && said.contains("Subject: Inner"), "{said}");
     assert!(inside(&app, &inner["id"], 1).await.0.ends_with("deep words"));
     app.ends_well().await;
 }
@@ -163,7 +159,7 @@ async fn what_can_be_read_is_read_and_the_rest_is_said() {
     let open = zip(&[("mimetype", b"application/vnd.oasis.opendocument.text"), ("content.xml", b"<x/>")]);
     for (name, content) in [("all.tar.bz2", b"BZh91AY&SY\xff\xfe".to_vec()), ("letter.odt", open)] {
         let told = app.gets("", name, Ok(content)).await.text;
-        assert_eq!(told, format!("I can't look into “{name}”, but I've kept it and can send it on."));
+        assert_eq!(told, format!("I can't open “{name}”, but I've saved it and can forward it."));
     }
     let letter = docx(&["Dear Ada,", CLAUSE]);
     for (name, content, seen) in [

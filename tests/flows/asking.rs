@@ -76,7 +76,7 @@ async fn the_next_message_is_what_was_asked_for_as_it_was_written() {
 async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_command() {
     let (app, asked) = asked("input", &[]).await;
     let status = app.says("ada", "/status").await;
-    assert!(status.text.contains("Open questions:\n**13** "), "{}", status.text);
+    assert!(status.text.contains("1 question is waiting for you:\n**13** "), "{}", status.text);
     assert_eq!(app.says("eve", "say hello").await.text, "Hello!");
     // The owner is at the terminal; not everything they write answers Ada's question.
     assert_eq!(app.says("local", "say hello").await.text, "Hello!");
@@ -130,7 +130,7 @@ async fn a_choice_is_made_once_by_whom_it_was_asked_of() {
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.replies_to("local", &asked, "2").await;
     let late = app.presses("ada", &asked, "red").await;
-    assert_eq!(late.text, "That's already been answered: approve.");
+    assert_eq!(late.text, "You already answered: approve.");
     assert_eq!(stored(&app, &asked).await, answered("approve"));
     app.ends_well().await;
 }
@@ -183,7 +183,7 @@ async fn a_run_asks_for_what_it_has_to_know_and_for_a_choice() {
     let app = launch().await;
     let asked = app.says("ada", "/run launch").await;
     insta::assert_snapshot!(asked.text, @r"
-    Before I run launch: what is `customer` (Who it is for)?
+    To run launch, I still need the customer: Who it is for
 
     Reply with your answer, or send `/stop` to cancel.
     ");
@@ -208,7 +208,7 @@ async fn a_run_that_nobody_answers_ends() {
     let app = launch().await;
     let asked = app.says("ada", "/run launch").await;
     app.passes(Duration::from_hours(25)).await;
-    let ended = app.sees("nobody gave a value for 'customer' in time").await;
+    let ended = app.sees("I got no value for “customer” in time.").await;
     assert_eq!((&ended.turn, app.turn(&ended).await.status.as_str()), (&asked.turn, "failed"));
     app.ends_well().await;
 }

@@ -6,7 +6,7 @@ use adjutant_config::{Config, Policy};
 use adjutant_models::price::Price;
 use adjutant_models::{Request, Usage};
 use adjutant_store::spending;
-use adjutant_types::{Bailout, TurnStatus};
+use adjutant_types::{StopReason, TurnStatus};
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, plan, results, scripted_with, skill};
@@ -76,9 +76,9 @@ const TURNS_AT_WORK: &str = "SELECT count(*) FROM turns WHERE status = 'running'
 async fn an_owner_is_asked_where_nobody_else_reads_and_the_person_is_told() {
     let app = with_an_owner().await;
     let (told, asked) = used_up(&app).await;
-    insta::assert_snapshot!(told.text, @"Your budget for today (10000 tokens) doesn't cover the next step. I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(told.text, @"Your budget for today (10,000 tokens) doesn't cover the next step. I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(told.buttons(), [""; 0]);
-    insta::assert_snapshot!(without_ids(&asked), @"A request from ada (console) has reached today's limit of 10000 tokens per person. Shall I continue with it? It may then use as much again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(without_ids(&asked), @"A request from ada (console) has reached today's limit of 10,000 tokens per person. Shall I continue with it? That allows the same amount again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(asked.buttons(), ["Continue", "Stop"]);
     assert_eq!(asked.turn, told.turn);
     assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
@@ -119,7 +119,7 @@ async fn nobody_but_an_owner_answers_and_he_is_asked_once_for_a_person() {
     let no = app.presses("ada", &asked, "Continue").await;
     assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
     let again = app.says("ada", "yes").await;
-    insta::assert_snapshot!(again.text, @"Your budget for today (10000 tokens) doesn't cover the next step. An owner hasn't answered yet about your earlier request, so I'm stopping here. The budget resets at midnight (Europe/Berlin). Please try again then.");
+    insta::assert_snapshot!(again.text, @"Your budget for today (10,000 tokens) doesn't cover the next step. An owner hasn't answered yet about your earlier request, so I'm stopping here. The budget resets at midnight (Europe/Berlin). Please try again then.");
     assert_eq!(app.turn(&again).await.status, TurnStatus::Cancelled);
     assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
     assert_eq!(count(&app, "SELECT count(*) FROM questions").await, 1);
@@ -163,7 +163,7 @@ async fn without_an_owner_who_can_be_asked_the_person_is_told_who_it_takes() {
     app.room("square").says("eve", "hello").await;
     app.says("ada", "one").await;
     let told = app.says("ada", "two").await;
-    insta::assert_snapshot!(told.text, @"Your budget for today (10000 tokens) doesn't cover the next step. Only an owner (eve, telegram:7) can let me continue, by writing “continue” here. No owner has ever messaged me directly, so I can't ask. Send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(told.text, @"Your budget for today (10,000 tokens) doesn't cover the next step. Only an owner (eve, telegram:7) can let me go on, by writing “continue” here; I can't reach one myself. `/stop` cancels. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(told.buttons(), [""; 0]);
     assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
     // An owner can also answer here.
@@ -176,7 +176,7 @@ async fn without_an_owner_who_can_be_asked_the_person_is_told_who_it_takes() {
 async fn an_owner_is_asked_where_he_is_or_else_at_his_desk() {
     let app = with_an_owner().await;
     let asked = app.direct("desk").says("local", "two").await;
-    insta::assert_snapshot!(asked.text, @"Your budget for today (10000 tokens) doesn't cover the next step. Shall I continue?");
+    insta::assert_snapshot!(asked.text, @"Your budget for today (10,000 tokens) doesn't cover the next step. Shall I continue?");
     assert_eq!(asked.buttons(), ["Continue", "Stop"]);
     assert_eq!(app.presses("local", &asked, "Continue").await.text, "You said: two");
     let told = app.room("square").says("local", "three").await;
@@ -194,9 +194,9 @@ async fn everybodys_day_is_the_owners_matter_too() {
     app.direct("desk").says("local", "hello").await;
     app.says("ada", "one").await;
     let told = app.direct("b").says("bob", "two").await;
-    assert!(told.text.starts_with("Today's budget for everyone (20000 tokens)"), "{}", told.text);
+    assert!(told.text.starts_with("Today's budget for everyone (20,000 tokens)"), "{}", told.text);
     let asked = app.sees("Shall I continue with it?").await;
-    insta::assert_snapshot!(without_ids(&asked), @"A request from bob (console) has reached today's limit of 20000 tokens for everyone. Shall I continue with it? It may then use as much again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(without_ids(&asked), @"A request from bob (console) has reached today's limit of 20,000 tokens for everyone. Shall I continue with it? That allows the same amount again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
     app.presses("local", &asked, "Continue").await;
     app.sees("You said: two").await;
     app.ends_well().await;
@@ -223,7 +223,7 @@ async fn an_owners_question_expires_like_any_other() {
     let app = with_an_owner().await;
     let (told, asked) = used_up(&app).await;
     app.passes(Duration::from_hours(25)).await;
-    let line = app.sees("Nobody answered").await;
+    let line = app.sees("I didn't hear back").await;
     assert_eq!((line.place.as_str(), &line.turn), ("home", &told.turn));
     assert_eq!(app.presses("local", &asked, "Continue").await.text, "That question is no longer open.");
     app.ends_well().await;
@@ -256,25 +256,25 @@ async fn it_is_said_once_a_day_that_little_is_left() {
     ---
     A little.
     ---
-    Everyone together has used 81 % of today's 200000 tokens.
+    Everyone together has used 81% of today's 200,000 tokens.
 
     The budget resets at midnight (Europe/Berlin).
     ---
     Nearly all.
 
-    (You've used 80 % of your 100000 tokens for today.)
+    You've used 80% of your 100,000 tokens for today.
 
     The budget resets at midnight (Europe/Berlin).
     ---
     Nearly all.
 
-    (You've used 80 % of your 100000 tokens for today.)
+    You've used 80% of your 100,000 tokens for today.
 
     The budget resets at midnight (Europe/Berlin).
     ");
     app.passes(Duration::from_hours(24)).await;
     let next = app.direct("e").says("ada", "nearly all").await;
-    assert!(next.text.contains("(You've used 80 % of your 100000 tokens"), "a new day: {}", next.text);
+    assert!(next.text.contains("You've used 80% of your 100,000 tokens"), "a new day: {}", next.text);
     app.ends_well().await;
 }
 
@@ -314,7 +314,7 @@ async fn turns_at_once_share_a_day() {
     gate.open();
     assert!(app.answer(&first).await.text.starts_with("done"));
     let told = app.answer(&second).await;
-    assert!(told.text.starts_with("Your budget for today (10000 tokens)"), "{}", told.text);
+    assert!(told.text.starts_with("Your budget for today (10,000 tokens)"), "{}", told.text);
     assert_eq!(app.requests(Who::Orchestrator).len(), 1);
     app.ends_waiting(1).await;
 }
@@ -357,7 +357,7 @@ async fn an_agent_that_tokens_stop_midway_ends_with_what_it_has() {
     let app = app(script, |config| config.limits.turn_tokens = 10_000).await;
     let asked = app.says("ada", "go").await;
     insta::assert_snapshot!(asked.text, @"
-    The budget for this request (10000 tokens) doesn't cover the next step.
+    The budget for this request (10,000 tokens) doesn't cover the next step.
 
     **Done**
     - mission a: Added “buy milk” (not finished: the budget doesn't cover the next step)
@@ -365,7 +365,7 @@ async fn an_agent_that_tokens_stop_midway_ends_with_what_it_has() {
     Shall I continue?
     ");
     let row = app.agent(&asked, "a").await;
-    assert_eq!((row.status.as_str(), row.bailout.map(Bailout::as_str)), ("partial", Some("tokens")));
+    assert_eq!((row.status.as_str(), row.bailout.map(StopReason::as_str)), ("partial", Some("tokens")));
     assert!(row.error.as_deref().unwrap().contains("\"kind\":\"budget\""), "{row:?}");
     let done = app.presses("ada", &asked, "Continue").await;
     assert!(done.text.contains("partial") && done.text.contains("buy milk"), "{}", done.text);
@@ -381,7 +381,7 @@ async fn a_summary_may_go_beyond_the_turns_own_budget() {
     let asked = app.says("ada", "go").await;
     assert_eq!(
         app.presses("ada", &asked, "Summarise").await.text,
-        "Summed up.\n\n(This request used 95 % of its 1000 tokens.)"
+        "Summed up.\n\nThis request used 95% of its 1,000 tokens."
     );
     app.ends_well().await;
 }
@@ -402,10 +402,10 @@ async fn a_yes_asks_the_budget_again() {
     app.direct("elsewhere").says("ada", "spend it all").await;
     let told = app.presses("ada", &asked, "Approve").await;
     insta::assert_snapshot!(told.text, @r"
-    Your budget for today (10000 tokens) doesn't cover the next step.
+    Your budget for today (10,000 tokens) doesn't cover the next step.
 
     **Still open**
-    - mission a: held back by the limit
+    - mission a: on hold: limit reached
 
     I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).
     ");
@@ -433,7 +433,7 @@ async fn folded_history_and_answers_without_worth_count() {
     }
     app.passes(Duration::from_secs(1)).await;
     let failed = app.direct("b").says("ada", "nothing").await;
-    assert!(failed.text.starts_with("I couldn't finish this"), "{}", failed.text);
+    assert!(failed.text.starts_with("My language model gave no usable answer"), "{}", failed.text);
     // Long turns are compacted more than once; each time is recorded, then settled in the same commit.
     counts(&app, "SELECT count(*) > 0 FROM background_calls", 1).await;
     let counted = "SELECT s.tokens - 160 - 1000 * (SELECT count(*) FROM background_calls) FROM spending s WHERE s.who = ''";

@@ -51,7 +51,7 @@ async fn a_day_shows_its_own_events_alone() {
     );
     let (said, _) =
         call(&app, "calendar.check_availability", json!({"start": "2026-07-04", "end": "2026-07-04"})).await;
-    assert_eq!(said, "You are free then (Sat 4 Jul 2026)");
+    assert_eq!(said, "You're free (Sat 4 Jul 2026)");
     let (_, data) =
         call(&app, "calendar.list_events", json!({"start": "2026-07-03", "end": "2026-07-03"})).await;
     assert_eq!(
@@ -119,7 +119,7 @@ async fn all_of_a_kind_is_asked_about_once_and_leaves_the_others() {
     app.says("ada", "mark sleep as done").await;
     let asked = app.says("ada", "mark all tasks as done").await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
-    assert!(asked.text.contains("Mark as done 2 tasks:\n- call all customers\n- buy milk"), "{}", asked.text);
+    assert!(asked.text.contains("Mark 2 tasks as done:\n- call all customers\n- buy milk"), "{}", asked.text);
     app.presses("ada", &asked, "Reject").await;
     let asked = app.says("ada", "delete all done tasks").await;
     assert!(asked.text.contains("Delete 1 task:\n- sleep"), "{}", asked.text);

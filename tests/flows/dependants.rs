@@ -63,9 +63,9 @@ async fn a_list_of_others_words_has_a_block_for_each_of_them() {
         sources,
         [
             "the list",
-            "the mail “Offsite” from dana@example.test",
-            "the mail “Budget” from bob@example.test",
-            "the mail “Hi” from eve@evil.test"
+            "the email “Offsite” from dana@example.test",
+            "the email “Budget” from bob@example.test",
+            "the email “Hi” from eve@evil.test"
         ],
         "{told}"
     );
@@ -79,8 +79,8 @@ async fn a_list_of_others_words_has_a_block_for_each_of_them() {
 async fn an_agents_own_words_name_all_that_it_read_and_its_data_has_a_block_for_each() {
     let (app, told) = told(|| agent("first", &["feed.read"], json!({"mission": "do first"}))).await;
     let blocks = blocks(&told);
-    let all = "the mail “Budget” from bob@example.test; the mail “Hi” from eve@evil.test; \
-               the mail “Offsite” from dana@example.test";
+    let all = "the email “Budget” from bob@example.test; the email “Hi” from eve@evil.test; \
+               the email “Offsite” from dana@example.test";
     assert_eq!(blocks[0], (all, "Dana asks for Friday."), "{told}");
     assert_eq!(blocks.len(), 5, "{told}");
     assert!(blocks[2].0.contains("dana@") && blocks[2].1.contains("Friday?"), "{told}");

@@ -169,6 +169,6 @@ async fn history_and_undo_repeat_marked_things_as_marked() {
         let call = rows.iter().find(|row| row.skill.is_some()).unwrap();
         let said = call.result.as_deref().unwrap_or_default();
         assert!(said.contains(ORDER), "{repeats}: {said}");
-        assert!(call.untrusted != 0 && !call.taint.is_clean(), "{repeats}: {call:?}");
+        assert!(call.untrusted && !call.taint.is_clean(), "{repeats}: {call:?}");
     }
 }

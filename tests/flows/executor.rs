@@ -262,7 +262,7 @@ async fn a_wrong_argument_is_named_by_its_path() {
     insta::assert_snapshot!(errors.join("\n"), @r#"
     /title: "" is shorter than 1 character
     /tags/1: 7 is not of type "string"
-    /due: "tomorrowish" isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00
+    /due: “tomorrowish” isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00
     /: "a text" is not of type "object"
     "#);
     app.ends_well().await;

@@ -134,9 +134,9 @@ async fn each_failure_is_a_sentence_and_what_was_written_beside_it_is_answered()
             "“zero.txt” is empty. Please send it again.",
             "“nothing.txt” is empty. Please send it again.",
             "I couldn't get “expired.txt”: it isn't there any more. Please send it again.",
-            "I can't read “report.zip”: it's damaged, or too complicated. I've kept it and can send it on.",
-            "I can't read “scan.pdf”: it has no text, only pictures; it may be a scan. I've kept it and can send it on.",
-            "I can't read “broken.pdf”: it's damaged, or too complicated. I've kept it and can send it on.",
+            "I can't read “report.zip”: it's damaged, or too complicated. I've saved it and can forward it.",
+            "I can't read “scan.pdf”: it has no text, only pictures; it may be a scan. I've saved it and can forward it.",
+            "I can't read “broken.pdf”: it's damaged, or too complicated. I've saved it and can forward it.",
         ]
     );
     assert_eq!(app.all_requests().len(), 0, "nobody asks a model about nothing");
@@ -223,7 +223,7 @@ async fn basic_mode_reads_what_was_sent_too() {
     assert!(others.contains("You haven't sent me any files"), "{others}");
     let refused = app.gets("/status", "b.txt", Ok(b"b".to_vec())).await;
     assert!(!refused.text.is_empty());
-    app.sees("I don't take files with a command").await;
+    app.sees("I can't take a file along with a command").await;
     app.ends_well().await;
 }
 
@@ -232,7 +232,7 @@ async fn a_picture_is_shown_to_models_that_look_at_pictures_and_others_say_so() 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a cat";
     let app = scripted(answers()).await;
     let told = app.gets("", "cat.png", Ok(PNG.to_vec())).await.text;
-    assert_eq!(told, "My language model doesn't look at pictures. I've kept “cat.png” and can send it on.");
+    assert_eq!(told, "My language model doesn't look at pictures. I've saved “cat.png” and can forward it.");
     app.gets("who is this?", "dog.png", Ok(PNG.to_vec())).await;
     assert!(app.last_seen().concat().contains("It can't be shown to you."), "{:?}", app.last_seen());
     app.ends_well().await;

@@ -29,10 +29,10 @@ async fn what_may_be_meant_is_shown_before_it_is_forgotten() {
     }
     for typed in ["/forget 7", "/forget 0", "/forget quarks"] {
         let told = app.says("ada", typed).await.text;
-        assert!(told.starts_with("I don't remember that, or not here."), "{told}");
+        assert!(told.starts_with("I don't have that memory here."), "{told}");
     }
     let told = app.room("team").says("ada", "/forget lyon").await.text;
-    assert!(told.starts_with("I don't remember that, or not here."), "{told}");
+    assert!(told.starts_with("I don't have that memory here."), "{told}");
     for (typed, meant) in [("/forgot it", "/forget"), ("/memoires", "/memories")] {
         let told = app.says("ada", typed).await.text;
         assert!(told.contains(&format!("Did you mean `{meant}`?")), "{told}");

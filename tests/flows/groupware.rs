@@ -96,16 +96,16 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
     let (said, data) = call(&app, "calendar.create_event", at("Demo", "2026-11-27T13:30")).await;
     assert_eq!(
         said,
-        "Created “Demo”, Fri 27 Nov 2026, 13:30–14:30. It overlaps “Customer call” (Fri 27 Nov 2026, 13:00–14:00)"
+        "Created “Demo”, Fri 27 Nov 2026, 13:30–14:30\nIt overlaps with “Customer call” (Fri 27 Nov 2026, 13:00–14:00)"
     );
     assert_eq!(data["overlaps"][0]["title"], "Customer call");
     let later = json!({"id": data["id"], "start": "2026-11-27T14:00"});
     let (said, data) = call(&app, "calendar.update_event", later).await;
-    assert_eq!(said, "Changed “Demo”, Fri 27 Nov 2026, 14:00–15:00. It was Fri 27 Nov 2026, 13:30–14:30");
+    assert_eq!(said, "Moved “Demo” to Fri 27 Nov 2026, 14:00–15:00 (was Fri 27 Nov 2026, 13:30–14:30)");
     assert!(data["overlaps"].is_null());
     let back = json!({"id": data["id"], "start": "2026-11-27T12:30"});
     let (said, _) = call(&app, "calendar.update_event", back).await;
-    assert!(said.contains("It overlaps “Customer call”"), "{said}");
+    assert!(said.contains("It overlaps with “Customer call”"), "{said}");
     // The second event of a series meets both.
     let daily =
         json!({"title": "Jour fixe", "start": "2026-11-26T13:00", "recurrence": "FREQ=DAILY;COUNT=3"});
@@ -135,10 +135,10 @@ async fn the_assistant_tells_what_it_did_and_what_that_cost() {
     );
     assert_eq!((&data["count"], &data["items"][0]["at"]), (&json!(2), &json!("2026-11-21T11:00")));
     let (said, _) = call(&app, "assistant.history", json!({"until": "2026-11-20"})).await;
-    assert_eq!(said, "I did nothing for you in that period");
+    assert_eq!(said, "I didn't do anything for you in that time");
     // In a room, only what happened there.
     let heard = app.room("team").says("ada", "assistant.history {}").await;
-    assert_eq!(heard.text, "I did nothing for you in that period");
+    assert_eq!(heard.text, "I didn't do anything for you in that time");
     let (said, data) = call(&app, "assistant.usage", json!({})).await;
     assert!(said.contains("model calls") && data["calls"].as_i64().unwrap() >= 9, "{said} {data}");
     app.ends_well().await;
@@ -173,7 +173,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     let (said, _) = call(&app, "calendar.update_event", one).await;
     assert_eq!(
         said,
-        "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30 (only this time). It was Mon 8 Jun 2026, 10:00–10:30"
+        "Moved “Jour fixe” to Tue 9 Jun 2026, 11:00–11:30, only this time (was Mon 8 Jun 2026, 10:00–10:30)"
     );
     let gone = json!({"id": id, "instance": "2026-06-15T10:00"});
     let (said, _) = call(&app, "calendar.delete_event", gone).await;
@@ -207,7 +207,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
 async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
     let app = app_in(Tz::Europe__Berlin).await;
     for (arguments, fault) in [
-        (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" isn't a date or time"),
+        (json!({"title": "x", "start": "soon"}), "params: /start: “soon” isn't a date or time"),
         (
             json!({"title": "x", "start": "2026-06-01T10:00", "end": "2026-06-01T09:00"}),
             "params: /end: it must be after start",
@@ -215,7 +215,7 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
         (json!({"title": "x", "start": "2026-06-01T10:00", "timezone": "Mars/Base"}), "params: /timezone:"),
         (
             json!({"title": "x", "start": "2026-06-01T10:00", "duration": "a while"}),
-            "params: /duration: \"a while\" isn't a duration",
+            "params: /duration: “a while” isn't a duration",
         ),
         (json!({"title": "x", "start": "2026-06-01T10:00", "recurrence": "FREQ=NEVER"}), "params:"),
         (
@@ -227,7 +227,7 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
         assert!(heard.text.starts_with(fault), "{arguments}: {}", heard.text);
     }
     let (said, _) = call(&app, "calendar.delete_event", json!({"id": "none"})).await;
-    assert!(said.starts_with("not_found: there is no event called “none” ahead"), "{said}");
+    assert!(said.starts_with("not_found: there's no upcoming event called “none”"), "{said}");
     assert_eq!(app.store().count("SELECT count(*) FROM objects", &[]).await.unwrap(), 0);
     app.ends_well().await;
 }
@@ -249,13 +249,10 @@ async fn it_knows_when_there_is_time() {
     .await;
     let asks = async |arguments: Value| call(&app, "calendar.check_availability", arguments).await;
     let (said, data) = asks(json!({"start": "2026-06-02T11:00", "end": "2026-06-02T11:30"})).await;
-    assert_eq!(
-        said,
-        "You are busy then (Tue 2 Jun 2026, 11:00–11:30):\n- Tue 2 Jun 2026, 10:00–12:00: Review"
-    );
+    assert_eq!(said, "You're busy (Tue 2 Jun 2026, 11:00–11:30):\n- Tue 2 Jun 2026, 10:00–12:00: Review");
     assert_eq!(data["free"], false);
     let (said, _) = asks(json!({"start": "2026-06-02T12:00", "end": "2026-06-02T13:00"})).await;
-    assert_eq!(said, "You are free then (Tue 2 Jun 2026, 12:00–13:00)");
+    assert_eq!(said, "You're free (Tue 2 Jun 2026, 12:00–13:00)");
     let (said, _) = asks(json!({"start": "2026-06-02", "end": "2026-06-05", "duration": "3h"})).await;
     assert_eq!(
         said,
@@ -301,7 +298,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     let (said, _) = call(&app, "contacts.search", json!({"organization": "acme"})).await;
     assert_eq!(said, "Bob Baker (other@acme.test, Acme)");
     let (said, _) = call(&app, "contacts.validate_email", json!({"email": "bob@"})).await;
-    assert!(said.starts_with("bob@ isn't a mail address"), "{said}");
+    assert!(said.starts_with("bob@ isn't an email address"), "{said}");
     app.ends_well().await;
 }
 
@@ -311,14 +308,13 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
     let mail = json!({"to": ["bob@example.test"], "subject": "Grüße", "body": "Bis **bald**!",
         "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
     let (said, data) = approved(&app, "email.send", mail).await;
-    let path = said.strip_prefix(
-        "Not sent, because no mail account is configured: I saved the mail “Grüße” to bob@example.test as ",
-    );
+    let path = said
+        .strip_prefix("Saved, not sent: no email account is connected. “Grüße” to bob@example.test is in ");
     let letter = std::fs::read_to_string(path.unwrap_or_else(|| panic!("{said}"))).unwrap();
     assert!(letter.contains(data["message_id"].as_str().unwrap()), "{letter}");
     assert!(letter.contains("list.csv") && letter.contains("multipart/alternative"), "{letter}");
     let (said, _) = call(&app, "email.search", json!({})).await;
-    assert!(said.starts_with("not_found: no mailbox is configured"), "{said}");
+    assert!(said.starts_with("not_found: no email account is connected yet"), "{said}");
     app.ends_well().await;
 }
 
@@ -328,7 +324,7 @@ async fn what_is_private_is_ones_own() {
     call(&app, "calendar.create_event", json!({"title": "Secret", "start": "2026-06-02T10:00"})).await;
     let window = json!({"start": "2026-06-01", "end": "2026-06-05"});
     let bob = app.says("bob", &format!("calendar.list_events {window}")).await;
-    assert!(bob.text.starts_with("No events in that period"), "{}", bob.text);
+    assert!(bob.text.starts_with("Nothing in your calendar"), "{}", bob.text);
     app.ends_well().await;
 }
 

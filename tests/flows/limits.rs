@@ -54,7 +54,7 @@ async fn count(app: &TestApp, sql: &'static str) -> i64 {
 async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     let (app, asked) = parked().await;
     insta::assert_snapshot!(asked.text, @r"
-    I've used 2 agents on this, which is the limit.
+    This is a bigger job than usual.
 
     **Done**
     - mission a: Added “buy milk”
@@ -63,8 +63,8 @@ async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     - mission b: there is no open task called “the moon”
 
     **Still open**
-    - mission c: not started: the limit
-    - mission d: not started: it needs c
+    - mission c: not started: limit reached
+    - mission d: waiting for “mission c”
 
     Shall I continue?
     ");
@@ -126,7 +126,7 @@ async fn stop_ends_it_and_says_where_it_stands() {
 
     **Not finished**
     - mission c: not started
-    - mission d: not started: it needs c
+    - mission d: waiting for “mission c”
     ");
     assert_eq!(app.turn(&done).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
@@ -165,8 +165,8 @@ async fn a_question_is_answered_once() {
     let late = app.presses("ada", &asked, "Stop").await;
     let again = app.replies_to("ada", &asked, "yes").await;
     insta::assert_snapshot!(format!("{}\n{}", late.text, again.text), @r"
-    That's already been answered: Continue.
-    That's already been answered: Continue.
+    You already answered: Continue.
+    You already answered: Continue.
     ");
     assert_eq!(late.turn, asked.turn, "a press carries its question's turn");
     app.ends_well().await;
@@ -182,7 +182,7 @@ async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
     }
     texts.sort();
     assert_eq!(texts[0], "All in: 4 reports.");
-    assert!(texts[1..].iter().all(|text| text == "That's already been answered: Continue."), "{texts:?}");
+    assert!(texts[1..].iter().all(|text| text == "You already answered: Continue."), "{texts:?}");
     app.ends_well().await;
 }
 
@@ -226,8 +226,8 @@ async fn a_question_expires_with_one_line() {
     app.rests().await;
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.passes(Duration::from_hours(2)).await;
-    let line = app.sees("Nobody answered").await;
-    insta::assert_snapshot!(line.text, @"Nobody answered whether to continue, so I stopped there.");
+    let line = app.sees("I didn't hear back").await;
+    insta::assert_snapshot!(line.text, @"I didn't hear back, so I stopped.");
     let late = app.presses("ada", &asked, "Continue").await;
     assert_eq!(late.text, "That question is no longer open.");
     assert_eq!(app.texts().len(), 3);
@@ -257,10 +257,10 @@ async fn skill_calls_of_a_turn_are_limited() {
     let app = scripted_with(script, |config| config.limits.skill_calls_per_turn = 2).await;
     let asked = app.says("ada", "go").await;
     insta::assert_snapshot!(asked.text, @r"
-    I've made 2 skill calls for this, which is the limit.
+    I've taken 2 steps on this so far.
 
     **Still open**
-    - mission a: held back by the limit
+    - mission a: on hold: limit reached
 
     Shall I continue?
     ");
@@ -280,7 +280,7 @@ async fn orchestrator_calls_are_limited() {
     });
     let app = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 2).await;
     let asked = app.says("ada", "go").await;
-    assert!(asked.text.starts_with("I've thought about this 2 times"), "{}", asked.text);
+    assert!(asked.text.starts_with("This is taking longer than usual."), "{}", asked.text);
     assert_eq!(app.says("ada", "yes").await.text, "thought enough");
     app.ends_well().await;
 }
@@ -304,7 +304,7 @@ async fn tokens_and_money_of_all_models_count_in_the_turn() {
         let why = if money {
             "The budget for this request ($0.03)"
         } else {
-            "The budget for this request (13000 tokens)"
+            "The budget for this request (13,000 tokens)"
         };
         assert!(asked.text.starts_with(why), "{}", asked.text);
         assert!(asked.text.contains("mission a: looked"), "{}", asked.text);
@@ -321,7 +321,7 @@ async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
     insta::assert_snapshot!(fine, @r"
     fine
 
-    (You've used 100 % of your $0.05 for today.)
+    You've used 100% of your $0.05 for today.
 
     The budget resets at midnight (UTC).
     ");
@@ -354,11 +354,11 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
     let asked = app.says("ada", "go").await;
     // An agent gets no more time than its turn.
     insta::assert_snapshot!(asked.text, @r"
-    I've worked on this for 5 seconds, which is the limit.
+    I've worked on this for 5 seconds.
 
     **Not done**
     - mission a: it ran out of time (5 seconds)
-    - mission b: it needs a, which took too long
+    - mission b: it needs “mission a”, which took too long
 
     Shall I continue?
     ");
@@ -374,10 +374,10 @@ async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
     app.says("ada", "two").await;
     let asked = app.says("ada", "three").await;
     insta::assert_snapshot!(asked.text, @r"
-    I've made 2 skill calls in this conversation within 5 minutes, which is the limit.
+    I've taken 2 steps in this conversation within 5 minutes.
 
     **Still open**
-    - mission a: held back by the limit
+    - mission a: on hold: limit reached
 
     Shall I continue?
     ");

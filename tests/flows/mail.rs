@@ -46,7 +46,7 @@ async fn several_mails_are_read_at_once_and_what_is_cut_says_so() {
     let ids = json!({"message_ids": ["<bulk-one@example.test>", "<bulk-none@example.test>"]});
     let (said, read) = call(&app, "email.read", ids).await;
     assert!(
-        said.starts_with("1 of 2 mails:") && said.contains("Not found: <bulk-none@example.test>"),
+        said.starts_with("1 of 2 emails:") && said.contains("Not found: <bulk-none@example.test>"),
         "{said}"
     );
     assert_eq!(read["items"][0]["text"], "The first text.");
@@ -104,7 +104,7 @@ async fn a_mail_is_forwarded_with_its_files_and_they_are_in_the_question() {
     }
     app.presses("ada", &asked, "Reject").await;
     let (said, _) = call(&app, "email.forward", forward("alice@example.test")).await;
-    assert_eq!(said, "Sent “Fwd: With files” to alice@example.test, with its attachments (3)");
+    assert_eq!(said, "Sent “Fwd: With files” to alice@example.test with 3 attachments");
     let sent = json!({"subject": "Fwd: With files", "folder": "Sent"});
     let (_, found) = call(&app, "email.search", sent).await;
     let copy = &found["items"][0]["id"];
@@ -160,7 +160,7 @@ async fn an_attachment_is_read_kept_and_sent_on_with_its_name_in_the_question() 
     );
     app.presses("ada", &asked, "Reject").await;
     let (said, _) = call(&app, "email.send", send("alice@example.test")).await;
-    assert_eq!(said, "Sent “Passed on” to alice@example.test");
+    assert_eq!(said, "Sent “Passed on” to alice@example.test with 2 attachments");
     let sent = json!({"subject": "Passed on", "folder": "Sent", "with_text": true});
     let (_, found) = call(&app, "email.search", sent).await;
     assert_eq!(
@@ -180,7 +180,7 @@ async fn a_refused_mail_is_kept_as_a_draft_and_names_the_address_once() {
     let mail = json!({"to": ["nobody@example.test"], "subject": "Refused", "body": "Hello"});
     let heard = app.says("ada", &format!("email.send {mail}")).await;
     let text = without_receipts(&heard.text);
-    assert!(text.starts_with("recipient: ") && text.ends_with("The mail is in your drafts"), "{text}");
+    assert!(text.starts_with("recipient: ") && text.ends_with("The email is in your drafts"), "{text}");
     assert_eq!(text.matches("nobody@example.test").count(), 1, "{text}");
     assert_eq!(app.ends(&heard).await, ["a failed recipient", "email.send failed recipient"]);
     let (_, found) = call(&app, "email.search", json!({"subject": "Refused", "folder": "Drafts"})).await;

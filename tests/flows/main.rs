@@ -26,8 +26,6 @@ mod executor;
 mod files;
 mod first_messages;
 mod forgetting;
-#[path = "../store/former/mod.rs"]
-mod former;
 mod groupware;
 mod growing;
 mod home;
@@ -56,13 +54,8 @@ mod run_receipts;
 mod saved_plans;
 mod scheduler;
 mod script;
-mod scripted;
 mod send_delay;
-#[path = "simulation.rs"]
 mod simulated;
-#[expect(dead_code, reason = "the benches use more of it")]
-#[path = "../../benches/simulation/mod.rs"]
-mod simulation;
 mod skill_set;
 mod spawn;
 mod standing;
@@ -79,3 +72,5 @@ mod upgrade;
 mod voice;
 mod web;
 mod workflows;
+
+use adjutant_test_support::{former, scripted, simulation};

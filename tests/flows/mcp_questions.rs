@@ -50,7 +50,7 @@ async fn a_server_asks_in_the_middle_of_a_call_and_goes_on_with_the_answer() {
             Folder (at most 20 characters)
             ```
 
-            These are its words, not mine. Reply with your answer, which goes to the server as you write it, or send `decline`.
+            (This text comes from the server, not from me.) Your reply goes to the server word for word. `decline` gives no answer.
             ");
         }
         assert_eq!(answered(&world), [""; 0], "{revision}: nothing goes out by itself");

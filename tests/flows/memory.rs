@@ -218,7 +218,7 @@ async fn junk_is_never_kept() {
 async fn a_secret_is_not_kept() {
     let app = configured(|_| {}).await;
     let heard = app.says("ada", "remember that my password is swordfish").await;
-    assert!(heard.text.contains("aren't kept"), "{}", heard.text);
+    assert!(heard.text.contains("I don't store those"), "{}", heard.text);
     let heard = app.says("ada", "what do you remember?").await;
     assert_eq!(heard.text, "I don't remember anything yet");
     app.ends_well().await;
@@ -317,14 +317,14 @@ async fn what_is_remembered_is_listed_and_forgotten_by_a_button() {
     // Nobody else sees or forgets it, and nothing private is shown in a room.
     let id = listed.choices[0].id.strip_prefix("memory:").unwrap().to_owned();
     let told = app.direct("bob's").says("bob", &format!("/forget {id}")).await.text;
-    assert!(told.starts_with("I don't remember that, or not here."), "{told}");
+    assert!(told.starts_with("I don't have that memory here."), "{told}");
     let told = app.room("team").says("ada", "/memories").await.text;
-    assert!(told.starts_with("I remember nothing for this room."), "{told}");
+    assert!(told.starts_with("I remember nothing for this chat."), "{told}");
     let done = app.presses("ada", &listed, "Forget 1").await;
     assert!(done.text.starts_with("Forgotten: Ada moved to Lyon in November 2026"), "{}", done.text);
     assert_eq!(memories(&app).await, ["Bob prefers mornings"]);
     let again = app.presses("ada", &listed, "Forget 1").await;
-    assert!(again.text.starts_with("I don't remember that"), "{}", again.text);
+    assert!(again.text.starts_with("I don't have that memory here."), "{}", again.text);
     // The words that it was taken from are gone, too.
     let heard = app.says("ada", r#"memory.search: {"query": "Lyon opera"}"#).await;
     assert!(heard.text.starts_with("I don't remember anything about"), "{}", heard.text);

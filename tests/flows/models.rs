@@ -91,14 +91,14 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
     });
     let told = futures::future::join_all(told).await;
     insta::assert_snapshot!(told.join("\n"), @"
-    empty: I couldn't finish this: the language model gave no usable answer. Try again, perhaps in other words.
-    cut: I couldn't finish this: I can't reach the language model right now. Try again in a few minutes.
-    unfinished: I couldn't finish this: I can't reach the language model right now. Try again in a few minutes.
-    not JSON: I couldn't finish this: the language model gave no usable answer. Try again, perhaps in other words.
-    401: I couldn't finish this: the language model rejected the API key. Check `[model] api_key`.
-    400: I couldn't finish this: the language model refused the request. `adjutant trace` shows why.
-    429 for an hour: I couldn't finish this: the language model is overloaded or its quota is used up. Try again in a few minutes.
-    500: I couldn't finish this: I can't reach the language model right now. Try again in a few minutes.
+    empty: My language model gave no usable answer. Please try again, perhaps in other words.
+    cut: I can't reach my language model right now. Please try again in a few minutes.
+    unfinished: I can't reach my language model right now. Please try again in a few minutes.
+    not JSON: My language model gave no usable answer. Please try again, perhaps in other words.
+    401: I can't sign in to my language model. Please tell whoever runs me.
+    400: My language model refused this request. Please try other words.
+    429 for an hour: My language model is overloaded or its quota is used up. Please try again in a few minutes.
+    500: I can't reach my language model right now. Please try again in a few minutes.
     ");
 }
 
@@ -161,7 +161,7 @@ async fn basic_mode_takes_what_it_understands_when_no_model_answers() {
     assert_eq!(heard.text, "- Added “buy milk”\n- 1 open task:\n  - buy milk");
     assert_eq!(app.turn(&heard).await.status, TurnStatus::Completed);
     let heard = app.says("ada", "what do you make of this?").await;
-    assert!(heard.text.contains("rejected the API key"), "{}", heard.text);
+    assert!(heard.text.contains("I can't sign in"), "{}", heard.text);
     assert_eq!(app.turn(&heard).await.status, TurnStatus::Failed);
     app.ends_well().await;
 }

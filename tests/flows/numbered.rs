@@ -41,7 +41,7 @@ async fn a_number_means_the_same_question_after_another_was_answered() {
     **14** Add a task: “milk”
     **15** Add a task: “salt”
 
-    Send for example `yes to 13` or `no to 14`.
+    Reply “yes to 13” or “no to 14”.
     ");
     app.says("ada", "/answer 13 yes").await;
     app.says("ada", "yes to 14").await;
@@ -49,7 +49,7 @@ async fn a_number_means_the_same_question_after_another_was_answered() {
     No open question has the number 14. Do you mean this?
     **15** Add a task: “salt”
 
-    Send `yes to 15` or `no to 15`.
+    Reply “yes to 15” or “no to 15”.
     ");
     app.rests().await;
     assert_eq!(titles(&app).await, ["bread", "milk"]);
@@ -65,7 +65,10 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
         app.says("ada", "bread").await;
         app.says("ada", "shall we?").await;
         let asked = app.says("ada", answer).await.text;
-        assert_eq!(asked, "Do you mean this?\n**13** Add a task: “bread”\n\nSend `yes to 13` or `no to 13`.");
+        assert_eq!(
+            asked,
+            "Do you mean this?\n**13** Add a task: “bread”\n\nReply “yes to 13” or “no to 13”."
+        );
         app.says("ada", answer).await;
         app.rests().await;
         assert_eq!(titles(&app).await.len(), done, "{answer}");
@@ -124,7 +127,7 @@ async fn an_unknown_number_is_said() {
     No open question has the number 9. Do you mean this?
     **13** Add a task: “x”
 
-    Send `yes to 13` or `no to 13`.
+    Reply “yes to 13” or “no to 13”.
     ");
     app.says("ada", "no to 13").await;
     app.ends_well().await;
@@ -139,10 +142,10 @@ async fn no_to_all_is_a_no_to_every_message_and_yes_to_all_is_asked_back() {
     let asked = app.says("ada", "yes to all").await.text;
     assert!(asked.starts_with("Which one do you mean?"), "{asked}");
     insta::assert_snapshot!(app.says("ada", "no to all").await.text, @"
-    Rejected: Add a task: “bread”. I'll leave it.
-    Rejected: Add a task: “one”. I'll leave it.
-    Rejected: Add a task: “other”. I'll leave it.
-    Rejected: Add a task: “salt”. I'll leave it.
+    OK, I won't do this: Add a task: “bread”.
+    OK, I won't do this: Add a task: “one”.
+    OK, I won't do this: Add a task: “other”.
+    OK, I won't do this: Add a task: “salt”.
     ");
     app.rests().await;
     let open =

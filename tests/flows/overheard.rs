@@ -61,7 +61,7 @@ async fn is_only_read(app: &TestApp) {
     assert!(is_read(request), "{request:#?}");
     assert!(!own_words(request).contains("OBEY"), "{}", own_words(request));
     assert!(
-        request.messages.iter().any(|one| one.text.contains("(a message by bob in this room")),
+        request.messages.iter().any(|one| one.text.contains("(a message by bob in this chat")),
         "{request:#?}"
     );
     assert_eq!(effects(app, "tasks.create").await, 0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use adjutant_config::Policy;
 use adjutant_models::ModelErrorKind;
 use adjutant_models::Role;
-use adjutant_types::Bailout;
+use adjutant_types::StopReason;
 use serde_json::{Value, json};
 
 use crate::app::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
@@ -124,8 +124,8 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
     let last = app.requests(Who::Orchestrator).pop().unwrap();
     let reports = reports(&last);
     insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @r#"
-    "it needs bad, which failed"
-    "it needs next, which was skipped"
+    "it needs “mission bad”, which failed"
+    "it needs “mission next”, which was skipped"
     "#);
     app.ends_well().await;
 }
@@ -200,7 +200,7 @@ async fn skills_are_looked_up() {
     insta::assert_snapshot!(heard.text, @"
     assistant: What the assistant did
     - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
-    - assistant.undo(): Take back what was done last
+    - assistant.undo(): Undo what was done last
     - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
     calendar: The person's calendar: events, meetings, free time
     - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
@@ -209,23 +209,23 @@ async fn skills_are_looked_up() {
     - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
     - calendar.search(query, start?, end?): Find events by words of their title, place or notes
     - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
-    contacts: The person's contacts: addresses, numbers, organizations
+    contacts: The person's contacts: addresses, numbers, organisations
     - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
     - contacts.get(id): Get all details of a contact
-    - contacts.organizations(query?): List the organizations of the contacts
-    - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
+    - contacts.organizations(query?): List the organisations of the contacts
+    - contacts.search(query?, organization?, limit?): Find people by name, email or organisation
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
-    - contacts.validate_email(email): Check a mail address
+    - contacts.validate_email(email): Check an email address
     email: The person's mail: writing, finding, reading, sorting
-    - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save a mail as a draft, unsent
-    - email.forward(message_id, to, body?, cc?): Forward a mail with its attachments
-    - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
-    - email.move(message_id, folder): Move a mail to another folder
-    - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
-    - email.reply(message_id, body, all?): Reply to a mail
-    - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
-    - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
-    - email.status(message_id): Check whether a mail was sent or bounced
+    - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save an email as a draft, unsent
+    - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
+    - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
+    - email.move(message_id, folder): Move an email to another folder
+    - email.read(message_id?, message_ids?: [text]): Read an email, or several: text, recipients and attachments
+    - email.reply(message_id, body, all?): Reply to an email
+    - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find emails, the newest first
+    - email.send(to, subject, body, cc?, bcc?, attachments?): Send an email
+    - email.status(message_id): Check if an email was sent or bounced
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory by id or words; by words of its past, only that
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
@@ -439,7 +439,7 @@ async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
         ]
     );
     let greedy = app.agent(&heard, "greedy").await;
-    assert_eq!(greedy.bailout.map(Bailout::as_str), Some("tool_calls"));
+    assert_eq!(greedy.bailout.map(StopReason::as_str), Some("tool_calls"));
     assert_eq!(greedy.result.as_deref(), Some("Added “task 0”\nAdded “task 1”"));
     let told = app.agent(&heard, "after").await.result.unwrap();
     assert!(
@@ -460,7 +460,7 @@ async fn calls_beyond_the_last_one_of_a_response_are_not_run() {
     let app = scripted(script).await;
     let heard = app.says("ada", "go").await;
     let row = app.agent(&heard, "a").await;
-    assert_eq!((row.status.as_str(), row.bailout.map(Bailout::as_str)), ("partial", Some("tool_calls")));
+    assert_eq!((row.status.as_str(), row.bailout.map(StopReason::as_str)), ("partial", Some("tool_calls")));
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
     app.ends_well().await;
 }
@@ -474,7 +474,7 @@ async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
     let app = scripted_with(script, |config| config.limits.agent_timeout = Duration::from_millis(40)).await;
     let heard = app.says("ada", "go").await;
     assert_eq!(app.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
-    assert_eq!(app.agent(&heard, "slow").await.bailout.map(Bailout::as_str), Some("time"));
+    assert_eq!(app.agent(&heard, "slow").await.bailout.map(StopReason::as_str), Some("time"));
     app.ends_well().await;
 }
 

@@ -75,8 +75,8 @@ async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
     - mission c: Added “call Bob”
 
     **Still open**
-    - mission a: held back by the pause
-    - mission d: not started: the pause
+    - mission a: on hold: paused
+    - mission d: not started: paused
 
     Shall I continue?
     ");
@@ -149,14 +149,14 @@ async fn another_process_pauses_and_resumes() {
     assert!(!control::resume(app.store(), &turn.as_str().into()).await.unwrap(), "it asks nothing");
     assert!(control::pause(app.store(), &turn.as_str().into()).await.unwrap());
     let asked = app.answer(&event).await;
-    assert!(asked.text.contains("held back by the pause"), "{}", asked.text);
+    assert!(asked.text.contains("on hold: paused"), "{}", asked.text);
     app.rests().await;
     enough.store(true, Ordering::SeqCst);
     assert!(control::resume(app.store(), &turn.as_str().into()).await.unwrap());
     app.passes(Duration::from_secs(1)).await;
     assert_eq!(app.sees("done").await.turn, asked.turn);
     let late = app.presses("ada", &asked, "Continue").await;
-    assert_eq!(late.text, "That's already been answered: Continue.");
+    assert_eq!(late.text, "You already answered: Continue.");
     app.ends_well().await;
 }
 

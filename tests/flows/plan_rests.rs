@@ -105,7 +105,8 @@ async fn a_changed_rest_is_shown_as_a_difference_asked_about_and_run() {
     **You'll be asked**
     - whether to add the task
 
-    The rest takes 3 to 6 agents, the reviewer at the end among them, 3 to 150 model calls, 0 to 150 skill calls, 2,200 to 4.1 million tokens, unknown cost, because the model's price isn't known. The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
+    The rest takes 3 to 6 agents (including the reviewer), 3 to 150 model calls, 0 to 150 skill calls, 2,200 to 4.1 million tokens, unknown cost, because the model's price isn't known.
+    The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
 
     Nothing more runs before you choose. Answer “run”, “cancel” to end the plan here, or for example “change: without the invitation”.
     ");
@@ -121,13 +122,13 @@ async fn a_changed_rest_is_shown_as_a_difference_asked_about_and_run() {
 
     **Plan and result**
     - figures (researcher): done as planned; 1 model call
-    - room_2 (executor): done as the changed plan says; 2 model calls
+    - room_2 (executor): done as in the changed plan; 2 model calls
     - invite (executor): done as planned; 2 model calls
 
-    **Changed while it ran, with your yes**
+    **Changed during the run, with your approval**
     - room failed: there is no open task called “the room”; instead: room_2
 
-    It took 10 model calls in all; planned were 4 to 180 model calls.
+    It took 10 model calls in all (planned: 4 to 180 model calls).
     ");
     // What was done isn't done again, and what failed isn't tried again.
     assert_eq!((of_mission(&app, "Mission: do figures"), of_mission(&app, "Mission: do room")), (1, 2));
@@ -170,20 +171,20 @@ async fn while_the_rest_is_planned_the_progress_says_so() {
     app.rests().await;
     let event = app.tells("ada", "run").await;
     gate.arrived(1).await;
-    let shown = shown_with(&app, "plans the rest anew").await;
+    let shown = shown_with(&app, "Replanning the rest").await;
     gate.open();
     insta::assert_snapshot!(shown.join("\n"), @"
     figures completed: researcher (level 1), 0 of 15 calls · researcher
     room failed: executor (level 1), 1 of 30 calls · executor
     invite pending: executor
-    plan-2 running: plans the rest anew
+    plan-2 running: Replanning the rest
     ");
     let asked = app.answer(&event).await;
     assert!(asked.text.starts_with("**The plan needs a change"), "{}", asked.text);
     app.rests().await;
     app.says("ada", "cancel").await;
     let last = app.progress().pop().unwrap();
-    assert!(last.agents.iter().all(|line| !line.mission.contains("plans the rest anew")), "{last:?}");
+    assert!(last.agents.iter().all(|line| !line.mission.contains("Replanning the rest")), "{last:?}");
     app.ends_well().await;
 }
 
@@ -333,7 +334,7 @@ async fn what_agents_of_a_role_took_so_far_bounds_what_the_next_plan_takes() {
     app.rests().await;
     let next = app.says("ada", "/plan one thing").await;
     // The researchers made one call each. The reviewer, which has worked once, is judged by its limits.
-    insta::assert_snapshot!(next.text.lines().find(|line| line.starts_with("It takes")).unwrap(), @"It takes 2 to 3 agents, the reviewer at the end among them, 2 to 31 model calls, 0 to 30 skill calls, 750 to 123,000 tokens, unknown cost, because the model's price isn't known. Roles whose agents have worked often count with what those usually took, the others with their limits.");
+    insta::assert_snapshot!(next.text.lines().find(|line| line.starts_with("It takes")).unwrap(), @"It takes 2 to 3 agents (including the reviewer), 2 to 31 model calls, 0 to 30 skill calls, 750 to 123,000 tokens, unknown cost, because the model's price isn't known.");
     app.rests().await;
     app.says("ada", "cancel").await;
     app.ends_well().await;

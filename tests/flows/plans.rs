@@ -105,7 +105,8 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     **You'll be asked**
     - whether to add the task
 
-    It takes 3 to 6 agents, the reviewer at the end among them, 3 to 120 model calls, 0 to 120 skill calls, 2,200 to 2.7 million tokens, unknown cost, because the model's price isn't known. The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
+    It takes 3 to 6 agents (including the reviewer), 3 to 120 model calls, 0 to 120 skill calls, 2,200 to 2.7 million tokens, unknown cost, because the model's price isn't known.
+    The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
 
     Nothing runs before you choose. Answer “run”, “cancel”, or for example “change: without the invitation”.
     ");
@@ -124,7 +125,7 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     - figures (researcher): done as planned; 1 model call
     - room (executor): done as planned; 2 model calls
 
-    It took 5 model calls in all; planned were 3 to 120 model calls.
+    It took 5 model calls in all (planned: 3 to 120 model calls).
     ");
     assert_eq!(
         app.ends(&heard).await,
@@ -341,8 +342,12 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
 #[tokio::test]
 async fn what_cannot_be_planned_or_run_is_said_in_a_sentence() {
     let app = configured(|_| {}).await;
-    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan: this needs a language model, and none is connected.");
-    insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many").await.text, @r#"I can't run content-pipeline like that: words: "many" is not of type "number". `/run` lists the workflows with their inputs."#);
+    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan: That needs a language model, and none is connected.");
+    insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many").await.text, @r#"
+    I can't run content-pipeline like that: words: "many" is not of type "number"
+
+    `/run` lists the workflows with their inputs.
+    "#);
     insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea audiance=all").await.text, @"content-pipeline has no input 'audiance'; did you mean 'audience'? It has topic, audience, words. If audiance= is part of a text, put that into quotes.");
     insta::assert_snapshot!(app.says("ada", "/run weekly-review depth=3").await.text, @"weekly-review has no input 'depth'. It has no inputs. If depth= is part of a text, put that into quotes.");
 }

@@ -368,7 +368,7 @@ fn echo() -> Scripted {
 
 /// The code in a message.
 fn code(bubble: &Bubble) -> String {
-    bubble.text.lines().last().unwrap().to_owned()
+    bubble.text.lines().last().unwrap().trim_matches('`').to_owned()
 }
 
 #[tokio::test]
@@ -406,9 +406,9 @@ async fn of_two_sendings_one_remains() {
 async fn a_stranger_waits_for_an_owner() {
     let town = town(echo(), |_| {}).await;
     town.writes("bob", "let me in");
-    let asked = town.sees("We haven't met").await;
+    let asked = town.sees("I only talk to people").await;
     insta::assert_snapshot!(asked.text.replace(&code(&asked), "CODE"), @r"
-    We haven't met. Send this code to my owner; once they approve it (it's valid for an hour), I'll answer your message:
+    Hi! I only talk to people my owner has let in. Ask my owner to approve this code within the hour, and I'll answer your message. If I'm your own bot, run `adjutant pair approve CODE`.
 
     CODE
     ");
@@ -441,19 +441,19 @@ async fn a_stranger_waits_for_an_owner() {
 async fn a_code_is_good_for_an_hour() {
     let town = town(echo(), |_| {}).await;
     town.writes("bob", "let me in");
-    let first = code(&town.sees("We haven't met").await);
+    let first = code(&town.sees("I only talk to people").await);
     town.passes(Duration::from_mins(61)).await;
     town.writes("ada", &format!("/pair {first}"));
     town.sees("That code is unknown or has expired").await;
     town.writes("bob", "again");
-    let again = town.sees("We haven't met").await;
+    let again = town.sees("I only talk to people").await;
     town.has_happened("answer", 3).await;
     let again = town
         .phone
         .bubbles
         .borrow()
         .iter()
-        .rfind(|it| it.text.contains("We haven't"))
+        .rfind(|it| it.text.contains("I only talk to people"))
         .cloned()
         .unwrap_or(again);
     assert_ne!(code(&again), first);
@@ -486,7 +486,7 @@ async fn an_invitation_lets_one_in() {
     town.writes("bob", "hello");
     town.sees("You said: hello").await;
     town.writes("eve", &code);
-    town.sees("We haven't met").await;
+    town.sees("I only talk to people").await;
     town.passes(Duration::from_hours(2)).await;
     town.ends_well().await;
 }
@@ -513,7 +513,7 @@ async fn a_flood_of_strangers_is_told_once_and_keeps_no_invited_person_out() {
     town.writes("bob", "I was invited");
     town.sees("You said: I was invited").await;
     let count = |words: &str| town.texts().iter().filter(|text| text.contains(words)).count();
-    assert_eq!((count("We haven't met"), count("50 strangers have asked")), (50, 1));
+    assert_eq!((count("I only talk to people"), count("50 strangers have asked")), (50, 1));
     town.passes(Duration::from_hours(2)).await;
     town.ends_well().await;
 }
@@ -531,7 +531,7 @@ async fn two_accounts_become_one_person() {
     town.sees("No open tasks").await;
     let person = adjutant_store::people::person(store, "phone", "ada2", "").await.unwrap();
     town.writes_in("room", "ada", "/link");
-    town.sees("Other people can read this").await;
+    town.sees("other people can read this chat").await;
     town.writes("ada", "/link AAAA-AAAA");
     town.sees("That code is unknown or has expired").await;
     town.writes("ada", "/link");
@@ -652,7 +652,7 @@ async fn a_closed_question_loses_its_buttons() {
     // A screen that still shows them: its owner alone hears that it is too late.
     let texts = town.texts().len();
     town.presses("ada", &asked.choices[1]);
-    let late = town.sees("That's already been answered: Approve.").await;
+    let late = town.sees("You already answered: Approve.").await;
     assert_eq!((late.place.as_str(), town.texts().len()), ("notice", texts + 1));
     let presses = "SELECT count(*) FROM inbox WHERE kind = 'press'";
     assert_eq!(town.service.store().count(presses, &[]).await.unwrap(), 1, "the late one isn't kept");

@@ -87,7 +87,7 @@ async fn a_dispatch_that_a_role_does_not_allow_is_refused_with_the_reason() {
     let heard = app.says("ada", "go").await;
     insta::assert_snapshot!(heard.text, @r#"
     {"error":"the role researcher can't have tasks.create: its file doesn't allow it, or it does more than researcher may (it only reads). Leave it out, or choose another role"}
-    {"error":"there is no role \"reseacher\"; did you mean 'researcher'? The roles are executor, planner, researcher, reviewer, tester"}
+    {"error":"there is no role “reseacher”; did you mean “researcher”? The roles are executor, planner, researcher, reviewer, tester"}
     {"error":"skills are missing: name them, or a role; [] is for thinking"}
     {"error":"there is no skill \"tasks.serch\"; did you mean tasks.search?"}
     {"error":"agent_id must have 1 to 64 characters, and no slash"}

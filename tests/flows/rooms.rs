@@ -112,10 +112,10 @@ async fn a_place_is_read_by_who_is_in_it() {
     // Places she isn't in look as if they didn't exist.
     let secret = reads(&app, "chat.read_channel", json!({"place": "#secret"})).await;
     let nowhere = reads(&app, "chat.read_channel", json!({"place": "#nowhere"})).await;
-    assert_eq!(secret, "not_found: there is no place “#secret” on console that we are both in");
+    assert_eq!(secret, "not_found: there is no chat “#secret” on console that we are both in");
     assert_eq!(secret.replace("secret", "nowhere"), nowhere);
     let said = reads(&app, "chat.read_channel", json!({"place": "twins"})).await;
-    assert_eq!(said, "params: /place: there are several: #twins (C3), #twins (C4). Say which one, by its id");
+    assert_eq!(said, "params: /place: there are several: #twins (C3), #twins (C4). Say which one, by its ID");
     let said = reads(&app, "chat.read_channel", json!({"place": "#broken"})).await;
     assert_eq!(said, "permission: the bot lacks the scope channels:read");
     app.ends_well().await;
@@ -150,10 +150,10 @@ async fn where_there_is_no_history_the_journal_is_read() {
     reads(&app, "chat.user_info", json!({"user": "bob"})).await;
     let said = reads(&app, "chat.read_channel", json!({"place": "here"})).await;
     insta::assert_snapshot!(said, @r#"
-    3 messages in here, the newest last:
+    3 messages in this chat, the newest last:
     (This platform shows me no history, so this is only what was said to me.)
     - Sat 21 Nov, 10:00, ada: chat.user_info {"user":"bob"}
-    - Sat 21 Nov, 10:00, I: Bob (U2)
+    - Sat 21 Nov, 10:00, me: Bob (U2)
     - title: Cook
     - Sat 21 Nov, 10:00, ada: chat.read_channel {"place":"here"}
     "#);
@@ -172,7 +172,7 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
     let post = json!({"place": "#general", "text": "**Lunch** is here"});
     let asked = app.says("ada", &format!("chat.post {post}")).await;
     insta::assert_snapshot!(asked.text, @r##"
-    Post into #general on console:
+    Post to #general (console):
     - text:
     ```
     **Lunch** is here
@@ -181,7 +181,7 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
     You asked: “chat.post {"place":"#general","text":"**Lunch** is here"}”. Shall I do this?
     "##);
     let (said, _) = split(&app, &app.presses("ada", &asked, "Approve").await).await;
-    assert_eq!(said, "Posted into #general on console");
+    assert_eq!(said, "Posted to #general (console)");
     app.passes(std::time::Duration::from_secs(1)).await;
     app.rests().await;
     assert_eq!(app.texts().iter().filter(|text| *text == "**Lunch** is here").count(), 1);
@@ -189,7 +189,7 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
                  WHERE c.place = 'C1' AND o.state = 'sent'";
     assert_eq!(app.store().count(there, &[]).await.unwrap(), 1);
     let said = reads(&app, "chat.post", json!({"place": "#secret", "text": "x"})).await;
-    assert_eq!(said, "not_found: there is no place “#secret” on console that we are both in");
+    assert_eq!(said, "not_found: there is no chat “#secret” on console that we are both in");
     app.ends_well().await;
 }
 
@@ -209,6 +209,6 @@ async fn whose_account_is_not_known_reads_nothing() {
     let heard = app.says("bob", "chat.read_channel {\"place\": \"#secret\"}").await;
     assert!(heard.text.contains("1 message in #secret"), "{}", heard.text);
     let heard = app.says("eve", "chat.read_channel {\"place\": \"#general\"}").await;
-    assert_eq!(heard.text, "not_found: there is no place “#general” on console that we are both in");
+    assert_eq!(heard.text, "not_found: there is no chat “#general” on console that we are both in");
     app.ends_well().await;
 }

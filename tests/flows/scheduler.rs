@@ -56,7 +56,7 @@ async fn what_is_done_or_moved_reminds_no_more_or_later() {
 async fn a_schedule_speaks_for_its_person_at_its_time() {
     let app = app().await;
     let said = app.says("ada", "every weekday at 8, show my open tasks").await;
-    insta::assert_snapshot!(said.text, @r"I'll do “show my open tasks” every weekday at 08:00 (Europe/Berlin), first on Mon 23 Nov 2026, 08:00");
+    insta::assert_snapshot!(said.text, @r"Scheduled: “show my open tasks”, every weekday at 08:00 (Europe/Berlin), starting Mon 23 Nov 2026, 08:00");
     app.says("ada", "add a task to buy milk").await;
     // Sunday has no run; Monday at 8 has one.
     app.passes(Duration::from_hours(44)).await;
@@ -158,7 +158,7 @@ async fn what_makes_no_sense_is_refused_with_the_mend() {
         (
             "soon",
             "x",
-            "params: /when: I don't understand the time \"soon\"; write it like \"every weekday at 8\"",
+            "params: /when: I don't understand the time “soon”; write it like “every weekday at 8”",
         ),
         ("* * * * *", "x", "params: /when: that is too often; the shortest interval is five minutes"),
         ("0 8 31 2 *", "x", "params: /when: \"0 8 31 2 *\" never happens"),

@@ -78,7 +78,7 @@ async fn silence_sends_an_email_once_after_the_delay() {
     assert_eq!(sent(&app).await, 0, "it isn't time yet");
     app.passes(Duration::from_secs(3)).await;
     let done = app.sees_another("✓ ", &asked).await;
-    assert!(done.text.starts_with("Done.\n\n✓ Not sent, because no mail account"), "{}", done.text);
+    assert!(done.text.starts_with("Done.\n\n✓ Saved, not sent: no email account"), "{}", done.text);
     assert_eq!(sent(&app).await, 1);
     let late = app.presses("ada", &asked, "Don't send").await;
     assert_eq!(late.text, "That question is no longer open.");

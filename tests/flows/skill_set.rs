@@ -39,9 +39,9 @@ async fn a_workflow_is_dispatched_by_itself_with_arguments() {
 async fn a_schedule_says_what_starts_a_workflow() {
     let app = configured(|_| {}).await;
     let said = app.says("ada", "every Monday at 8 run weekly-review").await;
-    insta::assert_snapshot!(said.text, @"I'll do “run weekly-review” every Monday at 08:00 (UTC), first on Mon 23 Nov 2026, 08:00");
+    insta::assert_snapshot!(said.text, @"Scheduled: “run weekly-review”, every Monday at 08:00 (UTC), starting Mon 23 Nov 2026, 08:00");
     let said = app.says("ada", "every day at 9 /run morning-briefing").await;
-    insta::assert_snapshot!(said.text, @"I'll do “/run morning-briefing” every day at 09:00 (UTC), first on Sun 22 Nov 2026, 09:00");
+    insta::assert_snapshot!(said.text, @"Scheduled: “/run morning-briefing”, every day at 09:00 (UTC), starting Sun 22 Nov 2026, 09:00");
     app.ends_well().await;
 }
 

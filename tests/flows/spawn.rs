@@ -66,9 +66,9 @@ async fn a_bad_spawn_says_what_to_send() {
         told[0]
     );
     assert_eq!(told[0], told[1]);
-    let (why, meant) = ("I can't start that: there is no role", "did you mean 'researcher'?");
+    let (why, meant) = ("I can't start that: there is no role", "did you mean “researcher”?");
     assert!(told[2].starts_with(why) && told[2].contains(meant), "{}", told[2]);
-    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("No agent in the background has that id"));
+    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("No agent in the background has that ID"));
     app.ends_well().await;
 }
 

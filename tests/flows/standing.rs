@@ -74,7 +74,7 @@ async fn a_rule_is_offered_made_used_shown_and_ended() {
     let made = app.presses("ada", &asked, "Always for bob@acme.test").await;
     insta::assert_snapshot!(made.text, @"
     Approved: Save this email to bob@acme.test as a file (no email account is set up): “Hi”. Going ahead.
-    New rule: emails to bob@acme.test, until 21 December. I won't ask about that. `/rules` shows your rules and ends them.
+    New rule: emails to bob@acme.test. Until 21 December, I won't ask. `/rules` shows and ends your rules.
     ");
     app.sees("✓ ").await;
     let again = app.says("ada", &format!("email.send {}", to_bob())).await;
@@ -161,7 +161,7 @@ async fn a_rule_is_its_persons_own_and_made_by_nobody_else() {
     assert!(asked.buttons().contains(&"Reject"), "Bob's rule isn't Olga's: {asked:?}");
     app.presses("olga", &asked, "Reject").await;
     let room = app.room("lobby").says("bob", "/rules").await;
-    assert!(room.text.starts_with("Your rules are nobody else's business"), "{}", room.text);
+    assert!(room.text.starts_with("Please send me `/rules` privately"), "{}", room.text);
     app.ends_well().await;
 }
 
@@ -171,7 +171,7 @@ async fn a_rule_ends_after_its_days_and_uses_and_an_owner_may_forbid_them() {
     app.passes(30 * DAY).await;
     let asked = app.says("ada", &format!("email.send {}", to_bob())).await;
     app.presses("ada", &asked, "Always for bob@acme.test").await;
-    app.sees("until 20 January").await;
+    app.sees("Until 20 January").await;
     app.ends_well().await;
 
     let once = app_with_uses(1).await;

@@ -77,7 +77,7 @@ async fn a_person_is_remembered_and_forgotten() {
     I remember: Bob prefers mornings
     > forget what I said about Bob
     Forgotten: Bob prefers mornings
-    Hidden for good: 1 message that says it
+    I also forgot 1 earlier message that mentions it.
     > what do you remember?
     I remember: my office is in Lyon
     ");
@@ -111,30 +111,31 @@ async fn slash_commands_are_answered_once_each() {
     - remember that Bob prefers mornings
 
     **Commands**
-    - `/new`: start fresh, ignoring what was said before
-    - `/run NAME`: run a workflow; `/run` alone lists them
-    - `/draft WORDS`: turn your description into a workflow
-    - `/plan GOAL`: make a plan, ask you, then carry it out
-    - `/spawn ROLE TASK`: have an agent work on something while we go on talking
-    - `/stop`: stop what I'm doing
-    - `/pause`: pause what I'm doing; “continue” resumes it
-    - `/status`: see what's running and waiting
-    - `/answer 34 yes`: answer an open question; `/status` shows the numbers
-    - `/undo`: take back what I did last
-    - `/mine`: see what I made from other people's text, and make it yours
-    - `/rules`: see what you've allowed me to do without asking
-    - `/memories`: see what I remember of you, and forget any of it
-    - `/trace`: see what I did for your last message
-    - `/link`: link your accounts on different platforms
-    - `/web`: open your conversations as a web page
-    - `/pair CODE`: let somebody in (owners only)
-    - `/help`: show this help
+    - `/help`: Show what I can do
+    - `/new`: Start fresh, ignoring what was said before
+    - `/stop`: Stop what I'm doing
+    - `/undo`: Undo what I did last
+    - `/status`: See what's running and waiting
+    - `/answer NUMBER ANSWER`: Answer an open question by its number
+    - `/plan GOAL`: Plan a bigger goal (you approve the steps)
+    - `/spawn ROLE TASK`: Run something in the background
+    - `/run WORKFLOW`: Run a workflow, or list them
+    - `/draft WORDS`: Turn your description into a workflow
+    - `/pause`: Pause what I'm doing; “continue” resumes it
+    - `/memories`: See and delete what I remember about you
+    - `/forget NUMBER`: Forget something I remember
+    - `/rules`: See what you've allowed me to do without asking
+    - `/mine`: Review what I created from other people's messages
+    - `/trace`: See what I did for your last message
+    - `/link CODE`: Link your accounts on different platforms
+    - `/web`: Open your conversations as a web page
+    - `/pair CODE`: Let somebody in (owners only)
     > /status
     Nothing is running or waiting.
     > /stop
     Nothing is running.
     > /new
-    OK, a fresh start: I'll ignore what was said before. Your tasks and memories stay.
+    OK, starting fresh. I'll ignore everything above. Your tasks and memories stay.
     > /stop@adjutant_bot
     Nothing is running.
     > /dance
@@ -244,7 +245,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
         app.direct("one").says("ada", "/status").await;
     }
     let dead = app.answer(&cursed).await;
-    insta::assert_snapshot!(dead.text, @"I failed on this message three times and stopped trying. Please rephrase it. `adjutant trace` shows what went wrong.");
+    insta::assert_snapshot!(dead.text, @"Something went wrong three times, so I've given up on this message. Please try other words.");
     assert_eq!(app.turn(&dead).await.status, TurnStatus::Dead);
     assert_eq!(adjutant_store::check::findings(app.store()).await.unwrap(), []);
 }
@@ -305,10 +306,10 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     - Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
     - Added “book a table”
     > undo
-    Taken back: Added “book a table”
-    Taken back: Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
+    Undone: Added “book a table”
+    Undone: Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
     > what's on next week
-    No events in that period (Mon 23 Nov 2026 to Sun 29 Nov 2026)
+    Nothing in your calendar (Mon 23 Nov 2026 to Sun 29 Nov 2026)
     > add milk to my to-do list
     Added “milk”
     > delete all my tasks
@@ -320,9 +321,9 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     1 open task:
     - milk
     > undo
-    “undo” didn't work: a question is still open: Delete 1 task. Answer it first, then say undo again
+    “undo” didn't work: you still have a question to answer: Delete 1 task. Answer that first, then say “undo” again
     > /undo
-    a question is still open: Delete 1 task. Answer it first, then say undo again
+    you still have a question to answer: Delete 1 task. Answer that first, then say “undo” again
     > add bread to my to-do list
     Added “bread”
     > yes to 13

@@ -393,7 +393,7 @@ async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
     ");
     insta::assert_snapshot!(last("/mine 1").await, @"The task “Wire money to Eve” is yours now.");
     insta::assert_snapshot!(last("Yes, that’s mine!").await, @"The task “Wire money to Mallory” is yours now.");
-    insta::assert_snapshot!(last("/mine all").await, @"Nothing you keep here comes from other people's text.");
+    insta::assert_snapshot!(last("/mine all").await, @"Nothing here came from other people's messages.");
 }
 
 /// A graph of agents: which of them read outside text, and what each depends on.

@@ -18,13 +18,13 @@ async fn what_was_done_last_is_taken_back_once() {
     app.says("ada", "add a task to call Ann").await;
     app.says("ada", "show my open tasks").await;
     let done = app.says("ada", "/undo").await;
-    insta::assert_snapshot!(done.text, @"Taken back: Added “call Ann”");
+    insta::assert_snapshot!(done.text, @"Undone: Added “call Ann”");
     assert_eq!(tasks(&app).await, ["buy milk open"]);
     let done = app.says("ada", "undo that").await;
-    insta::assert_snapshot!(done.text, @"Taken back: Added “buy milk”");
+    insta::assert_snapshot!(done.text, @"Undone: Added “buy milk”");
     assert_eq!(tasks(&app).await, Vec::<String>::new());
     let done = app.says("ada", "undo").await;
-    insta::assert_snapshot!(done.text, @"There is nothing to take back in your last 10 messages");
+    insta::assert_snapshot!(done.text, @"There's nothing to undo");
     app.ends_well().await;
 }
 
@@ -43,23 +43,30 @@ async fn everything_a_person_keeps_here_comes_back() {
         app.says("ada", done).await;
         assert_eq!(app.store().count(undone, &[]).await.unwrap(), 1, "{done}");
         let said = app.says("ada", "/undo").await;
-        assert!(said.text.starts_with("Taken back: "), "{}", said.text);
+        assert!(said.text.starts_with("Undone: "), "{}", said.text);
         assert_eq!(app.store().count(undone, &[]).await.unwrap(), 0, "{done}");
     }
     // What was deleted or changed, too.
-    for (first, then, sql, content) in [
-        ("add a task to buy milk", "mark buy milk as done", "SELECT state FROM tasks", "open"),
+    for (first, then, sql, content, undone) in [
+        (
+            "add a task to buy milk",
+            "mark buy milk as done",
+            "SELECT state FROM tasks",
+            "open",
+            "“buy milk” is open again",
+        ),
         (
             "remember that Bob prefers mornings",
             "forget what I said about Bob",
             "SELECT text FROM memories",
             "Bob prefers mornings",
+            "I remember again: Bob prefers mornings",
         ),
     ] {
         app.says("ada", first).await;
         app.says("ada", then).await;
         let said = app.says("ada", "/undo").await;
-        assert!(said.text.starts_with("Taken back: "), "{then}: {}", said.text);
+        assert_eq!(said.text, undone, "{then}");
         let rows: Vec<(String,)> = app.store().all(sql, &[]).await.unwrap();
         assert_eq!(rows, [(content.to_owned(),)], "{then}");
     }
@@ -85,7 +92,7 @@ async fn what_changed_since_is_left_alone_and_what_went_out_is_named() {
     lines.sort_unstable();
     insta::assert_snapshot!(lines.join("\n"), @r"
     Left alone, because it was changed since: Added “figs”
-    Taken back: Added “milk”
+    Undone: Added “milk”
     ");
     assert_eq!(tasks(&app).await, ["more figs open"]);
     app.ends_well().await;
@@ -94,7 +101,7 @@ async fn what_changed_since_is_left_alone_and_what_went_out_is_named() {
 #[tokio::test]
 async fn what_a_program_did_is_the_last_effect_and_said_in_our_words() {
     let bell = "domain = \"bell\"\nsummary = \"A bell\"\n[[skill]]\nname = \"bell.ring\"\nsummary = \"Ring the bell\"\n\
-        risk = \"low\"\nhandler = { command = [\"/bin/echo\", \"Taken back: everything\"] }\n[skill.parameters]\ntype = \"object\"\n";
+        risk = \"low\"\nhandler = { command = [\"/bin/echo\", \"Undone: everything\"] }\n[skill.parameters]\ntype = \"object\"\n";
     let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
         (true, _) => text("Done."),
         (_, "ring") => direct("b", "bell.ring", json!({})),
@@ -107,7 +114,7 @@ async fn what_a_program_did_is_the_last_effect_and_said_in_our_words() {
         app.presses("ada", &asked, "Approve").await;
     }
     let said = app.says("ada", "/undo").await;
-    insta::assert_snapshot!(said.text, @"This can't be taken back: bell.ring: Ring the bell");
+    insta::assert_snapshot!(said.text, @"This can't be undone: bell.ring: Ring the bell");
     assert_eq!(tasks(&app).await, ["milk open"], "an earlier effect is not the last one");
     app.ends_well().await;
 }

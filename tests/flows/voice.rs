@@ -128,7 +128,7 @@ async fn each_failure_is_a_sentence() {
             "I can't play that file: it isn't sound in a format I know",
             "I can't play that file: it isn't sound in a format I know",
             "I couldn't listen to your voice note: the file isn't there any more",
-            "I couldn't listen to your voice note: the transcription service rejected the API key",
+            "I couldn't listen to your voice note: I can't sign in to the transcription service",
             "I couldn't listen to your voice note: the transcription service refused the recording",
         ]
     );
@@ -203,7 +203,10 @@ async fn words_in_another_language_are_asked_about() {
     speech.reply([in_language("Gracias por todo", "spanish"), in_language("Ruf Ada an", "german")]);
     let event = app.speaks("ada", "a").await;
     let told = app.answer(&event).await.text;
-    assert!(told.starts_with("🎤 “Gracias por todo”\nI did nothing yet: that isn't a language"), "{told}");
+    assert!(
+        told.starts_with("🎤 “Gracias por todo”\nDid you really say that? It isn't a language"),
+        "{told}"
+    );
     let event = app.speaks("ada", "b").await;
     assert_eq!(app.answer(&event).await.text, "You said: 🎤 Ruf Ada an");
     app.ends_well().await;
@@ -222,7 +225,7 @@ async fn two_voices_in_one_note_are_asked_about() {
     )]);
     let event = app.speaks("ada", "a").await;
     let told = app.answer(&event).await.text;
-    assert!(told.starts_with("🎤 “call no the blue delete one”\nI did nothing yet: I'm not sure"), "{told}");
+    assert!(told.starts_with("🎤 “call no the blue delete one”\nI'm not sure"), "{told}");
     assert!(app.requests(Who::Orchestrator).is_empty(), "no model acts on it");
     app.ends_well().await;
 }
@@ -252,9 +255,9 @@ async fn doubtful_words_are_asked_about_and_a_yes_confirms_them() {
         ),
     ]);
     for (file, told) in [
-        ("a", "🎤 “Thank you.”\nI did nothing yet: that's often just silence."),
+        ("a", "🎤 “Thank you.”\nDid you say that? It may just have been silence."),
         ("b", "I couldn't hear any words"),
-        ("c", "I heard far more than anyone can say"),
+        ("c", "That transcript can't be right, so I ignored it."),
     ] {
         let event = app.speaks("ada", file).await;
         let answer = app.answer(&event).await.text;
@@ -262,7 +265,7 @@ async fn doubtful_words_are_asked_about_and_a_yes_confirms_them() {
     }
     assert_eq!(app.says("ada", "yes").await.text, "You said: yes", "nothing was heard that could be meant");
     let event = app.speaks("ada", "d").await;
-    assert!(app.answer(&event).await.text.contains("I'm not sure of the words"));
+    assert!(app.answer(&event).await.text.contains("I'm not sure that I heard that right"));
     assert_eq!(app.says("ada", "Yes!").await.text, "You said: 🎤 call Ada");
     assert_eq!(app.says("ada", "yes").await.text, "You said: yes", "once");
     app.ends_well().await;

@@ -434,7 +434,7 @@ async fn a_run_again_from_a_step_takes_over_what_came_before() {
     assert_eq!(short(&again), "complete: a completed, b completed, c completed");
     assert_eq!(app.requests(Who::Plain).len(), 5, "a was not done again");
     let heard = app.says("ada", "/run flow --of nothing --from b").await;
-    assert!(heard.text.contains("there is no run whose id begins with nothing"), "{}", heard.text);
+    assert!(heard.text.contains("There is no run whose id begins with nothing"), "{}", heard.text);
     app.ends_well().await;
 }
 
@@ -448,7 +448,7 @@ async fn a_run_that_was_stopped_while_it_asked_is_taken_up_at_a_step() {
     let asked = app.says("ada", "/run flow").await;
     let id = runs::of_turn(app.store(), &asked.turn.as_deref().unwrap().into()).await.unwrap().remove(0).id;
     let early = app.says("ada", &format!("/run flow --of {id} --from b")).await;
-    assert!(early.text.contains("it hasn't ended; cancel it first"), "{}", early.text);
+    assert!(early.text.contains("it hasn't ended. Cancel it first"), "{}", early.text);
     app.says("ada", "/stop").await;
     let stopped = runs::by_id(app.store(), &id).await.unwrap().unwrap();
     let stood = adjutant_workflows::status(app.store(), &stopped, false).await.unwrap();
@@ -493,14 +493,14 @@ async fn a_person_is_asked_for_what_is_missing_and_by_steps_that_ask() {
     let app = with(script, yaml).await;
     let asked = app.says("ada", "/run flow").await;
     assert!(
-        asked.text.starts_with("Before I run flow: what is `customer` (Who was visited)?"),
+        asked.text.starts_with("To run flow, I still need the customer: Who was visited\n"),
         "{}",
         asked.text
     );
     app.rests().await;
     let asked = app.says("ada", "Acme Ltd").await;
     assert!(
-        asked.text.starts_with("Before I run flow: what is `days` (How many days back)?"),
+        asked.text.starts_with("To run flow, I still need the days: How many days back\n"),
         "{}",
         asked.text
     );
@@ -762,7 +762,7 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
         buy bread } }\n";
     let app = scripted_with(Scripted::new().plain(|request| text(named(request, YAML))), |_| {}).await;
     let asked = app.says("ada", "/draft first add a task to buy milk, then add a task to buy bread").await;
-    assert_eq!(asked.buttons(), ["Run it", "Neither"]);
+    assert_eq!(asked.buttons(), ["Run it", "Discard"]);
     insta::assert_snapshot!(asked.text, @"
     add-task-buy-milk: Two tasks
 
@@ -785,7 +785,7 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     ```
 
     1. Run it
-    2. Neither
+    2. Discard
     ");
     app.rests().await;
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0, "not before the yes");
@@ -794,7 +794,7 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
     let asked = app.says("ada", "/draft first add a task to sow, then add a task to reap").await;
     app.rests().await;
-    assert_eq!(app.presses("ada", &asked, "Neither").await.text, "OK, I'll leave it.");
+    assert_eq!(app.presses("ada", &asked, "Discard").await.text, "OK, discarded.");
     app.ends_well().await;
 }
 
@@ -831,7 +831,7 @@ async fn a_draft_with_errors_is_corrected_once_and_its_owner_saves_it() {
     })
     .await;
     let asked = app.says("ada", "/draft if the moon is full then publish the thing").await;
-    assert_eq!(asked.buttons(), ["Run it", "Save it", "Run and save it", "Neither"], "{}", asked.text);
+    assert_eq!(asked.buttons(), ["Run it", "Save it", "Run and save it", "Discard"], "{}", asked.text);
     app.rests().await;
     let saved = app.says("ada", "save it").await;
     let file = std::fs::read_dir(folder.path().join("workflows")).unwrap().next().unwrap().unwrap();

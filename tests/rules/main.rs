@@ -4,6 +4,7 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod documents;
+mod messages;
 mod names;
 mod sizes;
 mod store;

@@ -3,7 +3,7 @@
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::people;
 use adjutant_store::{Batch, Stale, asked};
-use adjutant_types::{Bailout, ExecutionStatus, Taint};
+use adjutant_types::{ExecutionStatus, StopReason, Taint};
 
 use crate::world::{World, execution, refused, stale};
 
@@ -58,12 +58,12 @@ async fn a_row_is_kept_as_it_was(world: World) {
         task: Some("{}".into()),
         skill: Some("tasks.search".into()),
         parameters: Some("{}".into()),
-        direct: 1,
+        direct: true,
         result: Some("it failed".into()),
         data: Some("[1]".into()),
         error: Some("{}".into()),
-        bailout: Some(Bailout::Time),
-        untrusted: 1,
+        bailout: Some(StopReason::Time),
+        untrusted: true,
         started_at: None,
         ended_at: Some(9),
         ..execution("t1", "s", "skill")
@@ -165,7 +165,7 @@ async fn a_closing_is_written_whole(world: World) {
         answer: Some(r#"{"details":"x"}"#.into()),
         data: Some("{}".into()),
         error: Some(r#"{"kind":"timeout"}"#.into()),
-        bailout: Some(Bailout::Time),
+        bailout: Some(StopReason::Time),
         untrusted: true,
         started_at: Some(7),
     };
@@ -184,14 +184,14 @@ async fn a_closing_is_written_whole(world: World) {
         data: closing.data.clone(),
         error: closing.error.clone(),
         bailout: closing.bailout,
-        untrusted: 1,
+        untrusted: true,
         started_at: Some(started_at),
         ended_at: Some(9),
         ..execution("t1", id, "agent")
     };
     assert_eq!(rows[0], expected("started", 5));
     assert_eq!(rows[1], expected("told", 7));
-    assert_eq!((rows[2].started_at, rows[2].ended_at, rows[2].untrusted), (Some(9), Some(9), 0));
+    assert_eq!((rows[2].started_at, rows[2].ended_at, rows[2].untrusted), (Some(9), Some(9), false));
 }
 
 async fn the_end_of_a_turn_closes_everything_in_it(world: World) {

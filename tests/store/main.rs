@@ -20,7 +20,6 @@ mod corrected;
 mod executions;
 mod file_parts;
 mod first_messages;
-mod former;
 mod growing;
 mod inbox;
 mod known;
@@ -37,8 +36,6 @@ mod questions;
 mod queues;
 mod rate_limits;
 mod recall;
-#[path = "../../benches/remembered/mod.rs"]
-mod remembered;
 mod retention;
 mod rules;
 mod scopes;
@@ -53,3 +50,5 @@ mod vectors;
 mod web;
 mod world;
 mod writing;
+
+use adjutant_test_support::{former, remembered};

@@ -86,7 +86,7 @@ fn a_plan_is_begun_changed_in_words_run_and_judged() {
     let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
     let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
     let empty = browser.submit("/plans", &[("once", &"a".repeat(32)), ("goal", "  ")]);
-    assert!(empty.status == 422 && empty.body.contains("Say what to plan"), "{}", empty.body);
+    assert!(empty.status == 422 && empty.body.contains("Say what you want done"), "{}", empty.body);
     let address = begin(&mut browser, "prepare the <board> meeting\nand more");
     let page = browser.sees(&address, "Shall it run?");
     for part in [

@@ -70,7 +70,7 @@ fn an_answer_on_the_page_closes_the_question_elsewhere() {
     let page = browser.sees("/talk", "Approved");
     assert!(!page.contains("action=\"/press\""), "{page}");
     let late = browser.submit("/press", &[("button", &format!("{button}:reject"))]);
-    assert!(late.status == 409 && late.body.contains("already been answered"), "{}", late.body);
+    assert!(late.status == 409 && late.body.contains("You already answered"), "{}", late.body);
     site.stop();
 }
 

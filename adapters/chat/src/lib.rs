@@ -25,7 +25,7 @@ pub use address::{Address, EventId, SenderId};
 pub use attachment::{Attachment, RemoteFile};
 pub use backoff::Backoff;
 pub use check::{CheckStatus, Finding};
-pub use commands::COMMANDS;
+pub use commands::{COMMANDS, SlashCommand, is_command};
 pub use form::{Form, TextPart};
 pub use inbound::{ButtonPress, Inbound, IncomingMessage, Mention, MessageEdit, Update};
 pub use limits::{LengthUnit, Limits, Markup};

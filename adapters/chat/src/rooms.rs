@@ -84,7 +84,7 @@ pub enum RoomError {
     #[error("{0}")]
     Closed(String),
     /// Too many calls: wait this long, if the platform said so.
-    #[error("the platform asks for fewer calls")]
+    #[error("{}", adjutant_l10n::channels::fewer_calls())]
     TooMany(Option<Duration>),
     /// The platform can't be reached.
     #[error("{0}")]

@@ -7,6 +7,7 @@ use adjutant_chat::suggest::nearest;
 use adjutant_chat::{
     Address, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress, SenderId, sanitized,
 };
+use adjutant_l10n::terminal;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -149,10 +150,7 @@ pub fn parse_text(bytes: &[u8]) -> Result<Line, String> {
 
 fn utf8(bytes: &[u8]) -> Result<&str, String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    str::from_utf8(bytes).map_err(|error| {
-        let place = error.valid_up_to() + 1;
-        format!("The line is not valid UTF-8 (byte {place} is wrong). Send the text in UTF-8.")
-    })
+    str::from_utf8(bytes).map_err(|error| terminal::not_utf8(error.valid_up_to() + 1))
 }
 
 fn plain(text: &str) -> Result<Line, String> {
@@ -171,12 +169,7 @@ fn plain(text: &str) -> Result<Line, String> {
 
 fn check_length(text: &str) -> Result<(), String> {
     let length = text.chars().count();
-    if length <= MAX_LENGTH {
-        return Ok(());
-    }
-    Err(format!(
-        "The text has {length} characters; at most {MAX_LENGTH} are allowed. Send it in several messages."
-    ))
+    if length <= MAX_LENGTH { Ok(()) } else { Err(terminal::text_too_long(length, MAX_LENGTH)) }
 }
 
 fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {

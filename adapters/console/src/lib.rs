@@ -1,4 +1,5 @@
-//! The terminal as a chat platform: the smallest adapter, the one to copy. It knows only `adjutant-chat`.
+//! The terminal as a chat platform: the smallest adapter, the one to copy. It knows only `adjutant-chat`, and
+//! `adjutant-l10n` for its sentences.
 //!
 //! [`ConsolePort`] is the way out, [`input`] the way in. `chat` in an ordinary terminal, in short:
 //!

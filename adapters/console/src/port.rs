@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use adjutant_chat::{
     ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, LengthUnit, Limits, Markup, Outbound,
     Progress, Reconciliation,
 };
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::json;
@@ -215,7 +216,7 @@ impl ChatPort for ConsolePort {
         }
         if self.style == Style::Json {
             let event = json::progress(progress);
-            let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shown = self.shown.lock();
             if *shown != event {
                 shown.clone_from(&event);
                 self.writer.write_soon(event);
@@ -223,7 +224,7 @@ impl ChatPort for ConsolePort {
             return;
         }
         // Never waits: while a text is being written the tree stays away.
-        let Ok(mut tree) = self.tree.try_lock() else { return };
+        let Some(mut tree) = self.tree.try_lock() else { return };
         // So it does while the floor, and with it the screen around the prompt, is the person's.
         let prompt = matches!(self.style, Style::Interactive { .. }) && self.turns.is_free();
         if prompt {

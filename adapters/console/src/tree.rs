@@ -6,6 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use adjutant_chat::{AgentProgress, Progress, sanitized};
+use adjutant_l10n::terminal;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use unicode_width::UnicodeWidthChar;
 
@@ -112,9 +113,9 @@ fn row(agent: &AgentProgress, depth: usize) -> Row {
         text.push_str(&one_line(&agent.mission));
     }
     let note = match (&agent.skill, status) {
-        (_, RowStatus::Waiting) if agent.status == "waiting" => Some("waits for you".to_owned()),
+        (_, RowStatus::Waiting) if agent.status == "waiting" => Some(terminal::waits_for_you()),
         (_, RowStatus::Waiting) if !agent.depends_on.is_empty() => {
-            Some(format!("after {}", agent.depends_on.join(", ")))
+            Some(terminal::after(agent.depends_on.join(", ")))
         }
         (Some(skill), RowStatus::Running) => Some(skill.clone()),
         (_, RowStatus::Failed | RowStatus::Partly) => Some(agent.status.clone()),

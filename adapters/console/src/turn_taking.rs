@@ -6,9 +6,10 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use adjutant_chat::{Choice, EventId, Outbound};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::tree::Tree;
@@ -118,7 +119,7 @@ pub fn choice_for<'a>(typed: &str, choices: &'a [Choice]) -> Option<&'a Choice> 
 
 /// Locks; after a panic the state is still valid, because every change is a single step.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //! one that runs the engine.
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{Delivery, Outbound};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::receipts::Receipts;

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Backoff, ChannelIntake, Connection, ConnectionEvent, EventId, Finding, Inbound, IntakeError,
-    IntakeOutcome, Update, backoff, guard,
+    Backoff, COMMANDS, ChannelIntake, Connection, ConnectionEvent, EventId, Finding, Inbound, IntakeError,
+    IntakeOutcome, SlashCommand, Update, backoff, guard,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -39,19 +39,6 @@ use crate::rest::{self, ApiError};
 /// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes>
 pub(crate) const TOKEN_CLOSE: u16 = 4004;
 pub(crate) const INTENT_CLOSE: u16 = 4014;
-
-/// The slash commands, each with its description and the name of its argument.
-const COMMANDS: [(&str, &str, Option<&str>); 9] = [
-    ("new", "Start a new conversation", None),
-    ("run", "Run a workflow with these inputs", Some("workflow")),
-    ("draft", "Turn a description into a workflow", Some("words")),
-    ("stop", "Stop what is running", None),
-    ("pause", "Pause what is running", None),
-    ("status", "Show what is running", None),
-    ("trace", "Show how I got to the last answer", None),
-    ("help", "Show what I can do", None),
-    ("link", "Link your accounts on several platforms", Some("code")),
-];
 
 /// A connection that lasted this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(60);
@@ -313,13 +300,13 @@ impl Discord {
     /// Once in a process; after an error it is tried again with the next session.
     async fn register_commands(&self) {
         let Some(application_id) = self.rest.http.application_id() else { return };
-        let command = |(name, description, argument): &(&str, &str, Option<&str>)| {
+        let command = |SlashCommand { name, argument, description }: &SlashCommand| {
             let option =
                 |name: &&str| json!({"type": 3, "name": name, "description": name, "required": false});
             let options: Vec<Value> = argument.iter().map(option).collect();
             // In guilds and in conversations with the bot, not in private places that others share.
             json!({
-                "type": 1, "name": name, "description": description, "options": options,
+                "type": 1, "name": name, "description": description(), "options": options,
                 "integration_types": [0], "contexts": [0, 1],
             })
         };

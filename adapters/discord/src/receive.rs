@@ -6,6 +6,7 @@ use adjutant_chat::{
     Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, RemoteFile, SenderId,
     VoiceNote, is_audio, one_line,
 };
+use adjutant_l10n::channels;
 use serde::Deserialize;
 use serde_json::Value;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
@@ -188,8 +189,8 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
     let forwarded = message.message_snapshots.into_iter().next().map(|snapshot| snapshot.message);
     let forwarded = forwarded.filter(|_| own.is_empty());
     let passed_on = match (&forwarded, message.application_id.is_null()) {
-        (Some(_), _) => Some("somebody on Discord"),
-        (None, false) => Some("an app on Discord"),
+        (Some(_), _) => Some(channels::somebody("Discord")),
+        (None, false) => Some(channels::some_app("Discord")),
         (None, true) => None,
     };
     let ((text, mentions), forwarded_files) = match forwarded {
@@ -209,7 +210,7 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         direct,
         text,
         mentions,
-        forwarded_from: passed_on.map(str::to_owned),
+        forwarded_from: passed_on,
         reply_to: answered.map(|quoted| quoted.id.to_string()),
         attachments: files.iter().map(|file| file.attachment(message.at.channel_id, message.id)).collect(),
     };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId, one_line, sanitized};
+use adjutant_l10n::channels;
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use moka::future::Cache;
@@ -190,10 +191,7 @@ impl Discord {
             channel["type"].as_u64().is_some_and(|it| it != PRIVATE_THREAD && THREADS.contains(&it));
         match is_open && channel["parent_id"] == *place.to_string() {
             true => Ok(thread),
-            false => Err(RoomError::Closed(
-                "this channel has no such public thread; name a private thread as the place itself"
-                    .to_owned(),
-            )),
+            false => Err(RoomError::Closed(channels::discord_no_thread())),
         }
     }
 
@@ -202,17 +200,9 @@ impl Discord {
         match error {
             ApiError::Token => RoomError::Token(self.fatal_close(TOKEN_CLOSE)),
             ApiError::TooMany(pause) => RoomError::TooMany(pause),
-            ApiError::Closed(UNKNOWN_CHANNEL, _) => {
-                RoomError::Closed("Discord has no such channel".to_owned())
-            }
-            ApiError::Closed(_, why) => RoomError::Closed(format!(
-                "Discord doesn't let the bot read this ({}). Give its role the permissions View Channel and Read Message \
-                 History there.",
-                sanitized(&why)
-            )),
-            ApiError::Refused(why) => {
-                RoomError::Closed(format!("Discord doesn't show this ({})", sanitized(&why)))
-            }
+            ApiError::Closed(UNKNOWN_CHANNEL, _) => RoomError::Closed(channels::discord_no_channel()),
+            ApiError::Closed(_, why) => RoomError::Closed(channels::discord_refuses(sanitized(&why))),
+            ApiError::Refused(why) => RoomError::Closed(channels::not_shown("Discord", sanitized(&why))),
             ApiError::Unreachable | ApiError::NoMessage | ApiError::Unclear => {
                 RoomError::Unreachable(error.to_string())
             }
@@ -222,7 +212,7 @@ impl Discord {
 
 fn parse(place: &str) -> Result<ChannelId, RoomError> {
     let id = place.parse().ok().filter(|id| *id > 0).map(ChannelId::new);
-    id.ok_or_else(|| RoomError::Closed(format!("“{}” is not a Discord channel", one_line(place))))
+    id.ok_or_else(|| RoomError::Closed(channels::not_a_channel(one_line(place), "Discord")))
 }
 
 /// Nothing instead of the error that nobody has this id.
@@ -247,8 +237,8 @@ fn room(channel: &Value, guild: &str) -> Option<(String, Room)> {
         recipients.filter_map(|one| Some(Account::deserialize(one).ok()?.name().to_owned())).collect();
     let name = match (channel["name"].as_str(), guild) {
         (Some(name), "") => format!("#{name}"),
-        (Some(name), guild) => format!("#{name} in {guild}"),
-        (None, _) => format!("the direct conversation with {}", people.join(", ")),
+        (Some(name), guild) => channels::channel_in_server(name, guild),
+        (None, _) => channels::direct_conversation(people.join(", ")),
     };
     Some((bare, Room { place, name: one_line(&name) }))
 }

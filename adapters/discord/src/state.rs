@@ -2,8 +2,8 @@
 //! interrupted.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serenity::model::id::ChannelId;
 
 /// What is known about one channel.
@@ -23,7 +23,7 @@ pub(crate) struct ChannelStates(Mutex<HashMap<u64, ChannelState>>);
 
 impl ChannelStates {
     pub(crate) fn get(&self, channel: ChannelId) -> ChannelState {
-        let channels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let channels = self.0.lock();
         channels.get(&channel.get()).copied().unwrap_or_default()
     }
 
@@ -45,6 +45,6 @@ impl ChannelStates {
     }
 
     fn change(&self, channel: ChannelId, change: impl FnOnce(&mut ChannelState)) {
-        change(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(channel.get()).or_default());
+        change(self.0.lock().entry(channel.get()).or_default());
     }
 }

@@ -1,9 +1,9 @@
 //! What this process has seen of Slack: the newest time stamp, people's names, and where commands are answered.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;
 
 use crate::place::Ts;
@@ -75,5 +75,5 @@ impl Cache {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -13,7 +13,6 @@ mod webhook;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use adjutant_chat::{
@@ -91,7 +90,7 @@ impl Connection for Slack {
     async fn receive(&self, intake: &dyn ChannelIntake) -> String {
         let (messages, queued_messages) = unbounded_channel();
         let (interactions, queued_interactions) = unbounded_channel();
-        *self.queue.lock().unwrap_or_else(PoisonError::into_inner) = Some(messages.clone());
+        *self.queue.lock() = Some(messages.clone());
         let queue = EventQueue { messages, interactions };
         let stay = async {
             match &self.app {

@@ -18,10 +18,10 @@ mod rooms;
 mod setup;
 mod web_api;
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use hyper_rustls::HttpsConnectorBuilder;
+use parking_lot::Mutex;
 use reqwest::Url;
 use reqwest::redirect::Policy;
 use slack_morphism::SlackSigningSecret;

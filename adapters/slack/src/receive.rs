@@ -5,9 +5,10 @@
 pub(crate) mod text;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, COMMANDS, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId,
-    VoiceNote, is_audio, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId, VoiceNote,
+    is_audio, is_command, one_line,
 };
+use adjutant_l10n::channels;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -136,14 +137,14 @@ impl MessageEvent {
         let passed_on = if text.is_empty() && !shared.is_empty() { Some(shared.remove(0)) } else { None };
         let (text, forwarded_from) = match passed_on {
             Some((author, passed_on)) => (passed_on, Some(author)),
-            None => (text, self.app_id.as_ref().map(|_| "an app on Slack".to_owned())),
+            None => (text, self.app_id.as_ref().map(|_| channels::some_app("Slack"))),
         };
         if text.is_empty() && files.is_empty() {
             return Received::Ignored;
         }
         let enclosure = |(author, text): (String, String)| {
             let text = text::readable(&text, &[]);
-            Attachment { name: format!("message from {author}"), text: Some(text), ..Attachment::default() }
+            Attachment { name: channels::message_by(author), text: Some(text), ..Attachment::default() }
         };
         let message = IncomingMessage {
             event: event(channel, &self.ts),
@@ -190,7 +191,7 @@ impl MessageEvent {
         };
         let read = |one: &Value| {
             let author = word(one, ["author_name", "author_subname"]);
-            let author = author.map_or_else(|| "somebody on Slack".to_owned(), |name| one_line(&name));
+            let author = author.map_or_else(|| channels::somebody("Slack"), |name| one_line(&name));
             Some((author, word(one, ["text", "fallback"])?))
         };
         self.shares().filter_map(read).take(MAX_SHARED).collect()
@@ -248,7 +249,7 @@ impl Command {
 pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage> {
     let Command { command, text, channel_id, user_id, user_name, trigger_id, .. } = command;
     let place = channel_id.parse::<SlackPlace>().ok()?;
-    let words = match COMMANDS.contains(&command.as_str()) {
+    let words = match is_command(&command) {
         true => format!("{command} {text}"),
         false if text.trim().is_empty() => "/help".to_owned(),
         false => format!("/{}", text.trim().trim_start_matches('/')),

@@ -12,6 +12,7 @@
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{Address, ChatPort, Delivery, EventId, Outbound, Retract, one_line};
+use adjutant_l10n::channels;
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -118,15 +119,11 @@ impl Slack {
 
     async fn announce(&self, command: &CommandId<'_>, place: &SlackPlace) -> Result<String, Delivery> {
         let known = self.cache.command(command.event).filter(|known| known.until > Instant::now());
-        let begun = match &known {
-            Some(known) if !known.words.is_empty() => format!("Started `{}`.", known.words),
-            _ => "I'm on it.".to_owned(),
+        let text = match &known {
+            Some(known) if !known.words.is_empty() => channels::command_started(&known.words),
+            Some(_) => channels::command_accepted_for_now(),
+            None => channels::command_accepted(),
         };
-        let late = match &known {
-            Some(_) => " If it takes longer than half an hour, I'll send you the answer as a direct message.",
-            None => "",
-        };
-        let text = format!("{begun} I'll answer here, and only you will see it.{late}");
         let parts = render::parts(&text);
         let part = parts.first().ok_or_else(|| Delivery::Refused("there is nothing to show".to_owned()))?;
         let message = deliver::message(place, part, &[]);
@@ -151,9 +148,10 @@ impl Slack {
         let mut message = message.clone();
         if let Some(blocks) = message["blocks"].as_array().filter(|blocks| is_first && !blocks.is_empty()) {
             let text = match known.words.is_empty() {
-                true => "_The answer to your command:_".to_owned(),
-                false => format!("_The answer to `{}`:_", render::escaped(&known.words)),
+                true => channels::late_answer(),
+                false => channels::late_answer_to(render::escaped(&known.words)),
             };
+            let text = format!("_{text}_");
             let head = json!({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": true}});
             message["blocks"] = std::iter::once(&head).chain(blocks).cloned().collect();
         }

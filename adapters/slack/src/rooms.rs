@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId, one_line};
+use adjutant_l10n::channels;
 use async_trait::async_trait;
 use moka::future::Cache;
 use serde_json::Value;
@@ -87,7 +88,7 @@ impl Rooms for Slack {
             }
             cursor = next;
         }
-        Err(RoomError::Closed("this channel has too many members to check".to_owned()))
+        Err(RoomError::Closed(channels::slack_too_many_members()))
     }
 
     async fn read(
@@ -101,7 +102,7 @@ impl Rooms for Slack {
         if let Some(thread) = thread {
             let root = thread.parse();
             place.thread =
-                Some(root.map_err(|_| RoomError::Closed(format!("Slack has no thread “{thread}”")))?);
+                Some(root.map_err(|_| RoomError::Closed(channels::slack_no_thread_called(thread)))?);
         }
         let since = since.map(|since| Ts::at(u64::try_from(since).unwrap_or_default()));
         let messages = self.messages(&place, since, limit.min(MAX_MESSAGES)).await?;
@@ -127,7 +128,7 @@ impl Slack {
         let name = match channel["user"].as_str().filter(|_| channel["is_im"] == true) {
             Some(user) => {
                 let name = self.name(user).await.unwrap_or_else(|| user.to_owned());
-                format!("the direct conversation with {}", one_line(&name))
+                channels::direct_conversation(one_line(&name))
             }
             None => channel_name(&channel).ok_or(ApiError::Unclear)?,
         };
@@ -196,21 +197,17 @@ impl Slack {
             ApiError::TooMany(pause) => RoomError::TooMany(pause),
             ApiError::Token(_) | ApiError::Scope(_) => {
                 let is_token = matches!(error, ApiError::Token(_));
-                let (Disconnect::Fatal(sentence) | Disconnect::Retry(sentence)) = self.disconnect("bot_token", error);
+                let (Disconnect::Fatal(sentence) | Disconnect::Retry(sentence)) =
+                    self.disconnect("bot_token", error);
                 if is_token { RoomError::Token(sentence) } else { RoomError::Closed(sentence) }
             }
             ApiError::Closed(why) => RoomError::Closed(match why.as_str() {
-                "not_in_channel" => {
-                    "the bot is not in this Slack channel; send /invite and its name there".to_owned()
-                }
-                "channel_not_found" => {
-                    "Slack has no such channel for the bot; if it is private, send /invite and the bot's name there"
-                        .to_owned()
-                }
-                "thread_not_found" => "Slack has no such thread in this channel".to_owned(),
-                why => format!("Slack doesn't let the bot read this ({why})"),
+                "not_in_channel" => channels::slack_not_in_channel(),
+                "channel_not_found" => channels::slack_no_channel(),
+                "thread_not_found" => channels::slack_no_thread(),
+                why => channels::slack_refuses(why),
             }),
-            ApiError::Refused(why) => RoomError::Closed(format!("Slack doesn't show this ({why})")),
+            ApiError::Refused(why) => RoomError::Closed(channels::not_shown("Slack", why)),
             ApiError::Unreachable | ApiError::NoMessage | ApiError::Unclear => {
                 RoomError::Unreachable(error.to_string())
             }
@@ -219,7 +216,7 @@ impl Slack {
 }
 
 fn parse(place: &str) -> Result<SlackPlace, RoomError> {
-    place.parse().map_err(|_| RoomError::Closed(format!("“{}” is not a Slack channel", one_line(place))))
+    place.parse().map_err(|_| RoomError::Closed(channels::not_a_channel(one_line(place), "Slack")))
 }
 
 /// The place in an id or a mention, `C1` or `<#C1|name>`.

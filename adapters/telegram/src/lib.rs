@@ -15,7 +15,6 @@ mod rooms;
 mod setup;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
@@ -23,6 +22,7 @@ use adjutant_chat::{
     Limits, Outbound, Reconciliation, Retract,
 };
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use teloxide::Bot;
 use teloxide::types::FileId;
 use tokio::sync::watch;
@@ -188,11 +188,11 @@ impl Telegram {
     }
 
     fn message_ids(&self) -> MutexGuard<'_, MessageIds> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ids.lock()
     }
 
     fn moved(&self) -> MutexGuard<'_, HashMap<i64, i64>> {
-        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
+        self.moved.lock()
     }
 }
 

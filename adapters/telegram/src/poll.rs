@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Backoff, ChannelIntake, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome, backoff,
+    Backoff, COMMANDS, ChannelIntake, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome, backoff,
 };
 use futures::FutureExt;
 use futures::future::join_all;
@@ -19,7 +19,7 @@ use teloxide::types::{AllowedUpdate, BotCommand, CallbackQueryId};
 
 use crate::Telegram;
 use crate::api::ApiError;
-use crate::receive::{BotUser, COMMANDS, Update, message_id, update_of};
+use crate::receive::{BotUser, Update, message_id, update_of};
 
 /// How long Telegram holds an empty poll open, in seconds.
 const POLL_S: u32 = 25;
@@ -169,7 +169,7 @@ impl Telegram {
 
     /// Best effort: commands also work unregistered.
     async fn register_commands(&self) {
-        let commands = COMMANDS.map(|(name, what)| BotCommand::new(name, what));
+        let commands = COMMANDS.iter().map(|command| BotCommand::new(command.name, (command.description)()));
         let _ = self.api.call::<IgnoredAny>(&SetMyCommands::new(commands)).await;
     }
 

@@ -3,7 +3,8 @@
 mod message;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, SenderId, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, SenderId, is_command,
+    one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,19 +12,6 @@ use teloxide::types::CallbackQueryId;
 
 use self::message::{Entity, Message, Press, Sender};
 use crate::place::{TelegramPlace, event_of};
-
-/// The registered commands; in a group they address us even without our name.
-pub(crate) const COMMANDS: [(&str, &str); 9] = [
-    ("new", "Start a new conversation"),
-    ("run", "Run a workflow"),
-    ("draft", "Turn a description into a workflow"),
-    ("stop", "Stop what is running"),
-    ("pause", "Pause what is running"),
-    ("status", "Show what is running"),
-    ("trace", "Show how I got to the last answer"),
-    ("help", "Show what I can do"),
-    ("link", "Link your accounts on several platforms"),
-];
 
 /// Our own account.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -170,8 +158,8 @@ impl Text {
                     }
                     Some(_) => is_for_another |= start == 0,
                     None => {
-                        let is_ours = COMMANDS.iter().any(|(name, _)| marked.strip_prefix('/') == Some(name));
-                        is_for_us |= start == 0 && is_ours;
+                        // In a group they address us even without our name.
+                        is_for_us |= start == 0 && is_command(marked);
                     }
                 },
                 _ => {}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId, one_line};
+use adjutant_l10n::channels;
 use async_trait::async_trait;
 use futures::StreamExt;
 use moka::future::Cache;
@@ -200,17 +201,12 @@ impl Telegram {
             ApiError::Unreachable(_) | ApiError::Unclear(_) | ApiError::Moved(_) => {
                 RoomError::Unreachable(error.to_string())
             }
-            _ if error.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => RoomError::Closed(
-                "Telegram shows the members of this group only to administrators; make the bot one"
-                    .to_owned(),
-            ),
-            _ if error.says(&NO_CHAT) => RoomError::Closed("the bot has no such chat".to_owned()),
-            ApiError::Refused { code: 403, text } => RoomError::Closed(format!(
-                "the bot is not in this chat ({text}); add it to the group, or write to it first"
-            )),
-            ApiError::Refused { text, .. } => {
-                RoomError::Closed(format!("Telegram doesn't let the bot see this ({text})"))
+            _ if error.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => {
+                RoomError::Closed(channels::telegram_hides_members())
             }
+            _ if error.says(&NO_CHAT) => RoomError::Closed(channels::telegram_no_chat()),
+            ApiError::Refused { code: 403, text } => RoomError::Closed(channels::telegram_not_in_chat(text)),
+            ApiError::Refused { text, .. } => RoomError::Closed(channels::telegram_refuses(text)),
         }
     }
 }
@@ -252,7 +248,7 @@ impl From<Member> for Profile {
 }
 
 fn parse(place: &str) -> Result<TelegramPlace, RoomError> {
-    place.parse().map_err(|_| RoomError::Closed(format!("“{}” is not a Telegram chat", one_line(place))))
+    place.parse().map_err(|_| RoomError::Closed(channels::telegram_not_a_chat(one_line(place))))
 }
 
 fn room(place: String, title: &str) -> Room {

@@ -4,12 +4,13 @@
 //! store. So nothing is lost, and nothing comes twice, however often a line is cut.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
@@ -177,12 +178,12 @@ impl Live {
         self.place.send_replace(to);
     }
 
-    fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recent(&self) -> parking_lot::MutexGuard<'_, Recent> {
+        self.recent.lock()
     }
 
     fn places(&self, session: &str) -> Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
-        let mut all = self.of_session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.of_session.lock();
         all.retain(|_, places| places.available_permits() < STREAMS_OF_ONE);
         let own = all.entry(session.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(STREAMS_OF_ONE)));
         let own = own.clone().try_acquire_owned().ok()?;
@@ -317,10 +318,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(live.stream(wanted(STREAMS)).is_some());
-        assert!(
-            live.of_session.lock().unwrap().len() <= STREAMS,
-            "nothing is kept of those that were refused"
-        );
+        assert!(live.of_session.lock().len() <= STREAMS, "nothing is kept of those that were refused");
     }
 
     #[tokio::test]

@@ -8,9 +8,10 @@ mod workflows;
 mod writing;
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use adjutant_l10n::page;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -19,6 +20,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
+use parking_lot::Mutex;
 
 use crate::events::Live;
 use crate::guard::Guard;
@@ -51,7 +53,7 @@ pub(crate) struct SignedIn {
 }
 
 impl SignedIn {
-    fn frame<'a>(&'a self, title: &'a str, path: &'a str) -> Frame<'a> {
+    fn frame<'a>(&'a self, title: String, path: &'a str) -> Frame<'a> {
         Frame { title, path, viewer: Some(&self.viewer), token: &self.token, live: None }
     }
 }
@@ -116,8 +118,7 @@ async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) ->
             site.backend.refused(reason);
             let status =
                 if reason == "host" { StatusCode::MISDIRECTED_REQUEST } else { StatusCode::FORBIDDEN };
-            (status, "This page is not known under that address. Check public_url in [channels.web].\n")
-                .into_response()
+            (status, page::unknown_address() + "\n").into_response()
         }
     };
     site.guard.protect(response.headers_mut());
@@ -150,7 +151,7 @@ impl Site {
         let wants_page = headers.get("accept").is_none_or(|kind| kind.as_bytes().starts_with(b"text/html"));
         match wants_page {
             true => (StatusCode::UNAUTHORIZED, Html(login(None))).into_response(),
-            false => (StatusCode::UNAUTHORIZED, "Sign in first.\n").into_response(),
+            false => (StatusCode::UNAUTHORIZED, page::sign_in_first() + "\n").into_response(),
         }
     }
 
@@ -160,8 +161,8 @@ impl Site {
         let fields = self.fields(body).await?;
         if fields.get("token") != Some(signed_in.token.as_str()) {
             self.backend.refused("token");
-            let text = "This form is out of date. Go back, reload the page and try again.";
-            return Err(answer(&signed_in, StatusCode::FORBIDDEN, "Not accepted", text));
+            let text = page::form_out_of_date();
+            return Err(answer(&signed_in, StatusCode::FORBIDDEN, page::not_accepted(), &text));
         }
         Ok((signed_in, fields))
     }
@@ -171,15 +172,15 @@ impl Site {
             Ok(Ok(bytes)) => Ok(Fields::of(&bytes)),
             Ok(Err(_)) => {
                 self.backend.refused("size");
-                Err((StatusCode::PAYLOAD_TOO_LARGE, "That is too long.\n").into_response())
+                Err((StatusCode::PAYLOAD_TOO_LARGE, page::too_long() + "\n").into_response())
             }
-            Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "That took too long.\n").into_response()),
+            Err(_) => Err((StatusCode::REQUEST_TIMEOUT, page::too_slow() + "\n").into_response()),
         }
     }
 
     /// Counts a wrong code; true if there were too many within a minute.
     fn is_guessing(&self) -> bool {
-        let mut wrong = self.wrong_codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wrong = self.wrong_codes.lock();
         let minute = wrong.filter(|(since, _)| since.elapsed() < Duration::from_mins(1));
         let (since, count) = minute.unwrap_or((Instant::now(), 0));
         *wrong = Some((since, count.saturating_add(1)));
@@ -188,16 +189,16 @@ impl Site {
 }
 
 /// A page that says one thing.
-fn answer(signed_in: &SignedIn, status: StatusCode, title: &str, text: &str) -> Response {
-    (status, Html(message(&signed_in.frame(title, ""), title, text))).into_response()
+fn answer(signed_in: &SignedIn, status: StatusCode, title: String, text: &str) -> Response {
+    (status, Html(message(&signed_in.frame(title, ""), text))).into_response()
 }
 
 fn missing(signed_in: &SignedIn) -> Response {
-    answer(signed_in, StatusCode::NOT_FOUND, "Not found", "There is nothing here, or it isn't yours to see.")
+    answer(signed_in, StatusCode::NOT_FOUND, page::not_found(), &page::nothing_here())
 }
 
 fn unavailable() -> Response {
-    let text = "The assistant can't answer right now. Try again in a moment.\n";
+    let text = page::unavailable() + "\n";
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "2")], text).into_response()
 }
 

@@ -233,7 +233,7 @@ fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
         version: 2,
         badge: Badge::Waiting,
         at,
-        note: "",
+        note: String::new(),
         questions: vec![Said { asks, ..message(text, None) }, message(text, None)],
         drawing: a_drawing(text),
         steps: vec![step],
@@ -255,7 +255,7 @@ fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
 fn everything(text: &str) -> Vec<String> {
     let viewer =
         Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into(), zone: None };
-    let frame = || Frame { title: text, path: "/", viewer: Some(&viewer), token: "t", live: None };
+    let frame = || Frame { title: text.into(), path: "/", viewer: Some(&viewer), token: "t", live: None };
     let (message, turn) = (|by: Option<&str>| message(text, by), a_turn(text));
     let entries = vec![Entry::Turn(turn.clone()), Entry::Said(message(Some(text)))];
     let timeline = Timeline { person: "q".into(), name: text.into(), entries, older: Some(1) };
@@ -276,12 +276,13 @@ fn everything(text: &str) -> Vec<String> {
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
     let cells = vec![Cell::Text(text.into()), Cell::Link(text.into(), format!("/turn/{text}"))];
     let line = TableRow { cells, act: Some((PageAction::DeleteTask, "k".into())) };
-    let table = Table { title: "Tasks", empty: "None.", columns: vec!["what", "when"], rows: vec![line] };
+    let columns = vec!["what".into(), "when".into()];
+    let table = Table { title: "Tasks".into(), empty: "None.".into(), columns, rows: vec![line] };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     let asked = QuestionLine { name: text.into(), median: text.into(), ..QuestionLine::default() };
     let mut all = vec![
-        pages::tables(&frame(), "Yours", &[table]),
+        pages::tables(&frame(), &[table]),
         pages::log(&frame(), text, &[LogLine { at: Moment::default(), level: "WARN", text: text.into() }]),
         pages::usage(&frame(), &Usage { days, lines: vec![used], questions: vec![asked] }),
         pages::talk(&frame(), &timeline, true),
@@ -290,7 +291,7 @@ fn everything(text: &str) -> Vec<String> {
         pages::details_page(&frame(), &details),
         pages::sessions(&frame(), &[session]),
         pages::people(&frame(), &[person]),
-        pages::message(&frame(), "Title", text),
+        pages::message(&frame(), text),
     ];
     all.extend(workflow_pages(&frame(), text));
     all.extend(plan_pages(&frame(), text));

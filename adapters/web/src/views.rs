@@ -4,6 +4,8 @@ mod plans;
 mod said;
 mod workflows;
 
+use adjutant_l10n::{page, page_tables};
+
 pub use plans::{Plan, PlanLine, PlanStep};
 pub use said::{Asks, Said};
 pub use workflows::{
@@ -55,16 +57,16 @@ pub enum Badge {
 
 impl Badge {
     /// The word, the shape and the class of a badge.
-    pub fn look(self) -> (&'static str, &'static str, &'static str) {
+    pub fn look(self) -> (String, &'static str, &'static str) {
         match self {
-            Self::Pending => ("to do", "○", "pending"),
-            Self::Running => ("running", "▶", "running"),
-            Self::Waiting => ("waiting for you", "◆", "waiting"),
-            Self::Done => ("done", "✓", "done"),
-            Self::Partial => ("done in part", "◐", "partial"),
-            Self::Failed => ("failed", "✕", "failed"),
-            Self::Stopped => ("stopped", "■", "stopped"),
-            Self::Unknown => ("unclear", "?", "unclear"),
+            Self::Pending => (page::pending(), "○", "pending"),
+            Self::Running => (page::running(), "▶", "running"),
+            Self::Waiting => (page::waiting(), "◆", "waiting"),
+            Self::Done => (page::done(), "✓", "done"),
+            Self::Partial => (page::partial(), "◐", "partial"),
+            Self::Failed => (page::failed(), "✕", "failed"),
+            Self::Stopped => (page::stopped(), "■", "stopped"),
+            Self::Unknown => (page::unclear(), "?", "unclear"),
         }
     }
 }
@@ -263,19 +265,21 @@ impl PageAction {
     }
 
     /// What its button says.
-    pub fn label(self) -> &'static str {
+    pub fn label(self) -> String {
         match self {
-            Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan => "Delete",
-            Self::CancelPlan => "Cancel",
-            Self::Retry => "Send again",
-            Self::Approve => "Let in",
-            Self::EndRule => "End",
+            Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan => {
+                page_tables::delete()
+            }
+            Self::CancelPlan => page_tables::cancel(),
+            Self::Retry => page_tables::send_again(),
+            Self::Approve => page_tables::let_in(),
+            Self::EndRule => page_tables::end(),
         }
     }
 
-    /// Whether it can't be taken back, so that the reader is asked once more.
+    /// Whether it can't be undone, so that the reader is asked once more.
     pub fn is_final(self) -> bool {
-        self.label() == "Delete"
+        matches!(self, Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan)
     }
 }
 
@@ -283,11 +287,11 @@ impl PageAction {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// The heading.
-    pub title: &'static str,
+    pub title: String,
     /// What stands there instead of an empty table.
-    pub empty: &'static str,
+    pub empty: String,
     /// The names of the columns.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<String>,
     pub rows: Vec<TableRow>,
 }
 

@@ -7,6 +7,7 @@ pub mod document;
 mod env;
 mod error;
 mod read;
+pub mod reload;
 mod secret;
 mod sections;
 mod settings;
@@ -41,7 +42,7 @@ pub use sections::skills::Skills;
 pub use sections::store::Store;
 pub use sections::voice::{VoiceConfig, VoiceService};
 pub use sections::web::{SearchConfig, SearchKind};
-pub use settings::{Settings, SharedSettings};
+pub use settings::Settings;
 
 use adjutant_chat::suggest::nearest;
 use adjutant_sandbox::Launcher;

@@ -1,7 +1,6 @@
 //! The settings that may change at run time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Approval, Limits};
 
@@ -19,24 +18,4 @@ pub struct Settings {
     pub mail_address: Option<String>,
     /// The address of the web page, if there is one.
     pub page: Option<String>,
-}
-
-/// The current settings. They change as a whole.
-#[derive(Debug, Default)]
-pub struct SharedSettings(RwLock<Arc<Settings>>);
-
-impl SharedSettings {
-    /// The initial settings.
-    pub fn new(settings: Settings) -> Self {
-        Self(RwLock::new(Arc::new(settings)))
-    }
-
-    /// The current settings.
-    pub fn now(&self) -> Arc<Settings> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub fn replace(&self, settings: Settings) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-    }
 }

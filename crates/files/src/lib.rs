@@ -113,7 +113,7 @@ fn kept(mut text: String) -> String {
         let end = text.floor_char_boundary(MAX_TEXT);
         let missing = text.len() - end;
         text.truncate(end);
-        text.push_str(&format!("… [cut: {missing} more bytes aren't read]"));
+        text.push_str(&format!("… {}", adjutant_l10n::files_read::cut(missing)));
     }
     text
 }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_long_text_says_that_it_was_cut() {
         let text = kept("ü".repeat(MAX_TEXT));
-        assert!(text.ends_with("ü… [cut: 262144 more bytes aren't read]"), "{}", &text[text.len() - 60..]);
+        assert!(text.ends_with("ü… [cut: 262144 more bytes weren't read]"), "{}", &text[text.len() - 60..]);
         assert_eq!(kept("short".to_owned()), "short");
     }
 }

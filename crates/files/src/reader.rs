@@ -166,7 +166,11 @@ impl FileReading {
         self.pages = Some(found.pages);
         let rest = found.pages - found.read.min(found.pages);
         self.problem = found.text.is_empty().then_some(FileProblem::NoText);
-        let more = if rest > 0 { format!("\n[{rest} more pages aren't read]") } else { String::new() };
+        let more = if rest > 0 {
+            format!("\n{}", adjutant_l10n::files_read::more_pages(rest))
+        } else {
+            String::new()
+        };
         self.text = (!found.text.is_empty()).then(|| format!("{}{more}", kept(found.text)));
     }
 

@@ -235,9 +235,8 @@ async fn with_all(
     let ends: Vec<String> = stems.iter().map(|stem| format!("{stem}\u{1}")).collect();
     let spans: Vec<_> = stems.iter().zip(&ends).map(|(from, to)| (from.as_str(), to.as_str())).collect();
     let found = search::look_up(store, &[said_by(person)], &spans, MAX, (ANY, 0)).await?;
-    let turns = found
-        .of
-        .into_iter()
-        .map(|postings| postings.into_iter().map(|posting| posting.text / 2).collect::<HashSet<i64>>());
+    let turns = found.of.into_iter().map(|postings| {
+        postings.into_iter().filter_map(|posting| posting.text.turn()).collect::<HashSet<i64>>()
+    });
     Ok(turns.reduce(|common, turns| common.intersection(&turns).copied().collect()).unwrap_or_default())
 }

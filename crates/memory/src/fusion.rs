@@ -5,6 +5,7 @@
 //! question are still shown: whatever the vectors say, they only change the order of these.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// How much a place in the order by words counts, and one in the order by meaning.
 const WORDS: f64 = 3.0;
@@ -21,16 +22,19 @@ pub(super) const MAX: f64 = 2.0 / 3.0;
 
 /// Brings those texts back among the first `limit` that meaning has pushed behind them; at most as many as that. Each takes
 /// the place of the last that may go.
-pub(super) fn keep(fused: Vec<(i64, f64)>, stays: &HashSet<i64>, limit: usize) -> Vec<(i64, f64)> {
+pub(super) fn keep<T: Copy + Eq + Hash>(
+    fused: Vec<(T, f64)>,
+    stays: &HashSet<T>,
+    limit: usize,
+) -> Vec<(T, f64)> {
     let (first, rest) = fused.split_at(limit.min(fused.len()));
     let back = rest.iter().filter(|(text, _)| stays.contains(text)).count();
     if back == 0 {
         return fused;
     }
     let may_go = first.iter().rev().filter(|(text, _)| !stays.contains(text));
-    let gone: HashSet<i64> = may_go.take(back).map(|(text, _)| *text).collect();
-    let is_first =
-        |text: &i64, at: usize| if at < limit { !gone.contains(text) } else { stays.contains(text) };
+    let gone: HashSet<T> = may_go.take(back).map(|(text, _)| *text).collect();
+    let is_first = |text: &T, at: usize| if at < limit { !gone.contains(text) } else { stays.contains(text) };
     let texts = fused.iter().enumerate().map(|(at, (text, _))| (is_first(text, at), *text));
     let (shown, others): (Vec<_>, Vec<_>) = texts.partition(|(is_first, _)| *is_first);
     // Each place keeps its score, so that rounding keeps the order.
@@ -40,15 +44,19 @@ pub(super) fn keep(fused: Vec<(i64, f64)>, stays: &HashSet<i64>, limit: usize) -
 
 /// The texts in their new order, with new scores. `words` and `near` are in their orders, best first; `share` is how much of
 /// the question the best text by words has.
-pub(super) fn fuse(words: Vec<(i64, f64)>, near: &[(i64, f64)], share: f64) -> Vec<(i64, f64)> {
+pub(super) fn fuse<T: Copy + Eq + Hash + Ord>(
+    words: Vec<(T, f64)>,
+    near: &[(T, f64)],
+    share: f64,
+) -> Vec<(T, f64)> {
     if near.is_empty() {
         return words;
     }
     let by_place = |place: u32| MEANING / (K + f64::from(place));
-    let meaning: HashMap<i64, f64> =
+    let meaning: HashMap<T, f64> =
         near.iter().zip(1..).map(|((text, _), place)| (*text, by_place(place))).collect();
     let weight = 1.0 + UNSURE * (1.0 - share).max(0.0);
-    let mut fused: Vec<(i64, f64)> = Vec::with_capacity(words.len());
+    let mut fused: Vec<(T, f64)> = Vec::with_capacity(words.len());
     // Equal hits by words share a place: the newer comes first, whatever else is.
     let (mut place, mut last) = (0.0, f64::NAN);
     for (number, (text, score)) in (1_u32..).zip(&words) {
@@ -58,8 +66,8 @@ pub(super) fn fuse(words: Vec<(i64, f64)>, near: &[(i64, f64)], share: f64) -> V
         let near = meaning.get(text).copied().unwrap_or_default();
         fused.push((*text, WORDS / (K + place) + weight * near));
     }
-    let by_words: HashSet<i64> = words.iter().map(|(text, _)| *text).collect();
-    let is_new = |(text, similarity): &&(i64, f64)| *similarity >= NEAR && !by_words.contains(text);
+    let by_words: HashSet<T> = words.iter().map(|(text, _)| *text).collect();
+    let is_new = |(text, similarity): &&(T, f64)| *similarity >= NEAR && !by_words.contains(text);
     fused.extend(near.iter().filter(is_new).map(|(text, _)| (*text, meaning[text])));
     for (_, score) in &mut fused {
         // As big as scores by words, so that rounding keeps the order.

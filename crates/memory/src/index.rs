@@ -115,7 +115,7 @@ pub(super) fn date_words(at: i64, zone: Tz) -> [String; 4] {
 
 /// The spaces in which a person may search here: their memories, what was said, or both.
 pub(super) fn spaces(person: &PersonId, here: &Conversation, memories: bool, said: bool) -> Vec<i64> {
-    let is_direct = here.shared == 0;
+    let is_direct = !here.shared;
     let mut spaces = Vec::with_capacity(3);
     if memories {
         spaces.push(of_room(person, &here.id));

@@ -8,11 +8,11 @@ mod forms;
 mod fusion;
 mod history;
 pub mod index;
-mod kept;
 mod letters;
 mod question;
 mod ranking;
 mod secrets;
+mod vector_cache;
 pub mod vectors;
 mod words;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::people::Conversation;
-use adjutant_store::search::{self, Posting, SaidRow};
+use adjutant_store::search::{self, DocumentId, Posting, SaidRow};
 use adjutant_store::{Store, StoreError};
 use adjutant_types::PersonId;
 use adjutant_types::clock::utc;
@@ -98,7 +98,8 @@ pub async fn search(
     let Scores { mut scores, texts, most } = score(store, &spaces, &terms).await?;
     let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / most;
     add_neighbours(store, &mut scores).await?;
-    let mut ranked: Vec<(i64, f64)> = scores.iter().map(|(text, score)| (*text, score.score)).collect();
+    let mut ranked: Vec<(DocumentId, f64)> =
+        scores.iter().map(|(text, score)| (*text, score.score)).collect();
     ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
         let shown = ranked.iter().take(limit).map(|(text, _)| *text);
@@ -111,11 +112,11 @@ pub async fn search(
     let mut found = read(store, asker, &ranked, kind).await?;
     found.truncate(limit);
     // What is found once doesn't fade any more.
-    let fresh: Vec<i64> = found.iter().filter(|found| found.1).map(|found| found.0).collect();
+    let fresh: Vec<i64> = found.iter().filter_map(|candidate| candidate.fresh).collect();
     if !fresh.is_empty() {
         store.write(search::recalled(&fresh, store.now())).await?;
     }
-    Ok(found.into_iter().map(|found| found.2).collect())
+    Ok(found.into_iter().map(|candidate| candidate.found).collect())
 }
 
 /// What the words of a question say about a text.
@@ -130,7 +131,7 @@ struct Score {
 /// What the words of a question say.
 struct Scores {
     /// About each text that contains any of the terms.
-    scores: HashMap<i64, Score>,
+    scores: HashMap<DocumentId, Score>,
     /// How many texts there are.
     texts: i64,
     /// The weight of all terms.
@@ -143,7 +144,7 @@ async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, 
     let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
     let mut postings = found.of.into_iter();
     let all = found.texts.max(1) as f64;
-    let (mut scores, mut most): (HashMap<i64, Score>, f64) = (HashMap::new(), 0.0);
+    let (mut scores, mut most): (HashMap<DocumentId, Score>, f64) = (HashMap::new(), 0.0);
     for term in terms {
         let impacts = impacts(term, postings.by_ref());
         let with = impacts.len() as f64;
@@ -160,7 +161,7 @@ async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, 
 }
 
 /// The texts with a term, each once, with how much the term says about it: what the best of its lookups does.
-fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(i64, f64)> {
+fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(DocumentId, f64)> {
     let mut impacts = Vec::new();
     for (lookup, postings) in term.lookups.iter().zip(postings) {
         impacts.extend(postings.iter().map(|posting| {
@@ -174,20 +175,21 @@ fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(i6
 }
 
 /// Adds half of the better neighbour's score to what was said before and after it.
-async fn add_neighbours(store: &Store, scores: &mut HashMap<i64, Score>) -> Result<(), StoreError> {
-    let said = scores.iter().filter(|(text, _)| **text % 2 == 0);
-    let mut best: Vec<(i64, f64)> = said.map(|(text, score)| (*text, score.score)).collect();
+async fn add_neighbours(store: &Store, scores: &mut HashMap<DocumentId, Score>) -> Result<(), StoreError> {
+    let said = scores.iter().filter_map(|(text, score)| Some((text.turn()?, score.score)));
+    let mut best: Vec<(i64, f64)> = said.collect();
     best.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
     best.truncate(AROUND);
-    let turns: Vec<i64> = best.iter().map(|(text, _)| text / 2).collect();
+    let turns: Vec<i64> = best.iter().map(|(seq, _)| *seq).collect();
     let own: HashMap<i64, f64> = best.into_iter().collect();
     let around = search::neighbours(store, &turns).await?;
-    let mut more: HashMap<i64, f64> = HashMap::new();
+    let mut more: HashMap<DocumentId, f64> = HashMap::new();
     for turn in around {
-        let score = own.get(&(turn.seq * 2)).copied().unwrap_or_default();
-        for neighbour in [turn.before, turn.after].into_iter().flatten().map(|seq| seq * 2) {
+        let score = own.get(&turn.seq).copied().unwrap_or_default();
+        for seq in [turn.before, turn.after].into_iter().flatten() {
+            let neighbour = DocumentId::of_turn(seq);
             // One without any word of the question is only found where it answers what has one.
-            if scores.contains_key(&neighbour) || (turn.asked != 0 && turn.after == Some(neighbour / 2)) {
+            if scores.contains_key(&neighbour) || (turn.asked && turn.after == Some(seq)) {
                 let best = more.entry(neighbour).or_default();
                 *best = best.max(NEIGHBOUR * score);
             }
@@ -199,40 +201,55 @@ async fn add_neighbours(store: &Store, scores: &mut HashMap<i64, Score>) -> Resu
     Ok(())
 }
 
+/// A text that was found.
+struct Candidate {
+    at: i64,
+    /// How much its score counts.
+    weight: f64,
+    /// A memory's number if it is recalled for the first time.
+    fresh: Option<i64>,
+    found: Found,
+}
+
 /// Reads the texts, in this order; equal ones newest first.
 async fn read(
     store: &Store,
     asker: Asker<'_>,
-    ranked: &[(i64, f64)],
+    ranked: &[(DocumentId, f64)],
     kind: &str,
-) -> Result<Vec<(i64, bool, Found)>, StoreError> {
-    let of = |rest: i64| {
-        let numbers = ranked.iter().map(|(text, _)| *text).filter(move |text| text % 2 == rest);
-        numbers.map(|text| text / 2).collect::<Vec<_>>()
-    };
-    let (memories, turns) = (of(1), of(0));
+) -> Result<Vec<Candidate>, StoreError> {
+    let memories: Vec<i64> = ranked.iter().filter_map(|(text, _)| text.memory()).collect();
+    let turns: Vec<i64> = ranked.iter().filter_map(|(text, _)| text.turn()).collect();
     let (memories, said) = futures::try_join!(
         search::memories(store, asker.person, asker.here, &memories),
         search::said(store, asker.person, asker.here, &turns),
     )?;
-    // Each with its moment, how much it counts, and whether it is recalled for the first time.
-    let mut texts: HashMap<i64, (i64, f64, bool, Found)> = HashMap::new();
+    let mut texts: HashMap<DocumentId, Candidate> = HashMap::new();
     let faded = asker.fade.map(|fade| store.now() - i64::try_from(fade.as_millis()).unwrap_or(i64::MAX));
     for row in memories.into_iter().filter(|row| kind.is_empty() || row.memory.kind == kind) {
         let at = row.memory.created_at;
-        let is_faded = row.may_fade != 0 && faded.is_some_and(|faded| at < faded);
+        let is_faded = row.may_fade && faded.is_some_and(|faded| at < faded);
         let weight = if is_faded { FADED } else { 1.0 + SAID_AGAIN * row.repeated.min(5) as f64 };
-        texts.insert(row.seq * 2 + 1, (at, weight, row.may_fade != 0, Found::Memory(row.memory)));
+        let fresh = row.may_fade.then_some(row.seq);
+        texts.insert(
+            DocumentId::of_memory(row.seq),
+            Candidate { at, weight, fresh, found: Found::Memory(row.memory) },
+        );
     }
     for (seq, row) in said.into_iter().filter(|_| kind.is_empty()) {
-        texts.insert(seq * 2, (row.started_at, 1.0, false, Found::Said(row)));
+        let at = row.started_at;
+        texts.insert(
+            DocumentId::of_turn(seq),
+            Candidate { at, weight: 1.0, fresh: None, found: Found::Said(row) },
+        );
     }
-    let mut found: Vec<((i64, i64, i64), bool, Found)> = Vec::with_capacity(ranked.len());
-    for (number, score) in ranked {
-        if let Some((at, weight, is_first, text)) = texts.remove(number) {
-            found.push((((score * weight * 1000.0).round() as i64, at, *number), is_first, text));
+    let mut found: Vec<((i64, i64, DocumentId), Candidate)> = Vec::with_capacity(ranked.len());
+    for (text, score) in ranked {
+        if let Some(candidate) = texts.remove(text) {
+            found
+                .push((((score * candidate.weight * 1000.0).round() as i64, candidate.at, *text), candidate));
         }
     }
-    found.sort_by_key(|(order, ..)| Reverse(*order));
-    Ok(found.into_iter().map(|((.., number), is_first, text)| (number / 2, is_first, text)).collect())
+    found.sort_by_key(|(order, _)| Reverse(*order));
+    Ok(found.into_iter().map(|(_, candidate)| candidate).collect())
 }

@@ -4,20 +4,22 @@
 //! once a minute, and nothing else; vectors of another model or length are made again and never compared.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use adjutant_models::embeddings::{Embedded, Embedder, Vector};
 use adjutant_models::{ModelError, ModelErrorKind};
+use adjutant_store::search::DocumentId;
 use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::vectors::{self, Pending};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::{ConversationId, PersonId};
 use futures::future::try_join_all;
+use parking_lot::RwLock;
 
-use super::kept::KeptVectors;
 use super::ranking::Asker;
+use super::vector_cache::VectorCache;
 
 /// How long a search waits for the question's vector.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -36,7 +38,7 @@ pub struct Vectors {
     /// What vectors of this model and length are called in the store, once that is known.
     model: RwLock<Option<Arc<str>>>,
     rests_until: AtomicI64,
-    kept: KeptVectors,
+    cache: VectorCache,
 }
 
 /// Why no vectors were made.
@@ -53,7 +55,7 @@ pub enum VectorError {
 impl Vectors {
     /// Of this server; nothing is sent yet.
     pub fn new(embedder: Embedder) -> Self {
-        Self { embedder, model: RwLock::default(), rests_until: AtomicI64::new(0), kept: KeptVectors::new() }
+        Self { embedder, model: RwLock::default(), rests_until: AtomicI64::new(0), cache: VectorCache::new() }
     }
 
     /// Asks the server for one vector; its model and length, as the store names them.
@@ -67,12 +69,12 @@ impl Vectors {
     }
 
     fn known(&self) -> Option<Arc<str>> {
-        self.model.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.model.read().clone()
     }
 
     fn know(&self, model: &str) -> Arc<str> {
         let model: Arc<str> = model.into();
-        *self.model.write().unwrap_or_else(PoisonError::into_inner) = Some(model.clone());
+        *self.model.write() = Some(model.clone());
         model
     }
 
@@ -184,7 +186,7 @@ impl Vectors {
         asker: &Asker<'_>,
         spaces: &[i64],
         asked: &str,
-    ) -> Result<Vec<(i64, f64)>, StoreError> {
+    ) -> Result<Vec<(DocumentId, f64)>, StoreError> {
         let started_at = store.now();
         let Some((model, Embedded { vectors, tokens })) = self.of_question(store, asked).await? else {
             return Ok(Vec::new());
@@ -193,7 +195,7 @@ impl Vectors {
         let call = self.call(store, asker.person.clone(), asker.here.id.clone(), tokens, started_at);
         let mut batch = Batch::new();
         usage::insert_background_call(&mut batch, &call);
-        let all = spaces.iter().map(|space| self.kept.similarities(store, *space, &model, question));
+        let all = spaces.iter().map(|space| self.cache.similarities(store, *space, &model, question));
         let (near, _) = futures::try_join!(try_join_all(all), store.write(batch))?;
         let mut near = near.concat();
         near.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));

@@ -1,6 +1,8 @@
 //! Prices, for providers that don't report costs.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::{Request, Usage};
 
@@ -69,12 +71,12 @@ pub struct SharedPrice(Arc<RwLock<Option<Price>>>);
 impl SharedPrice {
     /// The current price.
     pub fn get(&self) -> Option<Price> {
-        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+        *self.0.read()
     }
 
     /// Sets the price of later calls.
     pub fn set(&self, price: Option<Price>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = price;
+        *self.0.write() = price;
     }
 }
 

@@ -1,7 +1,8 @@
 //! Circuit breakers, one a skill: a service that keeps failing is left alone for a while.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::ErrorKind;
 
@@ -26,14 +27,14 @@ pub struct Breakers {
 impl Breakers {
     /// Whether a skill may be called now; if not, the milliseconds until it may be.
     pub fn peek(&self, skill: &str, now: i64) -> Result<(), i64> {
-        let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let breakers = self.breakers.lock();
         let open_until = breakers.get(skill).map_or(0, |breaker| breaker.open_until);
         if now < open_until { Err(open_until - now) } else { Ok(()) }
     }
 
     /// How many breakers are open.
     pub fn open(&self, now: i64) -> usize {
-        let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let breakers = self.breakers.lock();
         breakers.values().filter(|breaker| now < breaker.open_until).count()
     }
 
@@ -41,7 +42,7 @@ impl Breakers {
     /// never recorded, there is another one after the next rest.
     pub fn check(&self, skill: &str, now: i64) -> Result<(), i64> {
         self.peek(skill, now)?;
-        let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut breakers = self.breakers.lock();
         if let Some(breaker) = breakers.get_mut(skill).filter(|breaker| breaker.open_until > 0) {
             breaker.open_until = now + REST_MS;
         }
@@ -51,7 +52,7 @@ impl Breakers {
     /// Records how a call ended.
     pub fn record(&self, skill: &str, failure: Option<ErrorKind>, now: i64) {
         use ErrorKind::{Auth, Network, RateLimit, Timeout, Tool};
-        let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut breakers = self.breakers.lock();
         let is_failure = matches!(failure, Some(Auth | Network | RateLimit | Timeout | Tool));
         if !is_failure {
             breakers.remove(skill);

@@ -1,7 +1,9 @@
 //! A skill call: what it is, how it ended, and how the journal keeps that.
 
+use adjutant_l10n as l10n;
 use adjutant_store::executions::{Closing, ExecutionRow};
-use adjutant_turn::journal::{Limit, TurnContext};
+use adjutant_turn::journal::{Progress, TurnContext};
+use adjutant_turn::wording::UNKNOWN_OUTCOME;
 use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,6 +80,20 @@ impl CallError {
         }
     }
 
+    /// For a person, of what ended like this.
+    pub fn for_person(&self, status: ExecutionStatus) -> String {
+        let whole = self.message.whole();
+        // The journal holds the model's sentence, if need be behind which call it was and why that was cut off.
+        let before =
+            whole.strip_suffix(UNKNOWN_OUTCOME).map(|before| before.trim_end_matches([' ', ';', ':']));
+        match (status, before) {
+            (ExecutionStatus::Unknown, Some("")) => l10n::turns::interrupted(),
+            (ExecutionStatus::Unknown, Some(before)) => l10n::turns::unknown_outcome(before),
+            (ExecutionStatus::Unknown, None) => l10n::turns::unknown_outcome(whole),
+            _ => whole,
+        }
+    }
+
     /// For a model: in JSON, and as one line for the block below if some of its words are from outside.
     pub fn for_model(&self) -> (Value, Option<String>) {
         let mut value = json!({"kind": self.kind, "message": self.message.ours(), "skill": self.skill});
@@ -91,15 +107,8 @@ impl CallError {
     }
 }
 
-/// How making a call ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CallEnd {
-    Closed(Box<CallReport>),
-    /// A person has been asked.
-    Waiting,
-    /// A limit of the turn was reached; nothing was done.
-    LimitReached(Limit),
-}
+/// What became of a call; if it is done, its row is closed. At a limit, nothing was done.
+pub type CallEnd = Progress<Box<CallReport>>;
 
 pub(super) fn new_row(ctx: &TurnContext, call: &Call<'_>) -> ExecutionRow {
     ExecutionRow {
@@ -169,7 +178,7 @@ pub fn report(row: &ExecutionRow) -> CallReport {
         status: row.status,
         summary: row.result.clone().unwrap_or_default(),
         data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
-        untrusted: row.untrusted != 0,
+        untrusted: row.untrusted,
         taint: row.taint.clone(),
         error,
     }

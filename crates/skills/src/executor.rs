@@ -1,6 +1,6 @@
 //! The one path of every skill call.
 //!
-//! granted → valid → row → budget, breaker → risk → running → closed. Properties:
+//! granted → valid → budget, breaker → preview, risk → row (`running`, or `waiting` for a person) → closed. Properties:
 //!
 //! - A skill on our own store does its effect and closes the row in one commit, so a crash leaves both or neither,
 //!   and the call is simply made again.
@@ -32,11 +32,12 @@ use approval_policy::Judgement;
 pub use permissions::{offered, reach};
 pub(crate) use wishes::mail_id;
 
+use adjutant_l10n as l10n;
 use adjutant_models::SharedModel;
 use adjutant_sandbox::Launcher;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, Stale, StoreError, rules};
-use adjutant_turn::journal::{TurnContext, fail_point};
+use adjutant_turn::journal::{Suspend, TurnContext, fail_point};
 use adjutant_turn::trust::Target;
 use adjutant_turn::wording;
 use adjutant_types::metrics;
@@ -76,7 +77,7 @@ impl Executor {
         existing: Option<ExecutionRow>,
     ) -> Result<CallEnd, StoreError> {
         if let Some(row) = existing.as_ref().filter(|row| row.status.has_ended()) {
-            return Ok(CallEnd::Closed(Box::new(report(row))));
+            return Ok(CallEnd::Done(Box::new(report(row))));
         }
         let mut active = ActiveCall::new(self, ctx, registry, call, existing);
         match active.make().await {
@@ -151,7 +152,7 @@ impl ActiveCall<'_> {
         if !self.is_ahead
             && let Err(limit) = self.ctx.limits.budget.take_skill_call()
         {
-            return Ok(CallEnd::LimitReached(limit));
+            return Ok(CallEnd::Suspended(Suspend::AtLimit(limit)));
         }
         let breaker = self.executor.breakers.peek(&skill.name, self.ctx.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
@@ -159,7 +160,7 @@ impl ActiveCall<'_> {
         let judgement = self.judge(skill, skill.risk.max(preview.risk)).await?;
         let is_asked = matches!(judgement, Judgement::Ask(_));
         if self.is_ahead && (!is_asked || self.ctx.limits.budget.take_skill_call().is_err()) {
-            return Ok(CallEnd::Waiting);
+            return Ok(CallEnd::Suspended(Suspend::ForPerson));
         }
         match judgement {
             Judgement::Run(basis) => {
@@ -175,8 +176,7 @@ impl ActiveCall<'_> {
             }
             Judgement::Ask(reason) => self.ask(skill, preview, reason).await,
             Judgement::Deny => {
-                let message =
-                    ours!("{} isn't allowed: [approval] in config.toml denies it", FromConfig(&skill.name));
+                let message = ours!(l10n::skills::denied, FromConfig(&skill.name));
                 Err(SkillError::new(ErrorKind::Permission, message).into())
             }
         }
@@ -298,7 +298,7 @@ impl ActiveCall<'_> {
         }
     }
 
-    /// Idempotency and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
+    /// The effect and the end of the row in one commit. When somebody else changed what the effect is based on, it is worked out again.
     async fn run_on_own_store(
         &mut self,
         skill: &Skill,
@@ -317,8 +317,7 @@ impl ActiveCall<'_> {
                 end => return Ok(end?),
             }
         }
-        let message = "somebody else keeps changing the same thing at the same time. Try again";
-        Err(SkillError::tool(message).into())
+        Err(SkillError::tool(ours!(l10n::skills::conflict)).into())
     }
 
     /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.
@@ -353,7 +352,7 @@ impl ActiveCall<'_> {
         // A model may make up any name; those that are granted exist.
         let is_granted = call.grant.skills.iter().any(|granted| granted == call.skill);
         metrics::skill_call_ended(if is_granted { call.skill } else { "unknown" }, status.as_str());
-        Ok(CallEnd::Closed(Box::new(report(&ended))))
+        Ok(CallEnd::Done(Box::new(report(&ended))))
     }
 }
 
@@ -366,14 +365,13 @@ fn implementation(skill: &Skill) -> Option<&'static dyn BuiltinSkill> {
 }
 
 fn timed_out(skill: &str, timeout: Duration) -> SkillError {
-    let message = ours!("{} didn't answer within {}", FromConfig(skill), Own(wording::duration(timeout)));
+    let message = ours!(l10n::skills::late, FromConfig(skill), Own(wording::duration(timeout)));
     SkillError::new(ErrorKind::Timeout, message)
 }
 
 fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     let seconds = wait_ms.unsigned_abs().div_ceil(1000);
-    let message =
-        ours!("{} has failed too often recently. It can be tried again in {} s", FromConfig(skill), seconds);
+    let message = ours!(l10n::skills::paused, FromConfig(skill), seconds);
     SkillError {
         retry_after: Some(Duration::from_secs(seconds)),
         ..SkillError::new(ErrorKind::CircuitOpen, message)

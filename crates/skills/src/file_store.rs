@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use adjutant_files::{FileReading, FolderError, MAX_MEGABYTES, file_name};
+use adjutant_l10n::files_read;
 use adjutant_store::files::{self, FileRow};
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::wording;
@@ -48,7 +49,7 @@ pub(super) async fn keep(
         digest.update([0]);
     }
     let id = files::id_of(&digest.chain_update(fetched.bytes).finalize());
-    let broken = |error: io::Error| SkillError::tool(ours!("the file couldn't be kept: {}", Own(error)));
+    let broken = |error: io::Error| SkillError::tool(ours!(files_read::not_kept, Own(error)));
     let folder = &call.services.files;
     let (path, part) = (folder.place(&id), folder.path().join(format!("{id}.{}.part", call.execution)));
     tokio::fs::create_dir_all(folder.path()).await.map_err(broken)?;
@@ -86,15 +87,14 @@ pub(super) async fn keep(
 pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow, Failure> {
     let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
     let found = files::by_id(&call.ctx.store, id, person, here).await?;
-    let missing =
-        || SkillError::not_found(ours!("there is no file {}; files.list gives the ids", FromCall(id)));
+    let missing = || SkillError::not_found(ours!(files_read::no_such_file, FromCall(id)));
     Ok(found.ok_or_else(missing)?)
 }
 
 /// The same with what it contains.
 pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRow, Vec<u8>), Failure> {
     let file = find(call, id).await?;
-    let broken = |error: io::Error| SkillError::tool(ours!("the file couldn't be read: {}", Own(error)));
+    let broken = |error: io::Error| SkillError::tool(ours!(files_read::not_read, Own(error)));
     let bytes = tokio::fs::read(path(call, &file).await?).await.map_err(broken)?;
     Ok((file, bytes))
 }
@@ -103,16 +103,8 @@ pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRo
 async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf, Failure> {
     call.services.files.find(&call.ctx.store, &file.id).await.map_err(|error| match error {
         FolderError::Store(error) => error.into(),
-        FolderError::Disk(error) => {
-            SkillError::tool(ours!("the file couldn't be read: {}", Own(error))).into()
-        }
-        FolderError::Gone => {
-            let what = ours!(
-                "the file “{}” isn't there any more; it must be sent or fetched again",
-                FromOutside(&file.name)
-            );
-            SkillError::not_found(what).into()
-        }
+        FolderError::Disk(error) => SkillError::tool(ours!(files_read::not_read, Own(error))).into(),
+        FolderError::Gone => SkillError::not_found(ours!(files_read::gone, FromOutside(&file.name))).into(),
     })
 }
 
@@ -124,26 +116,20 @@ pub(super) async fn take_out(
     writes: &mut Batch,
 ) -> Result<FileRow, Failure> {
     if !matches!(whole.kind, FileKind::Archive | FileKind::Mail) {
-        return Err(SkillError::params(ours!("“{}” has no files inside", FromOutside(&whole.name))).into());
+        return Err(SkillError::params(ours!(files_read::nothing_inside, FromOutside(&whole.name))).into());
     }
     let path = path(call, whole).await?;
     let taken = call.services.reader.take_out(&path, whole.kind, number).await;
     let taken = taken.map_err(|problem| {
         let why = match problem {
-            FileProblem::TooBig => format!("it unpacks to more than {MAX_MEGABYTES} MB"),
+            FileProblem::TooBig => files_read::unpacks_too_big(MAX_MEGABYTES),
             problem => wording::files::why(problem, MAX_MEGABYTES),
         };
-        SkillError::params(ours!(
-            "file {} of “{}” can't be taken out: {}",
-            number,
-            FromOutside(&whole.name),
-            Own(why)
-        ))
+        SkillError::params(ours!(files_read::not_taken_out, number, FromOutside(&whole.name), Own(why)))
     })?;
     if taken.bytes.is_empty() {
-        return Err(
-            SkillError::params(ours!("file {} of “{}” is empty", number, FromOutside(&whole.name))).into()
-        );
+        let message = ours!(files_read::empty_inside, number, FromOutside(&whole.name));
+        return Err(SkillError::params(message).into());
     }
     let fetched = Fetched {
         name: &taken.name,
@@ -159,14 +145,13 @@ pub(super) async fn take_out(
 fn unreadable(file: &FileRow) -> String {
     match (file.problem, file.kind) {
         (Some(problem), _) => wording::files::why(problem, MAX_MEGABYTES),
-        (None, FileKind::Picture) => "it's a picture".to_owned(),
-        (None, _) => format!("I don't read {}; it can be sent on", file.media_type),
+        (None, FileKind::Picture) => files_read::picture(),
+        (None, _) => files_read::unread_kind(&file.media_type),
     }
 }
 
 pub(super) fn text(file: &FileRow) -> Result<&str, SkillError> {
-    let why =
-        || SkillError::params(ours!("“{}” can't be read: {}", FromOutside(&file.name), unreadable(file)));
+    let why = || SkillError::params(ours!(files_read::unreadable, FromOutside(&file.name), unreadable(file)));
     file.content.as_deref().ok_or_else(why)
 }
 
@@ -180,10 +165,10 @@ pub(super) fn item(file: &FileRow) -> Value {
 pub(super) fn output(file: &FileRow, from: usize) -> Output {
     let mut data = item(file);
     data["file"] = json!(file.id);
-    let mut summary = format!("“{}” ({}) [file {}]", file.name, wording::files::about(file), file.id);
+    let mut summary = files_read::head(&file.name, wording::files::about(file), &file.id);
     let Some(text) = &file.content else {
         let why = unreadable(file);
-        summary.push_str(&format!(": its text can't be read: {why}"));
+        summary = files_read::without_text(summary, &why);
         data["unreadable"] = json!(why);
         return Output::new(summary, data);
     };
@@ -193,10 +178,10 @@ pub(super) fn output(file: &FileRow, from: usize) -> Output {
     data["text"] = json!(text[from..to]);
     if more > 0 {
         data["next"] = json!(to);
-        summary.push_str(&format!("; {more} more bytes follow: files.read from = {to}"));
+        summary = files_read::more_follows(summary, more, to);
     }
     if text.contains("Files inside:") && matches!(file.kind, FileKind::Archive | FileKind::Mail) {
-        summary.push_str("; files.read entry = NUMBER reads a file inside");
+        summary = files_read::files_inside(summary);
     }
     Output::new(format!("{summary}:\n\n{}", &text[from..to]), data)
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use adjutant_config::document::{Position, Problem};
+use adjutant_config::reload::Fingerprint;
 
 use super::builtin::{self, BuiltinDomain};
 use super::check::{parse, parse_ours, workflow_problems};
@@ -14,9 +14,6 @@ use super::registry::Registry;
 
 /// The folder in each place that holds what a layer reads; a change there is a change of the skills.
 const WORKFLOWS: &str = "workflows";
-
-/// What a file looked like when it was last read.
-pub(super) type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 /// What makes more domains out of the skills of the files; asked at each reading.
 #[derive(Clone)]
@@ -195,18 +192,10 @@ fn is_default(path: &Path) -> bool {
 }
 
 /// The current size and time of the files of these places, the workflows among them.
-pub(super) fn print(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Print {
+pub(super) fn fingerprint(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Fingerprint {
     let layered = paths.iter().filter_map(|path| std::fs::read_dir(path.join(WORKFLOWS)).ok());
     let layered = layered.flatten().filter_map(Result::ok).map(|entry| entry.path());
-    let layered: Vec<PathBuf> = layered.collect();
-    let look = |file: &PathBuf| {
-        let data = std::fs::metadata(file).ok();
-        (
-            file.clone(),
-            (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len())),
-        )
-    };
-    files.iter().flatten().chain(&layered).map(look).collect()
+    files.iter().flatten().cloned().chain(layered).collect()
 }
 
 /// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.

@@ -21,6 +21,7 @@ pub mod template;
 
 use std::time::Duration;
 
+use adjutant_l10n as l10n;
 use adjutant_store::StoreError;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::has_hidden;
@@ -40,8 +41,7 @@ pub use registry::{Registry, Skills};
 
 /// How to call a workflow, said where it was called as a skill.
 pub fn by_itself(skill: &str) -> ErrorText {
-    let name = FromConfig(skill);
-    ours!("{} is a workflow: dispatch {} alone, with arguments", name, name)
+    ours!(l10n::skills::is_workflow, FromConfig(skill))
 }
 
 /// Why a skill call failed.
@@ -133,7 +133,7 @@ impl SkillError {
     /// If there is something in it that isn't.
     pub fn unless_seen(address: &str) -> Result<(), Self> {
         match has_hidden(address) {
-            true => Err(Self::params("this address holds characters that can't be seen")),
+            true => Err(Self::params(ours!(l10n::web::hidden_characters))),
             false => Ok(()),
         }
     }

@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
 
 use adjutant_chat::suggest::nearest;
 use adjutant_config::document::Problem;
+use adjutant_config::reload::{Fingerprint, Reloadable, watch};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::builtin;
 use super::definition::{Domain, Handler, Skill};
-use super::files::{Layer, Print, find, gather, print};
-
-const POLL: Duration = Duration::from_secs(1);
+use super::files::{Layer, find, fingerprint, gather};
 
 /// All skills at one moment.
 #[derive(Debug, Default)]
@@ -112,13 +111,13 @@ pub struct Skills {
     paths: Vec<PathBuf>,
     builtins: Vec<String>,
     layer: Option<Layer>,
-    current: RwLock<Arc<Registry>>,
+    current: Reloadable<Registry>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    print: Print,
+    fingerprint: Fingerprint,
     /// The last good domain of each file.
     good: BTreeMap<PathBuf, Domain>,
 }
@@ -141,7 +140,7 @@ impl Skills {
             paths: paths.to_vec(),
             builtins: builtins.iter().map(|name| (*name).to_owned()).collect(),
             layer,
-            current: RwLock::default(),
+            current: Reloadable::default(),
             state: Mutex::default(),
         };
         skills.reload().map(|_| skills)
@@ -149,14 +148,14 @@ impl Skills {
 
     /// The skills as they are now.
     pub fn current(&self) -> Arc<Registry> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        self.current.current()
     }
 
     /// Reads the files again; true when the skills have changed. For a file with errors, its last good version stays.
     pub fn reload(&self) -> Result<bool, Vec<Problem>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let (files, mut problems) = find(&self.paths);
-        state.print = print(&self.paths, &files);
+        state.fingerprint = fingerprint(&self.paths, &files);
         let builtins: Vec<&str> = self.builtins.iter().map(String::as_str).collect();
         let gathered = gather(&files, &builtins, self.layer.as_ref(), true, &mut state.good);
         problems.extend(gathered.problems);
@@ -167,24 +166,15 @@ impl Skills {
 
     /// Picks up changed files once a second, until the stop.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(POLL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                _ = ticks.tick() => self.poll(),
-            }
-        }
+        watch(|| self.poll(), stop).await;
     }
 
     /// Reloads if a file has changed since the last time; problems are logged once for each change.
     pub fn poll(&self) {
-        let now = print(&self.paths, &find(&self.paths).0);
-        if now == self.state().print {
-            return;
+        let now = fingerprint(&self.paths, &find(&self.paths).0);
+        if now != self.state.lock().fingerprint {
+            self.reload_and_log();
         }
-        self.reload_and_log();
     }
 
     /// Reloads, and writes into the log what came of it.
@@ -201,18 +191,14 @@ impl Skills {
     }
 
     fn put(&self, registry: Registry) -> bool {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current();
         // Every field of a skill can be seen in its Debug form, and reloads are rare.
         let shown = |registry: &Registry| format!("{:?}{:?}", registry.domains, registry.unavailable);
         let changed = shown(&current) != shown(&registry);
         if changed {
-            *current = Arc::new(registry);
+            self.current.replace(registry);
         }
         changed
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -270,7 +256,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::too_many_lines, reason = "a snapshot")]
     fn the_catalogue_is_sorted_and_the_same_bytes_each_time() {
         let folder = TempDir::new().unwrap();
         for name in ["tasks", "memory", "zoo"] {
@@ -281,7 +266,7 @@ mod tests {
         insta::assert_snapshot!(before.catalogue(), @"
         assistant: What the assistant did
         - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
-        - assistant.undo(): Take back what was done last
+        - assistant.undo(): Undo what was done last
         - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
         calendar: The person's calendar: events, meetings, free time
         - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
@@ -297,23 +282,23 @@ mod tests {
         - chat.search(query, place?, since?, limit?): Search the messages of channels and groups
         - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarise them
         - chat.user_info(user): Look up a person on a chat platform
-        contacts: The person's contacts: addresses, numbers, organizations
+        contacts: The person's contacts: addresses, numbers, organisations
         - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
         - contacts.get(id): Get all details of a contact
-        - contacts.organizations(query?): List the organizations of the contacts
-        - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
+        - contacts.organizations(query?): List the organisations of the contacts
+        - contacts.search(query?, organization?, limit?): Find people by name, email or organisation
         - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
-        - contacts.validate_email(email): Check a mail address
+        - contacts.validate_email(email): Check an email address
         email: The person's mail: writing, finding, reading, sorting
-        - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save a mail as a draft, unsent
-        - email.forward(message_id, to, body?, cc?): Forward a mail with its attachments
-        - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
-        - email.move(message_id, folder): Move a mail to another folder
-        - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
-        - email.reply(message_id, body, all?): Reply to a mail
-        - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
-        - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
-        - email.status(message_id): Check whether a mail was sent or bounced
+        - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save an email as a draft, unsent
+        - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
+        - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
+        - email.move(message_id, folder): Move an email to another folder
+        - email.read(message_id?, message_ids?: [text]): Read an email, or several: text, recipients and attachments
+        - email.reply(message_id, body, all?): Reply to an email
+        - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find emails, the newest first
+        - email.send(to, subject, body, cc?, bcc?, attachments?): Send an email
+        - email.status(message_id): Check if an email was sent or bounced
         memory: Things
         - memory.run(x?): Run it
         notes: The person's notes: a folder of Markdown files

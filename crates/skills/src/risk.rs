@@ -43,9 +43,7 @@ pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>, zone: Tz
     let named = |name: &&&str| arguments.get(**name).and_then(Value::as_str).filter(is_short).is_some();
     let main = MAIN.iter().find(named).filter(|_| subject.is_none());
     let about = main.and_then(|name| arguments[*name].as_str()).map(|text| format!("“{text}”"));
-    let about = subject
-        .map(|subject| subject.split_once(": ").map_or(subject, |(_, thing)| thing).to_owned())
-        .or(about);
+    let about = subject.map(str::to_owned).or(about);
     let mut text = match skill.handler.tool() {
         Some(tool) => format!("{}: {}", tool.server, skill.title()),
         None => skill.title().to_owned(),

@@ -1,5 +1,6 @@
 //! Who wrote what a result holds, as people are told.
 
+use adjutant_l10n::sources;
 use adjutant_types::Taint;
 use serde_json::Value;
 
@@ -10,25 +11,23 @@ pub(super) fn of_output(title: &str, data: &Value) -> Taint {
         .chain(items)
         .filter_map(of_item)
         .fold(Taint::default(), |all, one| all.and(&Taint::by(&one)));
-    if named.is_clean() { Taint::by(&format!("the result of “{title}”")) } else { named }
+    if named.is_clean() { Taint::by(&sources::result(title)) } else { named }
 }
 
-/// The source of one thing: `the mail “Offsite” from dana@example.test`.
+/// The source of one thing: `the email “Offsite” from dana@example.test`.
 pub fn of_item(item: &Value) -> Option<String> {
     let field = |name: &str| Some(text(&item[name])).filter(|text| !text.is_empty());
     if let Some(sources) = field("sources") {
         return Some(sources);
     }
     if let Some(note) = field("note") {
-        return Some(format!("the note “{note}”"));
+        return Some(sources::note(note));
     }
     match (field("subject"), field("title"), field("name"), field("url")) {
-        (Some(subject), ..) => {
-            Some(format!("the mail “{subject}” from {}", field("from").unwrap_or_default()))
-        }
-        (_, Some(title), ..) => Some(format!("the event “{title}”")),
-        (_, _, Some(name), _) => Some(format!("the contact “{name}”")),
-        (.., Some(url)) => Some(format!("the page {url}")),
+        (Some(subject), ..) => Some(sources::email(subject, field("from").unwrap_or_default())),
+        (_, Some(title), ..) => Some(sources::event(title)),
+        (_, _, Some(name), _) => Some(sources::contact(name)),
+        (.., Some(url)) => Some(sources::page(url)),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Every sentence that the assistant says of its own accord. To change its tone, change this module.
+//! Chooses what the assistant says of its own accord. The sentences are those of `adjutant-l10n`.
 
 pub mod asked;
 pub mod delivery;
@@ -19,30 +19,30 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use adjutant_chat::{Choice, Progress};
+use adjutant_l10n as l10n;
+use adjutant_models::{ModelError, ModelErrorKind};
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::{Answer, ExecutionStatus, QuestionId, QuestionKind};
+
 pub use limits::*;
-
-use adjutant_models::{ModelError, ModelErrorKind};
-
-const APPROVE: [(&str, &str); 2] = [("approve", "Approve"), ("reject", "Reject")];
-const CONTINUE: [(&str, &str); 3] = [("continue", "Continue"), ("summarise", "Summarise"), ("stop", "Stop")];
 
 /// The buttons of a parked turn.
 pub fn continue_choices(question: &QuestionId) -> Vec<Choice> {
-    choices(question, CONTINUE)
+    let [go_on, stop] = continue_or_stop();
+    choices(question, [go_on, ("summarise", l10n::limits::summarise_button()), stop])
 }
 
 /// The buttons of a turn that has come to a day's budget: a summary would cost too.
 pub fn owner_choices(question: &QuestionId) -> Vec<Choice> {
-    let [go_on, _, stop] = CONTINUE;
-    choices(question, [go_on, stop])
+    choices(question, continue_or_stop())
 }
 
-fn choices<const N: usize>(question: &QuestionId, answers: [(&str, &str); N]) -> Vec<Choice> {
-    answers
-        .map(|(answer, label)| Choice { id: format!("{question}:{answer}"), label: label.to_owned() })
-        .into()
+fn continue_or_stop() -> [(&'static str, String); 2] {
+    [("continue", l10n::limits::continue_button()), ("stop", l10n::limits::stop_button())]
+}
+
+fn choices<const N: usize>(question: &QuestionId, answers: [(&str, String); N]) -> Vec<Choice> {
+    answers.map(|(answer, label)| Choice { id: format!("{question}:{answer}"), label }).into()
 }
 
 /// Asks to choose. The text lists the options too, because a button may be too short for one.
@@ -54,33 +54,16 @@ pub fn choose(text: &str, options: &[String]) -> String {
     all
 }
 
-/// Asks for free text.
-pub fn ask_for(text: &str) -> String {
-    format!("{text}\n\nReply with your answer, or send `/stop` to cancel.")
-}
-
-/// A text in one line, at most so long that a list of ten stays readable.
-fn clipped(text: &str) -> String {
-    const MAX_LENGTH: usize = 300;
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.len() > MAX_LENGTH {
-        line.truncate(line.floor_char_boundary(MAX_LENGTH));
-        line.push('…');
-    }
-    line
-}
+/// So many characters of a text leave a list of ten readable.
+const MAX_LISTED: usize = 300;
 
 /// A duration for people.
 pub fn duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0 => format!("{} ms", duration.as_millis()),
-        1 => "1 second".to_owned(),
-        60 => "1 minute".to_owned(),
-        3600 => "1 hour".to_owned(),
-        _ if seconds.is_multiple_of(3600) => format!("{} hours", seconds / 3600),
-        _ if seconds.is_multiple_of(60) => format!("{} minutes", seconds / 60),
-        _ => format!("{seconds} seconds"),
+    match duration.as_secs() {
+        0 => l10n::durations::milliseconds(duration.as_millis()),
+        seconds if seconds.is_multiple_of(3600) => l10n::durations::hours(seconds / 3600),
+        seconds if seconds.is_multiple_of(60) => l10n::durations::minutes(seconds / 60),
+        seconds => l10n::durations::seconds(seconds),
     }
 }
 
@@ -98,12 +81,14 @@ pub struct StatusSummary {
 impl StatusSummary {
     /// The lists as markdown; empty when there is nothing to report.
     pub fn text(&self) -> String {
-        self.titled("Still open")
+        self.titled(l10n::turns::still_open())
     }
 
-    fn titled(&self, open: &str) -> String {
+    fn titled(&self, open: String) -> String {
         let mut text = String::new();
-        for (title, entries) in [("Done", &self.done), ("Not done", &self.failed), (open, &self.open)] {
+        let lists =
+            [(l10n::turns::done(), &self.done), (l10n::turns::not_done(), &self.failed), (open, &self.open)];
+        for (title, entries) in lists {
             if entries.is_empty() {
                 continue;
             }
@@ -125,31 +110,29 @@ impl StatusSummary {
 
 /// The end of a turn that a person stopped.
 pub fn stopped(summary: &StatusSummary) -> String {
-    let summary = summary.titled("Not finished");
-    if summary.is_empty() { "Stopped. Nothing was done.".into() } else { format!("Stopped.\n\n{summary}") }
+    let summary = summary.titled(l10n::turns::not_finished());
+    match summary.is_empty() {
+        true => l10n::turns::stopped_before_anything(),
+        false => format!("{}\n\n{summary}", l10n::turns::stopped()),
+    }
 }
 
 /// The end of a turn whose model gave no answer.
 pub fn model_failed(reason: &str, summary: &StatusSummary) -> String {
     let summary = summary.text();
-    let lead = format!("I couldn't finish this: {reason}");
-    if summary.is_empty() { lead } else { format!("{lead}\n\n{summary}") }
+    if summary.is_empty() { reason.to_owned() } else { format!("{reason}\n\n{summary}") }
 }
 
 /// Why a model gave no usable answer, for people; the details are in the log and the trace.
-pub fn model_failure(error: &ModelError) -> &'static str {
+pub fn model_failure(error: &ModelError) -> String {
     match error.kind {
-        ModelErrorKind::Auth => "the language model rejected the API key. Check `[model] api_key`.",
-        ModelErrorKind::RateLimit => {
-            "the language model is overloaded or its quota is used up. Try again in a few minutes."
-        }
-        ModelErrorKind::Network => "I can't reach the language model right now. Try again in a few minutes.",
-        ModelErrorKind::Timeout => "the language model took too long. Try again.",
-        ModelErrorKind::Refused => "the language model refused the request. `adjutant trace` shows why.",
-        ModelErrorKind::NoModel => "this needs a language model, and none is connected.",
-        ModelErrorKind::Nonsense => {
-            "the language model gave no usable answer. Try again, perhaps in other words."
-        }
+        ModelErrorKind::Auth => l10n::turns::key_refused(),
+        ModelErrorKind::RateLimit => l10n::turns::overloaded(),
+        ModelErrorKind::Network => l10n::turns::unreachable(),
+        ModelErrorKind::Timeout => l10n::turns::too_slow(),
+        ModelErrorKind::Refused => l10n::turns::refused(),
+        ModelErrorKind::NoModel => l10n::turns::no_model(),
+        ModelErrorKind::Nonsense => l10n::turns::unusable(),
     }
 }
 
@@ -157,57 +140,51 @@ pub fn model_failure(error: &ModelError) -> &'static str {
 pub const SUMMARISE_NOW: &str = "The person doesn't want more work on this. Answer in text now: what was done, \
     what was found, what is left.";
 
-/// The end of a turn that crashed three times.
-pub const DEAD: &str = "I failed on this message three times and stopped trying. Please rephrase it. \
-    `adjutant trace` shows what went wrong.";
-
-/// What became of work that something else needed, to go after "which".
-pub fn became(status: ExecutionStatus) -> &'static str {
+/// Why work never begins: what it needs has ended like this.
+pub fn never_begins(needed: &str, status: ExecutionStatus) -> String {
     match status {
-        ExecutionStatus::Failed => "failed",
-        ExecutionStatus::Timeout => "took too long",
-        ExecutionStatus::Skipped => "was skipped",
-        ExecutionStatus::Cancelled => "was stopped",
-        ExecutionStatus::Partial => "is only partly done",
-        ExecutionStatus::Unknown => "may or may not have worked",
-        ExecutionStatus::Completed => "is done",
-        ExecutionStatus::Pending | ExecutionStatus::Running | ExecutionStatus::Waiting => "isn't done",
+        ExecutionStatus::Failed => l10n::turns::needs_failed(needed),
+        ExecutionStatus::Timeout => l10n::turns::needs_late(needed),
+        ExecutionStatus::Skipped => l10n::turns::needs_skipped(needed),
+        ExecutionStatus::Cancelled => l10n::turns::needs_stopped(needed),
+        ExecutionStatus::Partial => l10n::turns::needs_partial(needed),
+        ExecutionStatus::Unknown => l10n::turns::needs_unknown(needed),
+        ExecutionStatus::Completed => l10n::turns::needs_done(needed),
+        ExecutionStatus::Pending | ExecutionStatus::Running | ExecutionStatus::Waiting => {
+            l10n::turns::needs_open(needed)
+        }
     }
 }
 
-/// To somebody who may not answer a question.
-pub const NOT_YOURS: &str = "Only the person I asked, or an owner, can answer this question.";
-
 /// To an answer that comes too late.
 pub fn already_closed(kind: &QuestionKind, answer: Option<&Answer>, expired: bool) -> String {
+    use adjutant_l10n::questions as words;
+
     match (kind, answer) {
-        _ if expired => "That question is no longer open.".into(),
-        (QuestionKind::Plan { .. }, Some(answer)) => {
-            format!("That's already been answered: {}.", plans::label(answer))
-        }
-        (QuestionKind::Input { .. }, _) | (_, None) => "That's already been answered.".into(),
-        (_, Some(answer)) => format!("That's already been answered: {}.", label(answer)),
+        _ if expired => words::no_longer_open(),
+        (QuestionKind::Plan { .. }, Some(answer)) => words::already_answered_with(plans::label(answer)),
+        (QuestionKind::Input { .. }, _) | (_, None) => words::already_answered(),
+        (_, Some(answer)) => words::already_answered_with(label(answer)),
     }
 }
 
 /// An answer as its button calls it.
-fn label(answer: &Answer) -> &str {
-    let text = answer.as_str();
-    let is_button = !matches!(answer, Answer::Text(_));
-    let known = APPROVE.iter().chain(&CONTINUE).find(|(id, _)| is_button && *id == text);
-    known.map_or(text, |(_, label)| label)
+fn label(answer: &Answer) -> String {
+    match answer {
+        Answer::Approve => l10n::approvals::approve_button(),
+        Answer::Reject => l10n::approvals::reject_button(),
+        Answer::Continue => l10n::limits::continue_button(),
+        Answer::Summarise => l10n::limits::summarise_button(),
+        Answer::Stop => l10n::limits::stop_button(),
+        Answer::Text(text) => text.clone(),
+    }
 }
-
-/// To a button whose question is unknown.
-pub const NO_SUCH_QUESTION: &str = "That button no longer works. Please tell me what you want in words.";
 
 /// A line for a question that expired.
 pub fn expired(kind: &QuestionKind) -> String {
     match kind {
-        QuestionKind::Approval { preview, .. } => {
-            format!("The approval expired, so I didn't do this: {}", first_line(preview))
-        }
-        _ => "Nobody answered whether to continue, so I stopped there.".into(),
+        QuestionKind::Approval { preview, .. } => l10n::questions::expired_approval(first_line(preview)),
+        _ => l10n::questions::expired(),
     }
 }
 
@@ -215,55 +192,9 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// To somebody who isn't allowed to talk to us yet.
-pub fn stranger(code: &str) -> String {
-    format!(
-        "We haven't met. Send this code to my owner; once they approve it (it's valid for an hour), I'll answer your \
-         message:\n\n{code}"
-    )
-}
-
-/// Answer to `/pair`.
-pub fn paired(name: Option<&str>) -> String {
-    match name {
-        Some(name) => format!("{name} can talk to me now."),
-        None => {
-            "That code is unknown or has expired. The person can message me again to get a new one.".into()
-        }
-    }
-}
-
-/// Answer to `/pair` of somebody who isn't an owner.
-pub const NOT_AN_OWNER: &str = "Only my owners can let people in.";
-
-/// Answer to `/link`.
-pub fn link(code: &str) -> String {
-    format!("Send me this from your other account within ten minutes to link the two:\n\n/link {code}")
-}
-
-/// Answer to `/link CODE` that linked two accounts.
-pub const LINKED: &str =
-    "Done. Your two accounts are linked: I treat them as one person, with shared tasks and memories.";
-/// Answer to `/link CODE` with an unknown code.
-pub const NO_SUCH_LINK: &str =
-    "That code is unknown or has expired. Send `/link` from the other account to get a new one.";
-/// Answer to `/link` where others read.
-pub const LINK_IN_PRIVATE: &str = "Other people can read this. Send me `/link` in a direct message.";
-
-/// Answer to `/web`.
-pub fn page_link(page: &str, code: &str) -> String {
-    format!("Open this within five minutes. It works once, so don't pass it on:\n\n{page}/login#{code}")
-}
-/// Answer to `/web` without a web page.
-pub const NO_PAGE: &str =
-    "There's no web page. An administrator can turn it on with `[channels.web]` in the configuration.";
-/// Answer to `/web` where others read.
-pub const PAGE_IN_PRIVATE: &str =
-    "Other people can read this, and the link lets anybody in. Send me `/web` in a direct message.";
-
 /// The progress of a turn.
 pub fn working(progress: &Progress) -> String {
-    let mut text = "Working on it…".to_owned();
+    let mut text = l10n::turns::working();
     for agent in &progress.agents {
         let mark = match agent.status.as_str() {
             "completed" => "✓",
@@ -281,116 +212,47 @@ pub fn working(progress: &Progress) -> String {
     text
 }
 
-/// Answer to `/new`.
-pub const FRESH_START: &str =
-    "OK, a fresh start: I'll ignore what was said before. Your tasks and memories stay.";
-/// Answer to `/stop` when something runs.
-pub const STOPPING: &str = "Stopping.";
-/// Answer to `/stop` when something waited, and its own message says that it is stopped.
-pub const NOTHING_ELSE_TO_STOP: &str = "Nothing else is running.";
-/// Answer to `/pause` when something runs.
-pub const PAUSING: &str = "Pausing. I'll finish what's running, then ask whether to go on.";
-/// Answer to `/stop` and `/pause` when nothing runs.
-pub const NOTHING_TO_STOP: &str = "Nothing is running.";
-/// Answer to `/trace` before the first turn.
-pub const NOTHING_TO_TRACE: &str = "There's nothing to trace here yet.";
-/// Answer to `/help`.
-pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
-    - add a task to send the report by Friday 5pm\n\
-    - what is overdue?\n\
-    - mark the report as done, then show what is left\n\
-    - remember that Bob prefers mornings\n\n\
-    **Commands**\n\
-    - `/new`: start fresh, ignoring what was said before\n\
-    - `/run NAME`: run a workflow; `/run` alone lists them\n\
-    - `/draft WORDS`: turn your description into a workflow\n\
-    - `/plan GOAL`: make a plan, ask you, then carry it out\n\
-    - `/spawn ROLE TASK`: have an agent work on something while we go on talking\n\
-    - `/stop`: stop what I'm doing\n\
-    - `/pause`: pause what I'm doing; “continue” resumes it\n\
-    - `/status`: see what's running and waiting\n\
-    - `/answer 34 yes`: answer an open question; `/status` shows the numbers\n\
-    - `/undo`: take back what I did last\n\
-    - `/mine`: see what I made from other people's text, and make it yours\n\
-    - `/rules`: see what you've allowed me to do without asking\n\
-    - `/memories`: see what I remember of you, and forget any of it\n\
-    - `/trace`: see what I did for your last message\n\
-    - `/link`: link your accounts on different platforms\n\
-    - `/web`: open your conversations as a web page\n\
-    - `/pair CODE`: let somebody in (owners only)\n\
-    - `/help`: show this help";
-
-/// Answer to an unknown slash command.
-pub fn unknown_command(command: &str, nearest: Option<&str>) -> String {
-    let meant = nearest.map(|nearest| format!(" Did you mean `{nearest}`?")).unwrap_or_default();
-    format!("I don't know `{command}`.{meant} Send `/help` to see what I understand.")
-}
-
 /// Answer to `/status`; `questions` lists the open ones.
 pub fn status(running: usize, waiting: usize, questions: &[QuestionRow]) -> String {
-    if running + waiting == 0 && questions.is_empty() {
-        return "Nothing is running or waiting.".into();
+    let mut parts = Vec::new();
+    if running > 0 {
+        parts.push(l10n::commands::running(running));
     }
-    // A turn may ask several things.
-    let waiting = waiting.max(questions.len());
-    let mut text = format!("Running: {running} · waiting for an answer: {waiting}");
-    if let [first, ..] = questions {
-        let (list, how) = (questions::open_questions(questions), questions::how_to_answer(first));
-        let _ = write!(text, "\n\nOpen questions:\n{list}\n\n{how}");
+    match questions {
+        [first, ..] => {
+            let (list, how) = (questions::open_questions(questions), questions::how_to_answer(first));
+            parts.push(l10n::commands::open_questions(questions.len(), list, how));
+            let elsewhere = waiting.saturating_sub(questions.len());
+            if elsewhere > 0 {
+                parts.push(l10n::commands::waiting(elsewhere));
+            }
+        }
+        [] if waiting > 0 => parts.push(l10n::commands::waiting(waiting)),
+        [] if running == 0 => parts.push(l10n::commands::nothing_runs_or_waits()),
+        [] => {}
     }
-    text
+    parts.join("\n\n")
 }
 
-/// A call whose outcome is unknown: for the model and, in its words, for the person.
+/// A call whose outcome is unknown, for the model.
 pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection broke off in the \
      middle. It won't be repeated; tell the person to check.";
-
-/// Why an agent ended midway when tokens or money ran out.
-pub const AGENT_UNPAID: &str = "not finished: the budget doesn't cover the next step";
-
-/// A call whose outcome is unknown, for people.
-pub fn unknown(reason: &str) -> String {
-    if reason.contains("may or may not have happened") {
-        return reason.to_owned();
-    }
-    format!("{reason}; it may or may not have happened. I won't repeat it, so please check")
-}
 
 /// A task is due.
 pub fn reminder(title: &str, due: Option<&str>) -> String {
     match due {
-        Some(due) => format!("Reminder: {title} (due {due})"),
-        None => format!("Reminder: {title}"),
+        Some(due) => l10n::notices::reminder_due(title, due),
+        None => l10n::notices::reminder(title),
     }
 }
 
-/// A schedule has failed too often.
-pub fn schedule_stopped(text: &str, schedule: &str) -> String {
-    format!(
-        "“{text}” failed three times in a row, so I've paused it. Once the cause is fixed, write “resume schedule \
-         {schedule}” to start it again, or “delete schedule {schedule}”."
-    )
-}
-
-/// A mail of ours bounced: a line for each recipient it didn't reach.
-pub fn came_back(subject: &str, lines: &[String]) -> String {
-    format!("The mail “{subject}” didn't reach everyone. The mail server says:\n- {}", lines.join("\n- "))
-}
-
-/// To somebody who changes a message that was taken.
-pub const EDITED: &str =
-    "I had already read that message before you changed it. If the change matters, send it as a new message.";
-
-/// Answer to `/stop` when only other people's turns run here.
-pub const NOTHING_OF_YOURS: &str =
-    "Nothing of yours is running here. Other people's requests are theirs to stop.";
-
-/// Tells the owners that strangers fill the list of pairing codes.
-pub fn pairing_flood(most: usize) -> String {
-    format!(
-        "{most} strangers have asked to talk to me within the last hour, so I'm ignoring new ones for now. I tell you this \
-         once a day. Someone with an invitation still gets in: run `adjutant pair invite` and send them the code."
-    )
+/// An email of ours bounced: a line for each recipient it didn't reach.
+pub fn bounced(subject: Option<&str>, lines: &[String]) -> String {
+    let recipients = format!("- {}", lines.join("\n- "));
+    match subject {
+        Some(subject) => l10n::notices::email_bounced(subject, recipients),
+        None => l10n::notices::untitled_email_bounced(recipients),
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use adjutant_l10n as l10n;
 use serde::{Deserialize, Serialize};
 
 /// The longest stored form, in bytes; what is longer can't be allowed in advance.
@@ -62,13 +63,13 @@ impl Allowance {
 /// The rule in words, such as `emails to bob@acme.example`.
 impl fmt::Display for Allowance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mail { to, .. } => write!(f, "emails to {to}"),
-            Self::Events { calendar: Some(calendar) } => write!(f, "new events in “{calendar}”"),
-            Self::Events { calendar: None } => f.write_str("new events in your calendar"),
-            Self::Notes { folder } => write!(f, "notes under {folder}"),
-            Self::Call { skill, arguments } => write!(f, "{skill} with exactly these arguments: {arguments}"),
-        }
+        f.write_str(&match self {
+            Self::Mail { to, .. } => l10n::conversation::allows_emails(to),
+            Self::Events { calendar: Some(calendar) } => l10n::conversation::allows_events_in(calendar),
+            Self::Events { calendar: None } => l10n::conversation::allows_events(),
+            Self::Notes { folder } => l10n::conversation::allows_notes(folder),
+            Self::Call { skill, arguments } => l10n::conversation::allows_call(skill, arguments),
+        })
     }
 }
 

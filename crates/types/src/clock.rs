@@ -10,7 +10,8 @@ pub mod when;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
+use adjutant_l10n::times;
+use chrono::{DateTime, Datelike, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
 /// The months as people write them, in small letters.
@@ -49,7 +50,13 @@ pub fn utc(ms: i64) -> DateTime<Utc> {
 
 /// A day for people, without its year: `3 May`.
 pub fn day(ms: i64, zone: Tz) -> String {
-    utc(ms).with_timezone(&zone).format("%-d %B").to_string()
+    let day = utc(ms).with_timezone(&zone);
+    times::day_and_month(day.day(), times::month(day.month()))
+}
+
+/// A day for people: `3 May 2026`.
+pub fn long_date(day: &impl Datelike) -> String {
+    times::long_date(day.day(), times::month(day.month()), day.year())
 }
 
 /// RFC 3339 in UTC with whole seconds, the format of JSON output.

@@ -6,10 +6,10 @@ use sqlx_core::error::BoxDynError;
 use sqlx_core::types::Type;
 
 use crate::{
-    Bailout, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
+    Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
     FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, Taint, TaskId,
-    TaskState, TurnId, TurnStatus,
+    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint,
+    TaskId, TaskState, TurnId, TurnStatus,
 };
 
 macro_rules! text_column {
@@ -38,7 +38,7 @@ text_column! { |id| Ok(id.into());
 }
 
 text_column! { |text| Ok(text.parse()?);
-    Bailout, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
+    StopReason, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
     Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem
 }
 
@@ -46,3 +46,29 @@ text_column! { |text| Ok(Self::read(&text)); Taint }
 
 // An unreadable status counts as unknown: such an execution never runs again.
 text_column! { |text| Ok(text.parse().unwrap_or(Self::Unknown)); ExecutionStatus }
+
+/// A boolean column: 0 or 1 in both databases. Rows have a plain `bool`, read by way of this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flag(bool);
+
+impl From<Flag> for bool {
+    fn from(flag: Flag) -> Self {
+        flag.0
+    }
+}
+
+impl Type<Any> for Flag {
+    fn type_info() -> AnyTypeInfo {
+        <i64 as Type<Any>>::type_info()
+    }
+
+    fn compatible(info: &AnyTypeInfo) -> bool {
+        <i64 as Type<Any>>::compatible(info)
+    }
+}
+
+impl<'r> Decode<'r, Any> for Flag {
+    fn decode(value: AnyValueRef<'r>) -> Result<Self, BoxDynError> {
+        Ok(Self(<i64 as Decode<'r, Any>>::decode(value)? != 0))
+    }
+}

@@ -1,11 +1,11 @@
-//! Why something failed, in words that know where they come from: `ours!("{} answered {}", FromConfig(host), status)`.
+//! Why something failed, in words that know where they come from: `ours!(tasks::not_found, FromCall(title))`.
 //!
-//! A `String` is from outside. Our own words are literals, and what fills them is outside too unless its type, or a
-//! wrapper named where it is made, says otherwise.
+//! A `String` is from outside. Our own words are messages (functions of `adjutant-l10n`) or literals, and what fills them
+//! is outside too unless its type, or a wrapper named where it is made, says otherwise.
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ use super::Taint;
 
 /// Stands for what is from outside in the sentence that a model reads as ours.
 const ELSEWHERE: &str = "…";
+/// The characters that stand for the pieces of a message until they fill it. No message of ours has them.
+const SLOTS: RangeInclusive<char> = '\u{F0000}'..='\u{F00FF}';
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
@@ -41,6 +43,43 @@ pub trait Piece {
     fn add_to(&self, text: &mut ErrorText);
 }
 
+/// The same as the argument of a message: a number, which may choose a plural, is itself, and anything else a slot.
+pub trait Argument {
+    type Value;
+
+    fn argument(&self, slots: &mut Slots) -> Self::Value;
+}
+
+/// The pieces of a message, which a translation has in its own order.
+#[derive(Debug, Default)]
+pub struct Slots(Vec<ErrorText>);
+
+impl Slots {
+    fn add(&mut self, piece: &dyn Piece) -> char {
+        let slot = SLOTS.clone().nth(self.0.len()).unwrap_or(*SLOTS.end());
+        let mut text = ErrorText(Vec::new());
+        piece.add_to(&mut text);
+        self.0.push(text);
+        slot
+    }
+
+    /// The sentence with its pieces, for [`ours!`].
+    #[doc(hidden)]
+    pub fn fill(self, sentence: &str) -> ErrorText {
+        let mut text = ErrorText(Vec::new());
+        for words in sentence.split_inclusive(|c| SLOTS.contains(&c)) {
+            let slot = words.chars().next_back().filter(|last| SLOTS.contains(last));
+            let ours = slot.map_or(words, |slot| words.trim_end_matches(slot));
+            if !ours.is_empty() {
+                text.0.push((Origin::Ours, ours.to_owned()));
+            }
+            let piece = slot.and_then(|slot| self.0.get(slot as usize - *SLOTS.start() as usize));
+            text.0.extend(piece.into_iter().flat_map(|piece| piece.0.clone()));
+        }
+        text
+    }
+}
+
 /// A name or value of the configuration: of a skill, a section, a host that it names.
 pub struct FromConfig<T>(pub T);
 /// What we made of numbers and words of ours: a duration, a time, an id from our store.
@@ -60,15 +99,39 @@ macro_rules! pieces {
                 text.0.push(($origin, $text.to_string()));
             }
         }
+
+        impl<$($generic)*> Argument for $type {
+            type Value = char;
+
+            fn argument(&self, slots: &mut Slots) -> char {
+                slots.add(self)
+            }
+        }
     )+};
 }
 
+macro_rules! numbers {
+    ($($number:ty)+) => {$(
+        impl Piece for $number {
+            fn add_to(&self, text: &mut ErrorText) {
+                text.0.push((Origin::Ours, self.to_string()));
+            }
+        }
+
+        impl Argument for $number {
+            type Value = Self;
+
+            fn argument(&self, _: &mut Slots) -> Self {
+                *self
+            }
+        }
+    )+};
+}
+
+numbers! { i64 u16 u32 u64 usize }
+
 pieces! {
     [] &'static str, |it| Origin::Ours, it;
-    [] i64, |it| Origin::Ours, it;
-    [] u16, |it| Origin::Ours, it;
-    [] u64, |it| Origin::Ours, it;
-    [] usize, |it| Origin::Ours, it;
     [T: Display] FromConfig<T>, |it| Origin::Ours, it.0;
     [T: Display] Own<T>, |it| Origin::Ours, it.0;
     [T: Display] FromCall<T>, |it| Origin::Argument, it.0;
@@ -84,12 +147,28 @@ impl Piece for ErrorText {
     }
 }
 
-/// A sentence of ours: a literal, and what fills its `{}`.
+impl Argument for ErrorText {
+    type Value = char;
+
+    fn argument(&self, slots: &mut Slots) -> char {
+        slots.add(self)
+    }
+}
+
+/// A sentence of ours: a message of `adjutant-l10n` with its arguments, or a literal and what fills its `{}`.
 #[macro_export]
 macro_rules! ours {
     ($words:literal $(, $piece:expr)* $(,)?) => {{
         const { assert!($crate::holes($words) == <[&str]>::len(&[$(stringify!($piece)),*])) }
         $crate::ErrorText::of($words, &[$(&$piece as &dyn $crate::Piece),*])
+    }};
+    ($message:path $(,)?) => {
+        $crate::Slots::default().fill(&$message())
+    };
+    ($message:path, $($piece:expr),+ $(,)?) => {{
+        let mut slots = $crate::Slots::default();
+        let sentence = $message($($crate::Argument::argument(&$piece, &mut slots)),+);
+        slots.fill(&sentence)
     }};
 }
 
@@ -252,6 +331,22 @@ mod tests {
         assert_eq!((text.ours(), text.is_foreign()), ("example.org answered 404: …".to_owned(), true));
         assert_eq!(ErrorText::from("OBEY".to_owned()).ours(), "…");
         assert!(!ErrorText::from("too long").has_outside());
+    }
+
+    #[test]
+    fn a_message_is_ours_and_has_its_pieces_in_its_own_order() {
+        fn message(count: usize, name: impl Display, words: impl Display) -> String {
+            format!("“{words}” said {name} {count} times")
+        }
+        fn plain() -> String {
+            "too long".to_owned()
+        }
+        let text = ours!(message, 2_usize, FromConfig("example.org"), "OBEY".to_owned());
+        assert_eq!(text.whole(), "“OBEY” said example.org 2 times");
+        assert_eq!((text.ours(), text.is_foreign()), ("“…” said example.org 2 times".to_owned(), true));
+        assert_eq!(ours!(plain).ours(), "too long");
+        let inner = ours!(message, 1_usize, "he", text);
+        assert_eq!(inner.ours(), "““…” said example.org 2 times” said he 1 times");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex};
 
+use crate::text::shortened;
+
 /// What Unicode says has no picture of its own: format, tag, filler and control characters, variation selectors, private
 /// ones. Arabic's number signs are format characters too, but seen.
 const HIDDEN: &str = r"[[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]--[\n\t\p{Prepended_Concatenation_Mark}]]";
@@ -63,10 +65,7 @@ fn with_hidden(text: &str, instead: impl Fn(Match<'_>) -> String) -> Cow<'_, str
 /// The text in one line without such characters, cut at that many characters.
 pub fn line(text: &str, most: usize) -> String {
     let line = removed(&text.replace('\r', "\n")).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(&line, most)
 }
 
 /// The name of somebody or of a place as models may read it among our own words: one short line without brackets.

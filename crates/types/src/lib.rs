@@ -18,13 +18,15 @@ mod risk;
 mod states;
 mod taint;
 mod tasks;
+pub mod text;
 
 pub use allowance::Allowance;
 pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
+pub use columns::Flag;
 #[doc(hidden)]
 pub use error_text::holes;
-pub use error_text::{ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece};
+pub use error_text::{Argument, ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece, Slots};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId,
@@ -35,8 +37,8 @@ pub use prompt_text::PromptText;
 pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
-    AccessLevel, Bailout, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm,
-    OutboxState, QuestionState, RunStatus, TurnStatus, UnknownWord,
+    AccessLevel, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState,
+    QuestionState, RunStatus, StopReason, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};
@@ -56,9 +58,6 @@ pub const BASIC_MODE: &str = "builtin";
 /// Stands for the answer of a turn that waits for the person, before what it asks, where models read it.
 pub const WAITING: &str = "(Asked, not done: only their yes or no counts. If they change or drop it, dispatch \
     assistant.withdraw(question: id), and the changed call with depends_on.)";
-
-/// How the result of remembering something begins, where people read it.
-pub const REMEMBERED: &str = "I'll remember: ";
 
 /// Declares an enum whose variants each have one text form, for the store and for people.
 #[macro_export]

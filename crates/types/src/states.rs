@@ -79,7 +79,7 @@ impl ExecutionStatus {
 
 words! {
     /// The limit that ended an execution early.
-    Bailout {
+    StopReason {
         /// Its tool calls are used up.
         ToolCalls = "tool_calls",
         Time = "time",

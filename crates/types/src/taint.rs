@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use adjutant_l10n::sources;
 use serde::{Deserialize, Serialize};
 
 use super::invisible_chars::{display_name, line};
@@ -10,7 +11,6 @@ use super::invisible_chars::{display_name, line};
 const NAMED: usize = 20;
 /// The longest name of a source, in characters.
 const MAX_LENGTH: usize = 160;
-const OTHERS: &str = "other texts from outside";
 
 /// The outside sources that went into a text: none for what the person said, what is ours, and the configuration.
 /// Whatever is made from a tainted text is tainted by the same sources; only a person can clear it.
@@ -22,12 +22,12 @@ impl Taint {
     /// Of one source, as people are told: `the mail “Offsite” from dana@example.test`.
     pub fn by(source: &str) -> Self {
         let name: String = line(source, usize::MAX).chars().take(MAX_LENGTH).collect();
-        Self(BTreeSet::from([if name.is_empty() { OTHERS.to_owned() } else { name }]))
+        Self(BTreeSet::from([if name.is_empty() { sources::other_texts() } else { name }]))
     }
 
     /// What a person said in a room, for everybody else there.
     pub fn said_by(name: &str) -> Self {
-        Self::by(&format!("a message by {} in this room", display_name(name)))
+        Self::by(&sources::room_message(display_name(name)))
     }
 
     /// Whether nothing from outside went into it.
@@ -41,7 +41,7 @@ impl Taint {
             if self.0.len() < NAMED || self.0.contains(source) {
                 self.0.insert(source.clone());
             } else {
-                self.0.insert(OTHERS.to_owned());
+                self.0.insert(sources::other_texts());
                 return;
             }
         }
@@ -101,7 +101,7 @@ mod tests {
             for source in lists.iter().flatten() {
                 let one = Taint::by(source);
                 whole.add(&one);
-                let is_named = whole.0.is_superset(&one.0) || whole.0.contains(OTHERS);
+                let is_named = whole.0.is_superset(&one.0) || whole.0.contains(&sources::other_texts());
                 prop_assert!(is_named && whole.0.len() <= NAMED + 1);
             }
             prop_assert_eq!(whole.is_clean(), lists.iter().all(Vec::is_empty));

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use adjutant_config::Approval;
 use adjutant_config::document::{MAX_FILE, Problem, Problems};
+use adjutant_config::reload::Reloadable;
 use adjutant_skills::Registry;
+use parking_lot::{Mutex, RwLock};
 
 use super::check::{CheckContext, check};
 use super::definition::Workflow;
@@ -122,7 +124,7 @@ impl Catalogue {
 pub struct Workflows {
     paths: Vec<PathBuf>,
     approval: RwLock<Approval>,
-    current: RwLock<Arc<Catalogue>>,
+    current: Reloadable<Catalogue>,
     /// The last good version of each file, by its name.
     good: Mutex<BTreeMap<String, File>>,
 }
@@ -131,12 +133,12 @@ impl Workflows {
     /// The workflows of these `[skills] paths`, read by [`Workflows::reload`].
     pub fn new(paths: &[PathBuf], approval: &Approval) -> Self {
         let (paths, approval) = (paths.to_vec(), RwLock::new(approval.clone()));
-        Self { paths, approval, current: RwLock::default(), good: Mutex::default() }
+        Self { paths, approval, current: Reloadable::default(), good: Mutex::default() }
     }
 
     /// Sets the policy for the next reload; whether it changed.
     pub fn set_approval(&self, approval: &Approval) -> bool {
-        let mut current = self.approval.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.approval.write();
         let changes = *current != *approval;
         current.clone_from(approval);
         changes
@@ -144,14 +146,14 @@ impl Workflows {
 
     /// The current workflows, and the problems of their files.
     pub fn current(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        self.current.current()
     }
 
     /// Reads the files and checks them against these skills. The last good version of an invalid file stays in use, and its problems
     /// are logged, except on the first read: see [`Catalogue::log_problems`].
     pub fn reload(&self, skills: &Registry) -> Arc<Catalogue> {
-        let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
-        let approval = self.approval.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut good = self.good.lock();
+        let approval = self.approval.read().clone();
         let (mut files, unread) = read_places(&self.paths);
         let mut catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
         catalogue.problems.splice(0..0, unread);
@@ -174,14 +176,13 @@ impl Workflows {
         good.retain(|name, _| files.iter().any(|file| file.name == *name));
         let sound = files.into_iter().filter(|file| catalogue.has_file(&file.name));
         good.extend(sound.map(|file| (file.name.clone(), file)));
-        let catalogue = Arc::new(catalogue);
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current();
         let is_first = current.workflows.is_empty() && current.problems.is_empty();
         if !is_first && current.problems != catalogue.problems {
             catalogue.log_problems();
         }
-        *current = Arc::clone(&catalogue);
-        catalogue
+        self.current.replace(catalogue);
+        self.current()
     }
 }
 

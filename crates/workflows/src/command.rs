@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use adjutant_chat::suggest::did_you_mean;
-use adjutant_turn::wording;
+use adjutant_chat::suggest::nearest;
+use adjutant_l10n as l10n;
 use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
@@ -107,9 +107,9 @@ pub fn planned(text: &str) -> Option<Result<String, String>> {
     }
     let goal = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
     Some(match goal.len() {
-        0 => Err(wording::plans::USAGE.to_owned()),
+        0 => Err(l10n::plans::usage()),
         1..=MAX_GOAL => Ok(goal.to_owned()),
-        _ => Err(wording::plans::too_long(MAX_GOAL)),
+        _ => Err(l10n::plans::too_long()),
     })
 }
 
@@ -135,7 +135,7 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
     let rest = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
     if text.starts_with(DRAFT) {
         return match rest {
-            "" => Err("Say what the workflow should do, such as: /draft first research the company, then draft a mail".to_owned()),
+            "" => Err(l10n::workflows::draft_usage()),
             words => Ok(RunRequest { words: Some(words.to_owned()), ..RunRequest::default() }),
         };
     }
@@ -147,12 +147,13 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
             .iter()
             .map(|workflow| format!("- `{}`: {}", workflow.name, workflow.description))
             .collect();
-        return Err(format!("Which workflow? Send /run NAME with one of these:\n{}", lines.join("\n")));
+        return Err(format!("{}\n{}", l10n::workflows::which(), lines.join("\n")));
     }
     let Some(workflow) = workflows.get(name) else {
-        let hint = did_you_mean(name, all());
-        let hint = if hint.is_empty() { ".".to_owned() } else { hint };
-        return Err(format!("There is no workflow '{name}'{hint} Send `/run` to see all."));
+        return Err(match nearest(name, all()) {
+            Some(near) => l10n::workflows::no_workflow_but(name, near),
+            None => l10n::workflows::no_workflow(name),
+        });
     };
     let mut request = RunRequest { workflow: name.to_owned(), ..RunRequest::default() };
     let (mut of, mut from, mut words) = (None, None, Vec::new());
@@ -172,7 +173,7 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
     request.again = match (of, from) {
         (Some(of), Some(from)) => Some((of.into(), from)),
         (None, None) => None,
-        _ => return Err("To rerun a workflow from a step, give both: --of RUN --from STEP".to_owned()),
+        _ => return Err(l10n::workflows::rerun_usage()),
     };
     take_words(&mut request.given, workflow, &words)?;
     Ok(request)
@@ -184,13 +185,12 @@ fn is_name(key: &str) -> bool {
 
 fn no_input(workflow: &super::Workflow, key: &str) -> String {
     let inputs: Vec<&str> = workflow.inputs.iter().map(|input| input.name.as_str()).collect();
-    let hint = did_you_mean(key, inputs.iter().copied());
-    let inputs = if inputs.is_empty() { "no inputs".to_owned() } else { inputs.join(", ") };
-    let hint = if hint.is_empty() { ".".to_owned() } else { hint };
-    format!(
-        "{} has no input '{key}'{hint} It has {inputs}. If {key}= is part of a text, put that into quotes.",
-        workflow.name
-    )
+    let (name, all) = (&workflow.name, inputs.join(", "));
+    match nearest(key, inputs.iter().copied()) {
+        Some(near) => l10n::workflows::no_input_but(name, key, near, all),
+        None if all.is_empty() => l10n::workflows::no_inputs(name, key),
+        None => l10n::workflows::no_input(name, key, all),
+    }
 }
 
 fn take_words(
@@ -207,7 +207,7 @@ fn take_words(
     let input = workflow.inputs.iter().filter(open).find(|input| input.required && input.default.is_none());
     let input = input.or_else(|| workflow.inputs.iter().find(open));
     let Some(name) = input.map(|input| input.name.clone()) else {
-        return Err(format!("{} has no input for “{}”.", workflow.name, words.join(" ")));
+        return Err(l10n::workflows::no_input_for(&workflow.name, words.join(" ")));
     };
     given.insert(name, Value::from(words.join(" ")));
     Ok(())

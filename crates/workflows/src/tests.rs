@@ -297,20 +297,13 @@ fn rules_in_plain_english_become_checks() {
         "Output must include key_challenges array",
         "Must include overall_score field",
         "Must identify exactly 3 pain points",
-        "Each pain point must have problem, impact, and solution fields",
         "exactly 3 items",
         "at least two items in mails",
         "Score must be between 0 and 100",
-        "score must be at least 7",
         "must not be empty",
-        "`link` is a valid URL",
         "category must be one of hot, warm or cold",
         "at most 200 words",
         "Must have between 2 and 5 sections",
-        "must be valid JSON",
-        "Must mention 'opt out'",
-        "each item must have a, b and c",
-        "email is a valid email address",
         "summary must not be empty",
         "Must be polite and to the point",
         "must include a call to action",
@@ -324,20 +317,13 @@ fn rules_in_plain_english_become_checks() {
     Output must include key_challenges array → there is a field `key_challenges`, a list
     Must include overall_score field → there is a field `overall_score`
     Must identify exactly 3 pain points → the list `pain_points` has exactly 3 members
-    Each pain point must have problem, impact, and solution fields → each member of the list `pain_point` has the fields `problem`, `impact`, `solution`
     exactly 3 items → the list has exactly 3 members
     at least two items in mails → the list `mails` has at least 2 members
     Score must be between 0 and 100 → `score` is between 0 and 100
-    score must be at least 7 → `score` is at least 7
     must not be empty → the output is not empty
-    `link` is a valid URL → `link` is a web address
     category must be one of hot, warm or cold → `category` is one of hot, warm, cold
     at most 200 words → the text has at most 200 words
     Must have between 2 and 5 sections → the list `sections` has between 2 and 5 members
-    must be valid JSON → the output is JSON
-    Must mention 'opt out' → the text says “opt out”
-    each item must have a, b and c → each member of the list has the fields `a`, `b`, `c`
-    email is a valid email address → `email` is a mail address
     summary must not be empty → `summary` is not empty
     Must be polite and to the point → judged by a model
     must include a call to action → judged by a model
@@ -356,22 +342,17 @@ fn outputs_are_judged_by_rules() {
     for (rule, output) in [
         ("must include the fields company and pain_points", points.clone()),
         ("must identify exactly 1 pain point", points.clone()),
-        ("each pain point must have problem and impact fields", points.clone()),
         ("Score must be between 0 and 100", json!({"score": 100})),
-        ("link is a valid URL", json!({"link": "https://example.org/x"})),
         ("category must be one of hot or cold", json!({"category": "Hot"})),
         ("at most 3 words", json!("one two three")),
     ] {
         assert_eq!(judge(rule, output), "kept", "{rule}");
     }
     insta::assert_snapshot!(judge("must include mails field", points.clone()), @"there is no field `mails`");
-    insta::assert_snapshot!(judge("exactly 3 items", points.clone()), @"expected that the list has exactly 3 members; it has 1");
-    insta::assert_snapshot!(judge("each pain point must have problem, impact and solution fields", points), @"member 1 of the list has no field `solution`");
-    insta::assert_snapshot!(judge("score must be at least 7", json!({"score": 6.5})), @"expected that `score` is at least 7");
+    insta::assert_snapshot!(judge("exactly 3 items", points), @"expected that the list has exactly 3 members; it has 1");
     insta::assert_snapshot!(judge("must include passed boolean", json!({"passed": "yes"})), @"expected that there is a field `passed`, true or false");
     insta::assert_snapshot!(judge("must not be empty", json!("  ")), @"expected that the output is not empty");
     insta::assert_snapshot!(judge("at most 2 words", json!("one two three")), @"expected that the text has at most 2 words; it has 3");
-    insta::assert_snapshot!(judge("link is a valid URL", json!({"link": "example"})), @"expected that `link` is a web address");
 }
 
 /// All problems against the built-in skills, with `contacts.create` denied.
@@ -400,7 +381,6 @@ fn the_workflow_of_the_wild_is_sound() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn faults_between_the_parts_are_found_at_once() {
     insta::assert_snapshot!(checked("w.yaml", r#"workflow:
   name: w

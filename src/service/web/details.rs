@@ -1,5 +1,6 @@
 //! What was asked and answered in one execution.
 
+use adjutant_l10n::page_talk;
 use adjutant_models::{Message, Role};
 use adjutant_store::{StoreError, executions, timeline, turns};
 use adjutant_turn::wording;
@@ -27,24 +28,24 @@ impl WebBackend {
         let Some(row) = rows.into_iter().find(|row| row.id == *execution) else { return Ok(None) };
         let mut parts = Vec::new();
         let kept = [
-            ("Task", row.task),
-            ("Asked with", row.parameters),
-            ("Result", row.result),
-            ("Data", row.data),
-            ("Error", row.error),
+            (page_talk::task(), row.task),
+            (page_talk::input(), row.parameters),
+            (page_talk::result(), row.result),
+            (page_talk::data(), row.data),
+            (page_talk::error(), row.error),
         ];
         for (name, text) in kept {
-            parts.extend(text.map(|text| (name.to_owned(), readable(&text))));
+            parts.extend(text.map(|text| (name, readable(&text))));
         }
         if let Some(basis) = &row.basis {
-            parts.push(("Allowed by".to_owned(), basis.to_string()));
+            parts.push((page_talk::allowed_by(), basis.to_string()));
         }
         if !row.taint.is_clean() {
-            parts.push(("Text from outside".to_owned(), row.taint.stored()));
+            parts.push((page_talk::from_outside(), row.taint.stored()));
         }
         let wishes = turns::wishes(store, &turn).await?.filter(|_| row.kind == ExecutionKind::Orchestrator);
         if let Some(wishes) = wishes.and_then(|wishes| serde_json::from_str(&wishes).ok()) {
-            parts.push(("Wishes".to_owned(), wording::wishes::asked_for(&wishes)));
+            parts.push((page_talk::wishes(), wording::wishes::asked_for(&wishes)));
         }
         let mut seen = 0;
         for call in trace::calls_of(store, execution).await? {
@@ -75,18 +76,18 @@ fn model_call(parts: &mut Vec<(String, String)>, call: &ModelCall, seen: &mut us
     let mut asked = String::new();
     for message in &new {
         let who = match message.role {
-            Role::System => "Instructions",
-            Role::User => "Message",
-            Role::Assistant => "Said before",
-            Role::Tool => "Result",
+            Role::System => page_talk::model_instructions(),
+            Role::User => page_talk::model_message(),
+            Role::Assistant => page_talk::model_said(),
+            Role::Tool => page_talk::model_result(),
         };
         asked.push_str(&format!("{who}:\n{}\n\n", message.text));
     }
     *seen = call.request.messages.len() + usize::from(call.error.is_none());
-    parts.push((format!("Model call {number} ({}): asked", call.model), asked.trim_end().to_owned()));
+    parts.push((page_talk::model_asked(number, &call.model), asked.trim_end().to_owned()));
     let mut answered = call.error.clone().unwrap_or_else(|| call.response.text.clone());
     for tool in &call.response.tool_calls {
         answered.push_str(&format!("\n\n{} {}", tool.name, readable(&tool.arguments)));
     }
-    parts.push((format!("Model call {number}: answered"), answered.trim().to_owned()));
+    parts.push((page_talk::model_answered(number), answered.trim().to_owned()));
 }

@@ -1,5 +1,6 @@
 //! What happens at the moment.
 
+use adjutant_l10n::page_now;
 use adjutant_store::spending::{self, SpendingRow};
 use adjutant_store::{StoreError, people, schedules, tasks, timeline, turns};
 use adjutant_types::clock::local_day;
@@ -39,11 +40,11 @@ impl WebBackend {
         }
         let mut due = Vec::new();
         for task in tasks::of_person(store, &person, Some(TaskState::Open), 200).await? {
-            due.extend(task.due_at.map(|at| (at, format!("Task: {}", task.title))));
+            due.extend(task.due_at.map(|at| (at, page_now::task(task.title))));
         }
         for schedule in schedules::of_person(store, &person).await? {
             if schedule.state == ScheduleState::Active {
-                due.push((schedule.next_at, format!("Schedule: {}", schedule.text)));
+                due.push((schedule.next_at, page_now::schedule(schedule.text)));
             }
         }
         due.retain(|(at, _)| *at < store.now() + AHEAD_MS);
@@ -55,32 +56,32 @@ impl WebBackend {
     }
 
     async fn budgets(&self, viewer: &Viewer, person: &PersonId) -> Result<Vec<Budget>, StoreError> {
-        let limits = self.conversations.settings.now().limits.clone();
+        let limits = self.conversations.settings.current().limits.clone();
         let day = local_day(self.store.now(), self.conversations.zone);
         let own = spending::of_day(&self.store, &day, Some(person)).await?;
-        let mut all = budgets_of("You", &own, limits.day_tokens, limits.day_cost_usd);
+        let names = [page_now::your_tokens(), page_now::your_cost()];
+        let mut all = budgets_of(names, &own, limits.day_tokens, limits.day_cost_usd);
         if viewer.is_owner {
             let spent = spending::of_day(&self.store, &day, None).await?;
-            all.extend(budgets_of("Everyone", &spent, limits.all_day_tokens, limits.all_day_cost_usd));
+            let names = [page_now::all_tokens(), page_now::all_cost()];
+            all.extend(budgets_of(names, &spent, limits.all_day_tokens, limits.all_day_cost_usd));
         }
         Ok(all)
     }
 }
 
-fn budgets_of(who: &str, spent: &SpendingRow, tokens: u64, dollars: f64) -> Vec<Budget> {
+/// What was spent, in tokens and in money, under these names.
+fn budgets_of(names: [String; 2], spent: &SpendingRow, tokens: u64, dollars: f64) -> Vec<Budget> {
+    let [of_tokens, of_cost] = names;
     let used = u64::try_from(spent.tokens).unwrap_or(0);
     #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
     let usd = spent.nano_usd as f64 / 1e9;
     #[expect(clippy::cast_precision_loss, reason = "a share in percent")]
     let share = percent(used as f64, tokens as f64);
     vec![
+        Budget { name: of_tokens, used: count(used), limit: (tokens > 0).then(|| (count(tokens), share)) },
         Budget {
-            name: format!("{who}, tokens"),
-            used: count(used),
-            limit: (tokens > 0).then(|| (count(tokens), share)),
-        },
-        Budget {
-            name: format!("{who}, cost"),
+            name: of_cost,
             used: cost(usd),
             limit: (dollars > 0.0).then(|| (cost(dollars), percent(usd, dollars))),
         },

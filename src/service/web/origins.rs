@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use adjutant_l10n::page_tables;
 use adjutant_store::{StoreError, origins, timeline};
 use adjutant_types::{MemoryId, PersonId, TurnId};
 use adjutant_web::views::{Cell, PageAction, Table};
@@ -22,8 +23,8 @@ impl WebBackend {
         let mut from = self.saved_by_request(person).await?;
         for origin in origins::of_person(&self.store, person).await? {
             let words = match &*origin.quote {
-                "" => "What you wrote".to_owned(),
-                quote => format!("“{quote}”"),
+                "" => page_tables::wrote(),
+                quote => page_tables::quote(quote),
             };
             from.insert(origin.memory_id, (origin.turn_id, words));
         }
@@ -37,9 +38,15 @@ impl WebBackend {
             row(cells, Some((PageAction::DeleteMemory, key.to_string())))
         };
         Ok(Table {
-            title: "Memories",
-            empty: "Nothing is remembered.",
-            columns: vec!["What", "Kind", "For", "Since", "From"],
+            title: page_tables::memories(),
+            empty: page_tables::no_memories(),
+            columns: vec![
+                page_tables::what(),
+                page_tables::kind(),
+                page_tables::meant_for(),
+                page_tables::since(),
+                page_tables::from(),
+            ],
             rows: known.into_iter().map(line).collect(),
         })
     }
@@ -53,7 +60,7 @@ impl WebBackend {
         for (turn, data) in timeline::remembered_in(&self.store, person, 5 * ROWS).await? {
             let data: serde_json::Value = serde_json::from_str(&data).unwrap_or_default();
             if let Some(id) = data["id"].as_str() {
-                saved.insert(id.into(), (turn, "What you asked to remember".to_owned()));
+                saved.insert(id.into(), (turn, page_tables::asked_to_remember()));
             }
         }
         Ok(saved)

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use adjutant_l10n::{page_plans, page_talk};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::runs::{self, PlanRow, RunRow};
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{StoreError, people, timeline, turns};
-use adjutant_turn::wording::plans::{EMPTIED, cancel_button};
+use adjutant_turn::wording::plans::cancel_button;
 use adjutant_types::{PersonId, QuestionKind, QuestionState, RunStatus};
 use adjutant_web::Unavailable;
 use adjutant_web::views::{
@@ -14,7 +15,6 @@ use adjutant_web::views::{
 };
 use adjutant_workflows::command::{PLAN, planned};
 use adjutant_workflows::plans::{self, Plan, PlanStep};
-use adjutant_workflows::trace::text::several;
 use adjutant_workflows::trace::{duration, one_line};
 use adjutant_workflows::view::comparison::{deed, took};
 use adjutant_workflows::view::report::{Report, Spent, StepReport};
@@ -51,7 +51,7 @@ impl WebBackend {
             let goal: String = one_line(&row.goal).chars().take(GOAL).collect();
             lines.push(PlanLine {
                 key: id.to_string(),
-                goal: if goal.is_empty() { EMPTIED.to_owned() } else { goal },
+                goal: if goal.is_empty() { adjutant_l10n::plans::deleted() } else { goal },
                 by,
                 badge,
                 at: view.moment(row.created_at),
@@ -68,11 +68,12 @@ impl WebBackend {
         once: &str,
         goal: &str,
     ) -> Result<Option<String>, Unavailable> {
-        let text = format!("{PLAN} {}", goal.trim());
+        let goal = goal.trim();
+        let text = format!("{PLAN} {goal}");
         match planned(&text) {
             Some(Ok(_)) => self.hear(viewer, once, &text).await.map(|()| None),
-            Some(Err(problem)) => Ok(Some(problem)),
-            None => Ok(Some(adjutant_turn::wording::plans::USAGE.to_owned())),
+            Some(Err(problem)) if !goal.is_empty() => Ok(Some(problem)),
+            _ => Ok(Some(page_plans::no_goal())),
         }
     }
 
@@ -149,7 +150,7 @@ impl WebBackend {
             steps: plan.iter().flat_map(|plan| &plan.steps).map(line).collect(),
             forecast: plan
                 .as_ref()
-                .map(|plan| format!("It takes {}", plans::takes(&plan.forecast)))
+                .map(|plan| adjutant_l10n::plans::takes(plans::takes(&plan.forecast)))
                 .unwrap_or_default(),
             uncertain: plan.as_ref().map(|plan| plan.uncertain.clone()).unwrap_or_default(),
             will_ask: plan.map(|plan| plan.will_ask).unwrap_or_default(),
@@ -188,11 +189,11 @@ impl ViewerContext<'_> {
     }
 }
 
-fn note(turn: &Turn, run: Option<&RunRow>, plan: Option<&Plan>) -> &'static str {
+fn note(turn: &Turn, run: Option<&RunRow>, plan: Option<&Plan>) -> String {
     match (plan, run) {
-        (None, _) => "Its steps were deleted, as [retention] says.",
-        (Some(_), None) if !turn.is_open => "It was dropped. Nothing was done.",
-        _ => "",
+        (None, _) => page_plans::steps_deleted(),
+        (Some(_), None) if !turn.is_open => page_plans::dropped(),
+        _ => String::new(),
     }
 }
 
@@ -200,7 +201,7 @@ fn step_line(step: &PlanStep, report: Option<&StepReport>, is_added: bool) -> Sh
     let mut notes = Vec::new();
     if let Some(report) = report {
         notes.extend((report.duration_ms > 0).then(|| duration(report.duration_ms)));
-        notes.extend((report.attempts > 1).then(|| several(report.attempts, "attempt")));
+        notes.extend((report.attempts > 1).then(|| page_talk::attempts(report.attempts)));
         notes.extend(report.spent.filter(|spent| spent.model_calls > 0).map(|spent| took(&spent)));
         notes.extend(report.error.as_deref().map(one_line));
     }

@@ -20,7 +20,7 @@ fn event_of(turn: &TurnId) -> String {
 impl ViewerContext<'_> {
     /// Whether the viewer can say once more what began a turn. What somebody else wrote would no longer be marked as theirs.
     pub(super) async fn can_repeat(&self, row: &TurnRow) -> Result<bool, StoreError> {
-        // Taking back once more would take back something else.
+        // Undoing once more would undo something else.
         let is_undo = row.text.starts_with(UNDO);
         let is_own = row.person_id == self.viewer && row.text_taint.is_clean() && !row.text.trim().is_empty();
         if row.ended_at.is_none() || !is_own || is_undo {

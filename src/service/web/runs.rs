@@ -1,11 +1,11 @@
 //! A run on its workflow's drawing, and the files behind messages.
 
 use adjutant_chat::OutgoingFile;
+use adjutant_l10n::page_talk;
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::{StoreError, retention, timeline};
 use adjutant_types::{ExecutionId, OutboxId, RunStatus};
 use adjutant_web::views::{Badge, Run, RunStep, Started, Viewer};
-use adjutant_workflows::trace::text::several;
 use adjutant_workflows::trace::{duration, one_line};
 use adjutant_workflows::view::report::{Report, StepReport, StepStatus};
 use adjutant_workflows::{Workflow, parse, status};
@@ -66,7 +66,7 @@ impl WebBackend {
         let can_rerun = is_own && is_known && row.ended_at.is_some() && row.outputs.is_some();
         let ended = row.ended_at.unwrap_or_else(|| self.store.now());
         let mut figures = vec![duration((ended - row.started_at).max(0))];
-        figures.extend(report.iter().map(|report| several(report.run.agents, "agent")));
+        figures.extend(report.iter().map(|report| page_talk::agents(report.run.agents)));
         let run = report.as_ref().map(|report| &report.run);
         Ok(Some(Run {
             key: row.id.to_string(),
@@ -147,7 +147,7 @@ pub(super) fn step_badge(status: StepStatus) -> Badge {
 
 fn step_line(step: &StepReport) -> RunStep {
     let lasted = (step.duration_ms > 0).then(|| duration(step.duration_ms));
-    let attempts = (step.attempts > 1).then(|| several(step.attempts, "attempt"));
+    let attempts = (step.attempts > 1).then(|| page_talk::attempts(step.attempts));
     let error = step.error.as_deref().map(one_line);
     RunStep {
         name: step.id.clone(),

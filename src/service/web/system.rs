@@ -1,5 +1,6 @@
-//! What runs behind the page: instances, leases, servers of tools, and the log by turn.
+//! What runs behind the page: instances, leases, MCP servers, and the log by turn.
 
+use adjutant_l10n::page_tables;
 use adjutant_store::{StoreError, leases};
 use adjutant_types::{InstanceId, TurnId};
 use adjutant_web::views::{Cell, LogLine, Table, Viewer};
@@ -16,25 +17,25 @@ impl WebBackend {
     pub(super) async fn instances(&self, view: &ViewerContext<'_>) -> Result<Table, StoreError> {
         let own = &self.conversations.instance.id;
         let living = leases::living(&self.store).await?.into_iter().map(|(id, pid, since)| {
-            let name = if id == *own { format!("{id} (this one)") } else { id.to_string() };
+            let name = if id == *own { page_tables::this_instance(id) } else { id.to_string() };
             row(vec![name.into(), pid.to_string().into(), view.moment(since).into()], None)
         });
         Ok(Table {
-            title: "Instances",
-            empty: "",
-            columns: vec!["Instance", "Process", "Since"],
+            title: page_tables::instances(),
+            empty: String::new(),
+            columns: vec![page_tables::instance(), page_tables::process(), page_tables::since()],
             rows: living.collect(),
         })
     }
 
     pub(super) async fn leases(&self) -> Result<Table, StoreError> {
         let own = &self.conversations.instance.id;
-        let by = |by: InstanceId| if by == *own { "this one".to_owned() } else { by.to_string() };
+        let by = |by: InstanceId| if by == *own { page_tables::by_this_instance() } else { by.to_string() };
         let held = leases::held(&self.store).await?.into_iter();
         Ok(Table {
-            title: "Leases",
-            empty: "None is held.",
-            columns: vec!["Of what", "Held by", "Number"],
+            title: page_tables::leases(),
+            empty: page_tables::no_leases(),
+            columns: vec![page_tables::of_what(), page_tables::held_by(), page_tables::number()],
             rows: held
                 .map(|(name, holder, epoch)| row(texts([name, by(holder), epoch.to_string()]), None))
                 .collect(),
@@ -47,9 +48,9 @@ impl WebBackend {
             row(texts([name, state, tools]), None)
         };
         Table {
-            title: "Servers of tools",
-            empty: "None is configured.",
-            columns: vec!["Server", "State", "Approved tools"],
+            title: page_tables::servers(),
+            empty: page_tables::no_servers(),
+            columns: vec![page_tables::server(), page_tables::state(), page_tables::approved_tools()],
             rows: self.mcp.states().into_iter().map(line).collect(),
         }
     }
@@ -62,9 +63,9 @@ impl WebBackend {
             row(vec![last.into(), lines.into(), Cell::Link(logged.last, to)], None)
         };
         Table {
-            title: "Log by request",
-            empty: "This process has logged nothing about a request.",
-            columns: vec!["When", "Lines", "The last one"],
+            title: page_tables::log(),
+            empty: page_tables::nothing_logged(),
+            columns: vec![page_tables::when(), page_tables::lines(), page_tables::last_line()],
             rows: tail::turns(LOGGED).into_iter().map(line).collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! A person's things, the system, and what can be done with them.
 
+use adjutant_l10n::{page, page_tables};
 use adjutant_memory::{Forgetting, Meant};
 use adjutant_store::{
     Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks,
@@ -37,29 +38,39 @@ impl WebBackend {
             row(cells, Some((PageAction::DeleteSchedule, one.id.to_string())))
         };
         let rule = |one: rules::RuleRow| {
-            let used = format!("{} of {}", one.used, one.most_uses);
+            let used = page::used_of(one.used, one.most_uses);
             let (since, until) = (view.moment(one.created_at), view.moment(one.expires_at));
             let cells = vec![one.in_words().into(), since.into(), until.into(), used.into()];
             row(cells, Some((PageAction::EndRule, one.id.to_string())))
         };
         Ok(vec![
             Table {
-                title: "Tasks",
-                empty: "No task is open.",
-                columns: vec!["Task", "Due", "Priority"],
+                title: page_tables::tasks(),
+                empty: page_tables::no_tasks(),
+                columns: vec![page_tables::task(), page_tables::due(), page_tables::priority()],
                 rows: open.into_iter().map(task).collect(),
             },
             Table {
-                title: "Schedules",
-                empty: "Nothing is scheduled.",
-                columns: vec!["What", "When", "Next", "Status"],
+                title: page_tables::schedules(),
+                empty: page_tables::no_schedules(),
+                columns: vec![
+                    page_tables::what(),
+                    page_tables::when(),
+                    page_tables::next(),
+                    page_tables::status(),
+                ],
                 rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
             },
             self.memories(&view, &person).await?,
             Table {
-                title: "Allowed in advance",
-                empty: "I ask you about everything that needs your yes.",
-                columns: vec!["What", "Since", "Until", "Used"],
+                title: page_tables::allowed(),
+                empty: page_tables::nothing_allowed(),
+                columns: vec![
+                    page_tables::what(),
+                    page_tables::since(),
+                    page_tables::until(),
+                    page_tables::used(),
+                ],
                 rows: rules::of_person(store, &person).await?.into_iter().map(rule).collect(),
             },
         ])
@@ -80,21 +91,26 @@ impl WebBackend {
         });
         Ok(vec![
             Table {
-                title: "Problems",
-                empty: "None seen from here. The command adjutant doctor also asks the servers.",
-                columns: vec!["What"],
+                title: page_tables::problems(),
+                empty: page_tables::no_problems(),
+                columns: vec![page_tables::what()],
                 rows: self.problems().await?.into_iter().map(|what| row(texts([what]), None)).collect(),
             },
             Table {
-                title: "Asking to be let in",
-                empty: "Nobody asks.",
-                columns: vec!["Name", "Channel", "Until"],
+                title: page_tables::access_requests(),
+                empty: page_tables::no_access_requests(),
+                columns: vec![page_tables::name(), page_tables::channel(), page_tables::until()],
                 rows: strangers.collect(),
             },
             Table {
-                title: "Couldn't be delivered",
-                empty: "Everything was delivered.",
-                columns: vec!["When", "Channel", "Text", "Why"],
+                title: page_tables::undelivered(),
+                empty: page_tables::all_delivered(),
+                columns: vec![
+                    page_tables::when(),
+                    page_tables::channel(),
+                    page_tables::text(),
+                    page_tables::why(),
+                ],
                 rows: dead.collect(),
             },
             self.instances(&view).await?,
@@ -113,14 +129,14 @@ impl WebBackend {
             problems.push(format!("{} ({})", broken.rule, broken.rows.len()));
         }
         for (event, _) in dead::arrivals(store).await? {
-            problems.push(format!("set aside because our code failed on it three times: {event}"));
+            problems.push(page_tables::set_aside(event));
         }
         let orchestrator = &self.conversations.orchestrator;
         let registry = orchestrator.skills.current();
         let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
         let breakers = &orchestrator.agents.executor.breakers;
         for skill in skills.filter(|skill| breakers.peek(&skill.name, now).is_err()) {
-            problems.push(format!("{} failed again and again; it rests for a moment", skill.name));
+            problems.push(page_tables::resting_skill(&skill.name));
         }
         let catalogue = orchestrator.runner.workflows.current();
         problems.extend(catalogue.problems.iter().map(ToString::to_string));

@@ -1,12 +1,14 @@
 //! Rows of the journal as the page shows them.
 
 use adjutant_chat::Choice;
+use adjutant_l10n::page_talk;
 use adjutant_models::Usage;
 use adjutant_store::timeline::{self, ReplyRow, SaidRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, StoreError};
 use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
 use adjutant_types::clock::{rfc3339, utc};
+use adjutant_types::text::shortened;
 use adjutant_types::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
 use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
 use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
@@ -53,7 +55,7 @@ impl ViewerContext<'_> {
             channel: row.channel,
             at: self.moment(row.received_at),
             text: match row.kind {
-                // Written as a bare yes; the number is ours.
+                // An earlier version journalled a bare yes like this.
                 InboxKind::Command => row.text.strip_prefix("/answer ").unwrap_or(&row.text).to_owned(),
                 _ => row.text,
             },
@@ -66,7 +68,7 @@ impl ViewerContext<'_> {
 
     /// What the assistant wrote.
     pub(super) fn reply(&self, row: ReplyRow) -> Said {
-        let choices = (row.is_open != 0).then(|| serde_json::from_str(&row.choices).unwrap_or_default());
+        let choices = row.is_open.then(|| serde_json::from_str(&row.choices).unwrap_or_default());
         let mut choices: Vec<Choice> = choices.unwrap_or_default();
         let asks = row.asks.map(|question| {
             // The field says what should change, so there is no button that asks for it.
@@ -84,8 +86,8 @@ impl ViewerContext<'_> {
             choices,
             asks,
             undelivered: match row.state {
-                OutboxState::Dead => Some("couldn't be delivered"),
-                OutboxState::Unknown => Some("delivery unclear"),
+                OutboxState::Dead => Some(page_talk::undelivered()),
+                OutboxState::Unknown => Some(page_talk::delivery_unclear()),
                 OutboxState::Pending | OutboxState::Sending | OutboxState::Sent => None,
             },
         }
@@ -111,13 +113,8 @@ impl ViewerContext<'_> {
             trace.executions.iter().skip(skip).take(most).map(|one| tree_row(one, row.started_at)).collect();
         let whole = &trace.turn;
         let mut figures = Vec::new();
-        for (many, one, more) in
-            [(whole.agents, "agent", "agents"), (whole.skill_calls, "skill call", "skill calls")]
-        {
-            if many > 0 {
-                figures.push(format!("{many} {}", if many == 1 { one } else { more }));
-            }
-        }
+        figures.extend((whole.agents > 0).then(|| page_talk::agents(whole.agents)));
+        figures.extend((whole.skill_calls > 0).then(|| page_talk::skill_calls(whole.skill_calls)));
         let ms = if row.ended_at.is_some() { whole.duration_ms } else { 0 };
         figures.extend(self::figures(ms, whole.tokens, whole.cost_usd));
         Ok(Turn {
@@ -138,7 +135,7 @@ impl ViewerContext<'_> {
 
 fn figures(ms: i64, tokens: Usage, dollars: f64) -> Vec<String> {
     let all = tokens.prompt + tokens.completion;
-    let tokens = (all > 0).then(|| format!("{} tokens", count(all)));
+    let tokens = (all > 0).then(|| page_talk::tokens(count(all)));
     let cost = (dollars > 0.0).then(|| cost(dollars));
     [(ms > 0).then(|| duration(ms)), tokens, cost].into_iter().flatten().collect()
 }
@@ -171,9 +168,9 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let why = execution.error.as_ref().and_then(|error| error.get("message")).and_then(Value::as_str);
     let (kind, title, about) = match execution.kind {
-        ExecutionKind::Orchestrator => (RowKind::Orchestrator, "Orchestrator".to_owned(), String::new()),
+        ExecutionKind::Orchestrator => (RowKind::Orchestrator, page_talk::orchestrator(), String::new()),
         ExecutionKind::Agent => {
-            let role = execution.role.clone().unwrap_or_else(|| "agent".to_owned());
+            let role = execution.role.clone().unwrap_or_else(page_talk::agent);
             let title = format!("{role} {}", text(&execution.agent_id));
             (RowKind::Agent, title, text(&execution.mission))
         }
@@ -188,7 +185,7 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
         kind,
         badge: badge(execution.status),
         title: one_line(&title),
-        about: cut(&one_line(&about)),
+        about: shortened(&one_line(&about), ABOUT),
         needs: execution.depends_on.clone(),
         tainted: !execution.taint.is_clean(),
         // A page doesn't count along, so what runs has no duration yet.
@@ -210,13 +207,6 @@ fn without_code(text: &str) -> String {
 
 fn ended_ms(execution: &Execution) -> i64 {
     if execution.status.has_ended() { execution.duration_ms } else { 0 }
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(ABOUT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use adjutant_config::BUILTIN;
+use adjutant_l10n::page_workflows;
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::{StoreError, people, turns};
 use adjutant_types::clock::utc;
@@ -74,10 +75,10 @@ impl WebBackend {
             Err(problems) => return Ok(Some(Planned::Problems(problems))),
         };
         if !inputs.missing.is_empty() {
-            let problem = |input: &&Input| format!("Fill in '{}'.", input.name);
+            let problem = |input: &&Input| page_workflows::fill_in(&input.name);
             return Ok(Some(Planned::Problems(inputs.missing.iter().map(problem).collect())));
         }
-        let settings = self.conversations.settings.now();
+        let settings = self.conversations.settings.current();
         let orchestrator = &self.conversations.orchestrator;
         let registry = orchestrator.skills.current();
         let roles = orchestrator.agents.roles.current();

@@ -114,7 +114,7 @@ impl TestStore {
             row.status = status.parse().unwrap();
             row.agent_id = Some(id.clone());
             row.task = Some(task.to_string());
-            row.direct = i64::from(task.get("arguments").is_some());
+            row.direct = task.get("arguments").is_some();
             row.started_at = row.started_at.filter(|_| status != "pending");
         })
         .await;

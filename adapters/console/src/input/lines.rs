@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, ErrorKind};
 
 use adjutant_chat::Inbound;
+use adjutant_l10n::terminal;
 use tokio::sync::mpsc::Sender;
 
 use super::Event;
@@ -32,11 +33,9 @@ pub(super) fn read(
                 }
                 Err(message) => message,
             },
-            Ok(Next::TooLong) => {
-                "The line is longer than 1 MiB; it was skipped. Send it in several messages.".to_owned()
-            }
+            Ok(Next::TooLong) => terminal::line_too_long(),
             Err(error) => {
-                let message = format!("The rest of the input can't be read: {error}. Start again.");
+                let message = terminal::unreadable_input(error);
                 let _ = events.blocking_send(Event::Bad { line, message });
                 break;
             }

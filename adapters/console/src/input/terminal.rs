@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use adjutant_chat::COMMANDS;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -28,26 +29,8 @@ use super::{Event, PROMPT, Source, WAITING};
 use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
-const COMMANDS: [&str; 18] = [
-    "/answer",
-    "/attach",
-    "/draft",
-    "/help",
-    "/memories",
-    "/mine",
-    "/new",
-    "/pause",
-    "/plan",
-    "/quit",
-    "/rules",
-    "/run",
-    "/spawn",
-    "/status",
-    "/stop",
-    "/trace",
-    "/undo",
-    "/web",
-];
+/// What only the terminal has.
+const OWN_COMMANDS: [&str; 2] = ["attach", "quit"];
 
 type Read1 = Result<String, ReadlineError>;
 
@@ -266,8 +249,12 @@ impl Validator for Commands {
 }
 
 fn completions(typed: &str) -> Vec<String> {
-    let fits = |command: &&str| typed.starts_with('/') && command.starts_with(typed);
-    COMMANDS.into_iter().filter(fits).map(String::from).collect()
+    let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
+    let names = COMMANDS.iter().map(|command| command.name).chain(OWN_COMMANDS);
+    let mut fitting: Vec<String> =
+        names.filter(|name| name.starts_with(typed)).map(|name| format!("/{name}")).collect();
+    fitting.sort();
+    fitting
 }
 
 #[cfg(test)]
@@ -277,7 +264,7 @@ mod tests {
     #[test]
     fn slash_commands_are_completed() {
         assert_eq!(completions("/s"), ["/spawn", "/status", "/stop"]);
-        assert_eq!(completions("/").len(), COMMANDS.len());
+        assert_eq!(completions("/qu"), ["/quit"]);
         assert!(completions("").is_empty() && completions("hello").is_empty());
     }
 

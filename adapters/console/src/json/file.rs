@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use adjutant_chat::{Attachment, DownloadError, FileDownload, RemoteFile, sanitized};
+use adjutant_l10n::terminal;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 
@@ -22,10 +23,10 @@ impl LocalFile {
         let home = path.strip_prefix("~/").zip(std::env::var_os("HOME"));
         let found = home.map_or_else(|| PathBuf::from(path), |(rest, home)| Path::new(&home).join(rest));
         let shown = sanitized(path);
-        let broken = |error: std::io::Error| format!("{shown} can't be read: {error}. Check the path.");
+        let broken = |error: std::io::Error| terminal::unreadable_file(&shown, error);
         let about = std::fs::metadata(&found).map_err(broken)?;
         if !about.is_file() {
-            return Err(format!("{shown} isn't a file. Name a file."));
+            return Err(terminal::not_a_file(&shown));
         }
         Ok(Self { path: std::path::absolute(&found).map_err(broken)?, bytes: about.len() })
     }
@@ -48,7 +49,7 @@ pub(super) fn attached(line: &str) -> Result<Option<(LocalFile, &str)>, String> 
     let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
     let (path, text) = quoted.or_else(|| rest.split_once(char::is_whitespace)).unwrap_or((rest, ""));
     if path.is_empty() {
-        return Err("Name a file: /attach PATH, and then, if you like, a message.".to_owned());
+        return Err(terminal::name_a_file());
     }
     Ok(Some((LocalFile::find(path)?, text.trim())))
 }

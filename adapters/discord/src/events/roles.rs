@@ -2,8 +2,8 @@
 //! when somebody types a mention. To people it is the bot.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{GuildId, RoleId, UserId};
 
@@ -32,7 +32,7 @@ impl Discord {
     }
 
     fn known_role(&self, role: RoleId) -> Option<bool> {
-        self.roles.lock().unwrap_or_else(PoisonError::into_inner).get(&role).copied()
+        self.roles.lock().get(&role).copied()
     }
 
     /// Reads the roles of a message's guild.
@@ -49,7 +49,7 @@ impl Discord {
         };
         let all = rest::call(&self.rest, LightMethod::Get, Route::GuildRoles { guild_id }, None).await?;
         let me = me.to_string();
-        let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roles = self.roles.lock();
         // MessageContext roles that no longer exist aren't fetched again.
         roles.extend(message.mention_roles.iter().map(|role| (*role, false)));
         for role in all.as_array().into_iter().flatten() {

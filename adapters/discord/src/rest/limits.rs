@@ -5,9 +5,9 @@
 //! Source: <https://discord.com/developers/docs/topics/rate-limits>
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use reqwest_of_serenity::header::HeaderMap;
 use serde_json::Value;
 use serenity::http::RatelimitingBucket;
@@ -38,7 +38,7 @@ impl RateLimits {
     }
 
     fn pause(&self, route: RatelimitingBucket, now: Instant) -> Duration {
-        let until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = self.0.lock();
         let until = [Some(route), None].into_iter().filter_map(|limited| until.get(&limited)).max();
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
@@ -67,7 +67,7 @@ impl RateLimits {
     }
 
     fn hold(&self, route: Option<RatelimitingBucket>, now: Instant, pause: Duration) {
-        let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = self.0.lock();
         if until.len() >= MAX {
             until.retain(|_, until| *until > now);
         }

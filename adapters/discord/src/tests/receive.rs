@@ -1,4 +1,4 @@
-use adjutant_chat::{DownloadError, IncomingMessage};
+use adjutant_chat::{COMMANDS, DownloadError, IncomingMessage};
 use adjutant_fakes::downloaded;
 
 use super::*;
@@ -38,10 +38,7 @@ async fn a_direct_message_is_journalled() {
         let said = said(&journal, 0);
         assert_eq!((said.event, said.address, said.direct), (EventId(id), address(&place), true));
         assert_eq!((said.sender_name.as_str(), said.reply_to), ("ada", None));
-        until("commands", || {
-            fake.commands() == ["new", "run", "draft", "stop", "pause", "status", "trace", "help", "link"]
-        })
-        .await;
+        until("commands", || fake.commands() == COMMANDS.map(|command| command.name)).await;
     })
     .await;
     assert!(journal.events.lock().unwrap().contains(&ConnectionEvent::Alive));

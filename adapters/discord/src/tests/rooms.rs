@@ -217,7 +217,7 @@ unreachable: Discord sent no valid response
 unreachable: Discord can't be reached
 unreachable: Discord sent no valid response
 closed: Discord doesn't show this (Something went wrong (0))
-closed: Discord doesn't let the bot read this (Missing Access (50001)). Give its role the permissions View Channel and Read Message History there.
+closed: Discord doesn't let me read this (Missing Access (50001)). Give my role the permissions View Channel and Read Message History there.
 closed: Discord has no such channel
 token: Discord rejects the token. Set channels.discord.token to the one from the Developer Portal (your application, Bot, Reset Token).
 ");

@@ -5,7 +5,6 @@
 //! Source: <https://docs.slack.dev/authentication/verifying-requests-from-slack>
 
 use std::collections::HashMap;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use adjutant_chat::{ChannelIntake, ConnectionEvent, WebhookRequest, WebhookResponse};
@@ -70,13 +69,13 @@ impl Slack {
 
     /// Whether this process journals messages.
     fn receives(&self) -> bool {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = self.queue.lock();
         queue.as_ref().is_some_and(|queue| !queue.is_closed())
     }
 
     /// Queues a message, once we know our own account.
     fn add(&self, queued: Queued) {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = self.queue.lock();
         if let Some(queue) = queue.as_ref().filter(|_| self.me.initialized()) {
             let _ = queue.send(queued);
         }

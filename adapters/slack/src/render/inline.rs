@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use adjutant_chat::richtext::link_target;
 use adjutant_chat::richtext::markup::{Emphasis, Leaf, ZERO_WIDTH_SPACE, percent_encoded, url_length};
-use adjutant_chat::{COMMANDS, Inline, inline_text, sanitized};
+use adjutant_chat::{Inline, inline_text, is_command, sanitized};
 
 use super::escaped;
 
@@ -100,7 +100,7 @@ fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<Fragment>) {
 fn as_typed(text: &str) -> Cow<'_, str> {
     let command = text.split(' ').next().unwrap_or_default();
     match command.strip_prefix('/') {
-        Some(_) if COMMANDS.contains(&command) => Cow::Owned(format!("/adjutant {}", &text[1..])),
+        Some(_) if is_command(command) => Cow::Owned(format!("/adjutant {}", &text[1..])),
         _ => Cow::Borrowed(text),
     }
 }

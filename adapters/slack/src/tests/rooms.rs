@@ -216,12 +216,12 @@ unreachable: Slack sent no valid response
 unreachable: Slack can't be reached
 unreachable: Slack sent no valid response
 token: Slack rejects the token (token_revoked). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, “OAuth & Permissions”; it begins with xoxb-.
-closed: Slack doesn't let the bot read this (is_archived)
+closed: Slack doesn't let me read this (is_archived)
 closed: Slack doesn't show this (no_permission)
 unreachable: Slack sent no valid response
 closed: The token of channels.slack.bot_token lacks the scope channels:history. Add it on the app's page at api.slack.com/apps, reinstall the app, and set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, “OAuth & Permissions”; it begins with xoxb-.
-closed: Slack has no such channel for the bot; if it is private, send /invite and the bot's name there
-closed: the bot is not in this Slack channel; send /invite and its name there
+closed: Slack shows me no such channel; if it is private, send /invite and my name there
+closed: I'm not in this Slack channel; send /invite and my name there
 ");
     fake.withdraw("groups:read");
     let unread = slack.find("general", &[]).await;

@@ -2,6 +2,7 @@
 //! invalid file type, or a voice message without a type; a message must not be lost for a field that nobody needs.
 
 use adjutant_chat::{RemoteFile, VoiceNote, is_audio};
+use adjutant_l10n::channels;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -76,7 +77,7 @@ impl Origin {
         let person = self.sender_user.as_ref().map(Sender::name);
         let chat = || self.chat.as_ref().or(self.sender_chat.as_ref()).map(|chat| chat.title.clone());
         let name = person.or_else(|| self.sender_user_name.clone()).or_else(chat);
-        name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "somebody on Telegram".to_owned())
+        name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| channels::somebody("Telegram"))
     }
 }
 

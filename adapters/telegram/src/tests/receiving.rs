@@ -1,6 +1,6 @@
 //! What arrives, and what is confirmed, when Telegram or the store misbehaves.
 
-use adjutant_chat::DownloadError;
+use adjutant_chat::{COMMANDS, DownloadError};
 use adjutant_fakes::downloaded;
 
 use super::*;
@@ -148,7 +148,7 @@ async fn trouble_is_told_without_the_token_and_passes() {
     let all = format!("{:?}", first.journal.events.lock().unwrap());
     assert!(all.contains("another program receives with this bot's token"), "{all}");
     assert!(!all.contains(telegram.token()), "{all}");
-    until("its commands are registered", || telegram.commands().len() == 9).await;
+    until("its commands are registered", || telegram.commands().len() == COMMANDS.len()).await;
 }
 
 #[tokio::test]

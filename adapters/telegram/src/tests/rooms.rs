@@ -84,7 +84,7 @@ async fn members_are_asked_for_each_time() {
     telegram.stand(new, ada, "member", &json!({}));
     assert_eq!(is(&topic, ada).await, Ok(true), "where the group has moved to");
     telegram.hide_members(new);
-    insta::assert_snapshot!(is(&topic, ada).await.unwrap_err(), @"Telegram shows the members of this group only to administrators; make the bot one");
+    insta::assert_snapshot!(is(&topic, ada).await.unwrap_err(), @"Telegram shows the members of this group only to administrators; make me one");
 }
 
 #[tokio::test]
@@ -151,8 +151,8 @@ async fn what_is_in_the_way_is_told_with_its_mend() {
 too many: Some(7s)
 unreachable: Telegram sent no valid response: status 502 Bad Gateway
 unreachable: Telegram sent no valid response: Bad Gateway
-closed: Telegram doesn't let the bot see this (Bad Request: new words)
-closed: the bot is not in this chat (Forbidden: bot was kicked from the group chat); add it to the group, or write to it first
+closed: Telegram doesn't let me see this (Bad Request: new words)
+closed: I'm not in this chat (Forbidden: bot was kicked from the group chat); add me to the group, or write to me first
 token: Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).
 ");
     telegram.misbehave("getChat", &Fault::Flood(7), 1);

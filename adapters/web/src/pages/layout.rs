@@ -1,5 +1,6 @@
 //! What all pages share.
 
+use adjutant_l10n::page;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::VERSION;
@@ -8,7 +9,7 @@ use crate::views::{Badge, Moment, Viewer};
 
 /// A page's surroundings.
 pub(crate) struct Frame<'a> {
-    pub(crate) title: &'a str,
+    pub(crate) title: String,
     /// The path of the entry in the navigation.
     pub(crate) path: &'a str,
     pub(crate) viewer: Option<&'a Viewer>,
@@ -21,14 +22,14 @@ pub(crate) struct Frame<'a> {
 impl Frame<'_> {
     /// The whole document.
     pub(crate) fn page(&self, content: &Markup) -> String {
-        let head = head(self.title);
+        let head = head(&self.title);
         let (after, of) = self.live.clone().unwrap_or_default();
         html! {
             (DOCTYPE)
             html lang="en" {
                 (head)
                 body data-after=[self.live.as_ref().map(|_| after)] data-person=[self.live.as_ref().map(|_| of)] {
-                    a.skip href="#main" { "Skip to the content" }
+                    a.skip href="#main" { (page::skip()) }
                     @if let Some(viewer) = self.viewer { (self.header(viewer)) }
                     main #main tabindex="-1" { (content) }
                     p #note role="status" aria-live="polite" {}
@@ -40,20 +41,20 @@ impl Frame<'_> {
 
     fn header(&self, viewer: &Viewer) -> Markup {
         let own = [
-            ("/", "Now"),
-            ("/talk", "Conversation"),
-            ("/plans", "Plans"),
-            ("/workflows", "Workflows"),
-            ("/things", "Yours"),
-            ("/usage", "Usage"),
+            ("/", page::now()),
+            ("/talk", page::conversation()),
+            ("/plans", page::plans()),
+            ("/workflows", page::workflows()),
+            ("/things", page::yours()),
+            ("/usage", page::usage()),
         ];
-        let owners = [("/people", "People"), ("/system", "System")];
+        let owners = [("/people", page::people()), ("/system", page::system())];
         let owners = owners.into_iter().filter(|_| viewer.is_owner);
         html! {
             header.top {
                 span.brand { "Adjutant" }
-                nav aria-label="Pages" {
-                    @for (path, name) in own.into_iter().chain(owners).chain([("/sessions", "Account")]) {
+                nav aria-label=(page::pages()) {
+                    @for (path, name) in own.into_iter().chain(owners).chain([("/sessions", page::account())]) {
                         a href=(path) aria-current=[(path == self.path).then_some("page")] { (name) }
                     }
                 }
@@ -103,11 +104,19 @@ pub(super) fn figures(figures: &[String]) -> Markup {
     }
 }
 
+/// A sentence with markup in the place of its argument.
+pub(super) fn filled(sentence: impl FnOnce(char) -> String, markup: &Markup) -> Markup {
+    // No text has this character, so it marks the place.
+    let text = sentence('\0');
+    let (before, after) = text.split_once('\0').unwrap_or((text.as_str(), ""));
+    html! { (before) (markup) (after) }
+}
+
 /// A page that says one thing.
-pub(crate) fn message(frame: &Frame<'_>, title: &str, text: &str) -> String {
+pub(crate) fn message(frame: &Frame<'_>, text: &str) -> String {
     frame.page(&html! {
-        h1 { (title) }
+        h1 { (plain(&frame.title)) }
         p { (plain(text)) }
-        @if frame.viewer.is_none() { p { a href="/login" { "Sign in" } } }
+        @if frame.viewer.is_none() { p { a href="/login" { (page::sign_in()) } } }
     })
 }

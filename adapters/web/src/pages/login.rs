@@ -1,25 +1,24 @@
 //! Signing in. There are no passwords: the code comes from a chat or the command line.
 
+use adjutant_l10n::{page, page_login};
 use maud::{DOCTYPE, html};
 
 use super::Frame;
+use crate::markdown::markdown;
 
 /// The form for a code. The link's code is in its fragment, which no server sees; the script puts it into the form.
 pub(crate) fn login(error: Option<&str>) -> String {
-    let frame = Frame { title: "Sign in", path: "/login", viewer: None, token: "", live: None };
+    let frame = Frame { title: page::sign_in(), path: "/login", viewer: None, token: "", live: None };
     frame.page(&html! {
         section.card {
-            h1 { "Sign in" }
+            h1 { (page::sign_in()) }
             @if let Some(error) = error { p.error role="alert" { (error) } }
-            p {
-                "Send " code { "/web" } " to the assistant in any chat, or run " code { "adjutant web login" }
-                " on its machine. You get a link that works once, for five minutes."
-            }
+            (markdown(&page_login::how_to()))
             form #login method="post" action="/login" {
-                label for="code" { "Code" }
+                label for="code" { (page_login::code()) }
                 input #code name="code" type="text" required maxlength="64" autocomplete="off"
                     autocapitalize="off" spellcheck="false";
-                button type="submit" { "Sign in" }
+                button type="submit" { (page::sign_in()) }
             }
         }
     })
@@ -31,7 +30,7 @@ pub(crate) fn bounce() -> String {
         (DOCTYPE)
         html lang="en" {
             head { meta charset="utf-8"; meta http-equiv="refresh" content="0"; title { "Adjutant" } }
-            body { main { p { a href="" { "Go on" } } } }
+            body { main { p { a href="" { (page::go_on()) } } } }
         }
     }
     .into_string()

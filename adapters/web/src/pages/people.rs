@@ -1,21 +1,24 @@
 //! The people an owner may look at, and the browsers that are signed in.
 
+use adjutant_l10n::{page, page_people};
 use maud::html;
 
 use super::Frame;
-use super::layout::{moment, token};
+use super::layout::{filled, moment, token};
 use crate::markdown::plain;
 use crate::views::{PersonLine, Session};
 
 /// The list of people.
 pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
     frame.page(&html! {
-        h1.small { "People" }
-        p { "Looking at somebody else's conversation is logged." }
+        h1.small { (page::people()) }
+        p { (page_people::looks_are_logged()) }
         ul.plain {
             @for one in people {
                 li {
-                    a href={ "/talk?person=" (one.person) } { (plain(if one.name.is_empty() { "(no name)" } else { &one.name })) }
+                    a href={ "/talk?person=" (one.person) } {
+                        @if one.name.is_empty() { (page_people::no_name()) } @else { (plain(&one.name)) }
+                    }
                     " " (moment(&one.last))
                 }
             }
@@ -27,27 +30,33 @@ pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
 pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
     let own = frame.viewer.map(|viewer| viewer.session.as_str());
     frame.page(&html! {
-        h1.small { "Account" }
+        h1.small { (page::account()) }
         @if let Some(viewer) = frame.viewer {
-            p { "You are " b { (plain(&viewer.name)) } "." }
+            p { (filled(page_people::you_are, &html! { b { (plain(&viewer.name)) } })) }
         }
         form method="post" action="/logout" {
             (token(frame.token))
-            button type="submit" { "Sign out" }
+            button type="submit" { (page::sign_out()) }
         }
-        h2 { "Browsers" }
-        p { "These browsers are signed in as you. If you don't know one, end it." }
+        h2 { (page_people::browsers()) }
+        p { (page_people::signed_in()) }
         ul.plain {
             @for session in sessions {
                 li {
                     div {
-                        b { (plain(if session.browser.is_empty() { "Unknown browser" } else { &session.browser })) }
-                        @if own == Some(session.key.as_str()) { " (this one)" }
+                        b {
+                            @if session.browser.is_empty() { (page_people::unknown_browser()) }
+                            @else { (plain(&session.browser)) }
+                        }
+                        @if own == Some(session.key.as_str()) { " " (page_people::this_one()) }
                     }
-                    div.by { "since " (moment(&session.since)) ", last used " (moment(&session.seen)) }
+                    div.by {
+                        (filled(page_people::since, &moment(&session.since))) ", "
+                        (filled(page_people::last_used, &moment(&session.seen)))
+                    }
                     form.inline method="post" action="/sessions" {
                         (token(frame.token))
-                        button.quiet type="submit" name="session" value=(session.key) { "End" }
+                        button.quiet type="submit" name="session" value=(session.key) { (page::sign_out()) }
                     }
                 }
             }

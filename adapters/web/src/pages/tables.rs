@@ -1,17 +1,18 @@
 //! Tables: a person's things, and the system.
 
 use adjutant_chat::sanitized;
+use adjutant_l10n::page_tables;
 use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{moment, token};
-use crate::markdown::plain;
+use crate::markdown::{markdown, plain};
 use crate::views::{Cell, LogLine, PageAction, Table, TableRow};
 
 /// A page of tables.
-pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String {
+pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
     frame.page(&html! {
-        h1.small { (title) }
+        h1.small { (plain(&frame.title)) }
         @for table in tables {
             section {
                 h2 { (table.title) }
@@ -24,10 +25,10 @@ pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String
 /// What this process logged for a turn.
 pub(crate) fn log(frame: &Frame<'_>, turn: &str, lines: &[LogLine]) -> String {
     frame.page(&html! {
-        h1.small { "Log of a request" }
-        p { a href={ "/turn/" (sanitized(turn)) } { "The request" } }
+        h1.small { (page_tables::log_of_request()) }
+        p { a href={ "/turn/" (sanitized(turn)) } { (page_tables::the_request()) } }
         @if lines.is_empty() {
-            p.empty { "This process has logged nothing for it, or no longer keeps it. The whole log is where its service writes it." }
+            div.empty { (markdown(&page_tables::no_lines())) }
         } @else {
             ol.log {
                 @for line in lines {
@@ -48,7 +49,7 @@ fn one(frame: &Frame<'_>, table: &Table) -> Markup {
                 thead {
                     tr {
                         @for column in &table.columns { th scope="col" { (column) } }
-                        @if has_acts { th scope="col" { span.hidden { "Actions" } } }
+                        @if has_acts { th scope="col" { span.hidden { (page_tables::actions()) } } }
                     }
                 }
                 tbody { @for row in &table.rows { (line(frame, row, has_acts)) } }
@@ -78,7 +79,7 @@ fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
     }
 }
 
-/// The button that does something with a row; what can't be taken back asks once more.
+/// The button that does something with a row; what can't be undone asks once more.
 pub(super) fn button(frame: &Frame<'_>, act: PageAction, key: &str) -> Markup {
     let form = html! {
         form.inline method="post" action="/act" {
@@ -86,7 +87,7 @@ pub(super) fn button(frame: &Frame<'_>, act: PageAction, key: &str) -> Markup {
             input type="hidden" name="act" value=(act.name());
             input type="hidden" name="back" value=(frame.path);
             button.quiet type="submit" name="key" value=(key) {
-                (act.label()) @if act.is_final() { " for good" }
+                @if act.is_final() { (page_tables::delete_for_good()) } @else { (act.label()) }
             }
         }
     };

@@ -1,5 +1,6 @@
 //! The conversation.
 
+use adjutant_l10n::{page, page_talk, plans};
 use maud::{Markup, html};
 
 use super::Frame;
@@ -13,15 +14,17 @@ use crate::views::{Asks, Badge, Entry, Said, Timeline, Turn};
 pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> String {
     let is_own = frame.viewer.is_some_and(|viewer| viewer.person == timeline.person);
     frame.page(&html! {
-        @if is_own { h1.small { "Conversation" } } @else { h1.small { "Conversation of " (plain(&timeline.name)) } }
+        h1.small {
+            @if is_own { (page::conversation()) } @else { (plain(&page_talk::conversation_of(&timeline.name))) }
+        }
         div #live {
             @if let Some(older) = timeline.older {
                 p.older {
-                    a href={ "/talk?person=" (timeline.person) "&before=" (older) } { "Older messages" }
+                    a href={ "/talk?person=" (timeline.person) "&before=" (older) } { (page_talk::older()) }
                 }
             }
             @if timeline.entries.is_empty() {
-                p.empty { "Nothing was said here yet." }
+                p.empty { (page_talk::nothing_said()) }
             }
             @for entry in &timeline.entries {
                 @match entry {
@@ -31,7 +34,7 @@ pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> S
             }
         }
         @if !is_newest {
-            p { a href={ "/talk?person=" (timeline.person) } { "Newest messages" } }
+            p { a href={ "/talk?person=" (timeline.person) } { (page_talk::newest()) } }
         } @else if is_own {
             (composer(frame.token))
         }
@@ -43,23 +46,23 @@ fn composer(form_token: &str) -> Markup {
         form #composer method="post" action="/say" {
             (token(form_token))
             input type="hidden" name="once" value=(once());
-            label for="text" { "Message" }
-            textarea #text name="text" rows="2" required maxlength="20000" placeholder="Write a message" {}
-            button type="submit" { "Send" }
+            label for="text" { (page_talk::message()) }
+            textarea #text name="text" rows="2" required maxlength="20000" placeholder=(page_talk::write_message()) {}
+            button type="submit" { (page_talk::send()) }
         }
     }
 }
 
 pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
     html! {
-        article.turn id={ "turn-" (turn.key) } aria-label="Request" {
+        article.turn id={ "turn-" (turn.key) } aria-label=(page_talk::request()) {
             @for one in &turn.asked { (said(one, form_token)) }
             div.work {
                 (badge(turn.badge))
                 @if turn.is_open {
                     form.inline method="post" action="/stop" {
                         (token(form_token))
-                        button.quiet type="submit" name="turn" value=(turn.key) { "Stop" }
+                        button.quiet type="submit" name="turn" value=(turn.key) { (page_talk::stop()) }
                     }
                 }
                 @if turn.can_repeat {
@@ -76,19 +79,21 @@ pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
 }
 
 /// What a button says that asks for the same once more.
-fn again(badge: Badge) -> &'static str {
-    if badge == Badge::Done { "Ask again" } else { "Try again" }
+fn again(badge: Badge) -> String {
+    if badge == Badge::Done { page_talk::ask_again() } else { page_talk::try_again() }
 }
 
 /// A turn on a page of its own, drawn in one of two ways; `here` is how its address ends.
 pub(crate) fn turn_page(frame: &Frame<'_>, it: &Turn, here: &str, content: &Markup) -> String {
     frame.page(&html! {
-        h1.small { "One request" }
-        nav.ways aria-label="Views" {
-            @for (way, name) in [("", "Steps"), ("/waterfall", "Who ran when")] {
+        h1.small { (page_talk::one_request()) }
+        nav.ways aria-label=(page_talk::views()) {
+            @for (way, name) in [("", page_talk::steps()), ("/waterfall", page_talk::timeline())] {
                 a href={ "/turn/" (it.key) (way) } aria-current=[(way == here).then_some("page")] { (name) }
             }
-            @if frame.viewer.is_some_and(|viewer| viewer.is_owner) { a href={ "/log/" (it.key) } { "Log" } }
+            @if frame.viewer.is_some_and(|viewer| viewer.is_owner) {
+                a href={ "/log/" (it.key) } { (page_talk::log()) }
+            }
         }
         div #live { (content) }
     })
@@ -108,22 +113,24 @@ pub(super) fn said(said: &Said, form_token: &str) -> Markup {
     html! {
         div class=(class) id={ "m-" (said.key) } {
             p.by {
-                b { (plain(said.by.as_deref().unwrap_or("Assistant"))) }
+                b { @if let Some(by) = &said.by { (plain(by)) } @else { (page_talk::assistant()) } }
                 " " span.channel { (plain(&said.channel)) }
                 " " (moment(&said.at))
-                @if let Some(why) = said.undelivered { " " span.undelivered { (why) } }
+                @if let Some(why) = &said.undelivered { " " span.undelivered { (why) } }
             }
             div.text {
                 @if said.by.is_some() { p.verbatim { (plain(&said.text)) } } @else { (markdown(&said.text)) }
             }
             @if let Some(file) = &said.file {
                 details.file {
-                    summary { "File " (plain(&file.name)) }
-                    p { a href={ "/file/" (said.key) } download { "Download" } }
+                    summary { (plain(&page_talk::file(&file.name))) }
+                    p { a href={ "/file/" (said.key) } download { (page_talk::download()) } }
                     @if file.is_json() { pre tabindex="0" { (plain(&file.text)) } } @else { (markdown(&file.text)) }
                 }
             }
-            @if let Some(plan) = said.plan() { p.ways { a href={ "/plans/" (plan) } { "The plan on its own page" } } }
+            @if let Some(plan) = said.plan() {
+                p.ways { a href={ "/plans/" (plan) } { (page_talk::plan_page()) } }
+            }
             (answers(said, form_token))
         }
     }
@@ -151,8 +158,10 @@ pub(super) fn answers(said: &Said, form_token: &str) -> Markup {
 /// The field for an answer in words.
 fn words(asks: &Asks, form_token: &str) -> Markup {
     let id = format!("words-{}", asks.question);
-    let (label, button) =
-        if asks.plan.is_some() { ("What should change?", "Change") } else { ("Your answer", "Answer") };
+    let (label, button) = match asks.plan {
+        Some(_) => (plans::what_to_change(), plans::change()),
+        None => (page_talk::your_answer(), page_talk::answer()),
+    };
     html! {
         form.words method="post" action="/answer" {
             (token(form_token))

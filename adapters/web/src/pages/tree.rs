@@ -1,5 +1,6 @@
 //! The tree of a turn: who did what, below whom, and how it stands.
 
+use adjutant_l10n::page_talk;
 use maud::{Markup, html};
 
 use super::Frame;
@@ -14,12 +15,12 @@ const DEEPEST: usize = 12;
 pub(super) fn tree(turn: &Turn) -> Markup {
     html! {
         details.tree id={ "tree-" (turn.key) } open[turn.is_open] {
-            summary { "What I did " (figures(&turn.figures)) }
+            summary { (page_talk::what_i_did()) " " (figures(&turn.figures)) }
             ol { (rows(&turn.rows)) }
             @if turn.hidden > 0 {
-                p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (turn.hidden) " more steps" } }
+                p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (page_talk::more_steps(turn.hidden)) } }
             }
-            p.ways { a href={ "/turn/" (turn.key) "/waterfall" } { "Who ran when" } }
+            p.ways { a href={ "/turn/" (turn.key) "/waterfall" } { (page_talk::timeline()) } }
         }
     }
 }
@@ -56,16 +57,18 @@ fn row(row: &Row, below: &[Row]) -> Markup {
                     (badge(row.badge)) " "
                     span.title { (plain(&row.title)) }
                     @if !row.about.is_empty() { " " span.about { (plain(&row.about)) } }
-                    @if !row.needs.is_empty() { " " span.needs { "after " (plain(&row.needs.join(", "))) } }
-                    @if row.tainted { " " span.outside title="It has read text from outside" { "outside text" } }
+                    @if !row.needs.is_empty() { " " span.needs { (plain(&page_talk::after(row.needs.join(", ")))) } }
+                    @if row.tainted {
+                        " " span.outside title=(page_talk::outside_text_hint()) { (page_talk::outside_text()) }
+                    }
                     " " (figures(&row.figures))
                 }
                 @if below.is_empty() {
-                    p { a href=(address) { "What was asked and answered" } }
+                    p { a href=(address) { (page_talk::details()) } }
                 } @else {
                     details id={ "d-" (row.execution) } data-load=(address) {
-                        summary { "What was asked and answered" }
-                        p { a href=(address) { "Open it" } }
+                        summary { (page_talk::details()) }
+                        p { a href=(address) { (page_talk::open()) } }
                     }
                     ol { (rows(below)) }
                 }
@@ -84,7 +87,7 @@ pub(crate) fn details(details: &Details) -> Markup {
                     dd { pre tabindex="0" { (plain(text)) } }
                 }
             }
-            @if details.parts.is_empty() { p { "Nothing is kept of this." } }
+            @if details.parts.is_empty() { p { (page_talk::nothing_stored()) } }
         }
     }
 }
@@ -93,7 +96,7 @@ pub(crate) fn details(details: &Details) -> Markup {
 pub(crate) fn details_page(frame: &Frame<'_>, it: &Details) -> String {
     frame.page(&html! {
         h1 { (plain(&it.title)) }
-        p { a href={ "/turn/" (it.turn) } { "Back to the turn" } }
+        p { a href={ "/turn/" (it.turn) } { (page_talk::back()) } }
         (details(it))
     })
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use adjutant_l10n::{page, page_usage};
 use maud::{Markup, html};
 
 use super::Frame;
@@ -16,12 +17,17 @@ const HEIGHT: usize = 160;
 pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
     let of = |kind: &'static str| usage.lines.iter().filter(|line| line.of == kind).collect::<Vec<_>>();
     frame.page(&html! {
-        h1.small { "Usage" }
-        p { "The last " (usage.days.len()) " days. " a href="/usage.csv" { "All of it as CSV" } }
-        (chart("Tokens by day", &usage.days, tokens, |day| day.tokens.to_string()))
-        (chart("Cost by day", &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
-        @for (title, kind) in [("By person", "person"), ("By role", "role"), ("By model", "model"), ("By skill", "skill")] {
-            @if !of(kind).is_empty() { (lines(title, &of(kind))) }
+        h1.small { (page::usage()) }
+        p { (page_usage::last_days(usage.days.len())) " " a href="/usage.csv" { (page_usage::csv()) } }
+        (chart(&page_usage::tokens_by_day(), &usage.days, tokens, |day| day.tokens.to_string()))
+        (chart(&page_usage::cost_by_day(), &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
+        @for (title, kind) in [
+            (page_usage::by_person(), "person"),
+            (page_usage::by_role(), "role"),
+            (page_usage::by_model(), "model"),
+            (page_usage::by_skill(), "skill"),
+        ] {
+            @if !of(kind).is_empty() { (lines(&title, &of(kind))) }
         }
         @if !usage.questions.is_empty() { (questions(&usage.questions)) }
     })
@@ -53,14 +59,14 @@ fn chart(
                     div.ends { span { (plain(&first.day)) } span { (plain(&last.day)) } }
                 }
                 details {
-                    summary { "As a table" }
+                    summary { (page_usage::as_table()) }
                     table {
                         @for day in days.iter().filter(|day| height(day) > 0.0) {
                             tr { th scope="row" { (plain(&day.day)) } td { (label(day)) } }
                         }
                     }
                 }
-            } @else { p.empty { "Nothing was used." } }
+            } @else { p.empty { (page_usage::nothing_used()) } }
         }
     }
 }
@@ -80,10 +86,13 @@ fn tokens(day: &UsageDay) -> f64 {
     day.tokens as f64
 }
 
-fn lines(title: &'static str, lines: &[&UsageLine]) -> Markup {
+fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
     // A skill calls no model.
     let has_model = lines.iter().any(|line| line.of != "skill");
-    let names = if has_model { &["Calls", "Tokens", "Cost"][..] } else { &["Calls"] };
+    let mut names = vec![page_usage::calls()];
+    if has_model {
+        names.extend([page_usage::tokens(), page_usage::cost()]);
+    }
     html! {
         section {
             h2 { (title) }
@@ -91,7 +100,7 @@ fn lines(title: &'static str, lines: &[&UsageLine]) -> Markup {
                 table {
                     thead {
                         tr {
-                            th scope="col" { "Name" }
+                            th scope="col" { (page_usage::name()) }
                             @for name in names { th.number scope="col" { (name) } }
                         }
                     }
@@ -114,15 +123,23 @@ fn lines(title: &'static str, lines: &[&UsageLine]) -> Markup {
 }
 
 fn questions(lines: &[QuestionLine]) -> Markup {
+    let title = page_usage::questions_by_skill();
+    let numbers = [
+        page_usage::asked(),
+        page_usage::yes(),
+        page_usage::no(),
+        page_usage::expired(),
+        page_usage::median_time(),
+    ];
     html! {
         section {
-            h2 { "Questions by skill" }
-            div.wide tabindex="0" role="region" aria-label="Questions by skill" {
+            h2 { (title) }
+            div.wide tabindex="0" role="region" aria-label=(title) {
                 table {
                     thead {
                         tr {
-                            th scope="col" { "Name" }
-                            @for name in ["Asked", "Yes", "No", "Expired", "Median time"] {
+                            th scope="col" { (page_usage::name()) }
+                            @for name in numbers {
                                 th.number scope="col" { (name) }
                             }
                         }

@@ -1,5 +1,6 @@
-//! Who ran when, and beside whom: a bar for each step of a turn, all on one time line.
+//! The time line of a turn: a bar for each of its steps.
 
+use adjutant_l10n::page_talk;
 use maud::{Markup, html};
 
 use super::layout::{badge, figures};
@@ -18,9 +19,9 @@ pub(crate) fn waterfall(turn: &Turn) -> Markup {
     let ends = turn.rows.iter().filter_map(|row| row.bar.as_ref()).map(|bar| bar.to);
     let whole = ends.chain([turn.lasted, 1]).max().unwrap_or(1);
     html! {
-        article.turn id={ "turn-" (turn.key) } data-part={ "/turn/" (turn.key) "/waterfall?part" } aria-label="Request" {
+        article.turn id={ "turn-" (turn.key) } data-part={ "/turn/" (turn.key) "/waterfall?part" } aria-label=(page_talk::request()) {
             p { (badge(turn.badge)) " " (figures(&turn.figures)) }
-            @if turn.rows.is_empty() { p.empty { "Nothing has run yet." } } @else {
+            @if turn.rows.is_empty() { p.empty { (page_talk::nothing_ran()) } } @else {
                 div.scale aria-hidden="true" {
                     span { "0" }
                     span { (seconds(whole / 2)) }
@@ -29,7 +30,7 @@ pub(crate) fn waterfall(turn: &Turn) -> Markup {
                 ol.waterfall { @for row in &turn.rows { (line(row, whole)) } }
             }
             @if turn.hidden > 0 {
-                p { a href={ "/turn/" (turn.key) "/waterfall?skip=" (turn.rows.len()) } { (turn.hidden) " more steps" } }
+                p { a href={ "/turn/" (turn.key) "/waterfall?skip=" (turn.rows.len()) } { (page_talk::more_steps(turn.hidden)) } }
             }
         }
     }
@@ -45,11 +46,11 @@ fn line(row: &Row, whole: i64) -> Markup {
                 @if !row.about.is_empty() { " " span.about { (plain(&row.about)) } }
                 @if let Some(bar) = &row.bar {
                     " " span.figures {
-                        @if row.badge == Badge::Running { "since " (seconds(bar.from)) }
-                        @else { "from " (seconds(bar.from)) " to " (seconds(bar.to)) }
+                        @if row.badge == Badge::Running { (page_talk::since(seconds(bar.from))) }
+                        @else { (page_talk::from_to(seconds(bar.from), seconds(bar.to))) }
                     }
                 }
-                @if !row.needs.is_empty() { " " span.needs { "after " (plain(&row.needs.join(", "))) } }
+                @if !row.needs.is_empty() { " " span.needs { (plain(&page_talk::after(row.needs.join(", ")))) } }
             }
             @if let Some(bar) = &row.bar { (drawn(bar, whole, row.badge.look().2)) }
         }

@@ -1,6 +1,7 @@
 //! Workflows: the list, the form that runs one, and a run on its drawing.
 
 use adjutant_chat::sanitized;
+use adjutant_l10n::{page, page_plans, page_talk, page_workflows};
 use maud::{Markup, html};
 
 use super::Frame;
@@ -17,15 +18,15 @@ use crate::views::{
 /// The workflows, and what ran.
 pub(crate) fn workflows(frame: &Frame<'_>, all: &Workflows) -> String {
     frame.page(&html! {
-        h1.small { "Workflows" }
-        @if all.workflows.is_empty() { p.empty { "There is no workflow." } }
+        h1.small { (page::workflows()) }
+        @if all.workflows.is_empty() { p.empty { (page_workflows::none()) } }
         ul.plain {
             @for one in &all.workflows {
                 li { a href={ "/workflows/" (sanitized(&one.name)) } { (plain(&one.name)) } div.about { (plain(&one.about)) } }
             }
         }
-        h2 { "What ran" }
-        @if all.runs.is_empty() { p.empty { "No workflow has run yet." } }
+        h2 { (page_workflows::what_ran()) }
+        @if all.runs.is_empty() { p.empty { (page_workflows::no_runs()) } }
         ul.plain { @for one in &all.runs { (run_line(one)) } }
     })
 }
@@ -34,7 +35,7 @@ fn run_line(run: &RunLine) -> Markup {
     html! {
         li {
             (badge(run.badge)) " " a href={ "/runs/" (run.key) } { (plain(&run.workflow)) } " " (moment(&run.at))
-            @if let Some(by) = &run.by { " for " (plain(by)) }
+            @if let Some(by) = &run.by { " " (plain(&page::for_person(by))) }
             " " (figures(std::slice::from_ref(&run.lasted)))
         }
     }
@@ -43,26 +44,28 @@ fn run_line(run: &RunLine) -> Markup {
 /// A workflow, with the form that runs it and what came of its last use.
 pub(crate) fn workflow(frame: &Frame<'_>, it: &WorkflowPage, planned: Option<&Planned>) -> String {
     frame.page(&html! {
-        p { a href="/workflows" { "All workflows" } }
+        p { a href="/workflows" { (page_workflows::all()) } }
         h1 { (plain(&it.name)) }
         p { (plain(&it.about)) }
         (drawn(&it.drawing))
-        details { summary { "In words" } p.verbatim { (plain(&it.explained)) } }
+        details { summary { (page_workflows::in_words()) } p.verbatim { (plain(&it.explained)) } }
         @match planned {
             Some(Planned::Problems(all)) => div.error role="alert" { @for one in all { p { (plain(one)) } } },
             Some(Planned::Plan(text)) => section aria-labelledby="plan" {
-                h2 #plan { "What would happen" }
+                h2 #plan { (page_workflows::would_happen()) }
                 pre tabindex="0" { (plain(text)) }
             },
             Some(Planned::Asked) | None => {},
         }
         form.fields method="post" action={ "/workflows/" (sanitized(&it.name)) "/run" } {
-            h2 { "Run it" }
+            h2 { (page_workflows::run_it()) }
             (token(frame.token))
             input type="hidden" name="once" value=(once());
             @for (number, one) in it.fields.iter().enumerate() { (field(number, one)) }
-            button type="submit" { "Run" }
-            button.quiet type="submit" formaction={ "/workflows/" (sanitized(&it.name)) "/plan" } { "Dry run" }
+            button type="submit" { (page_workflows::run()) }
+            button.quiet type="submit" formaction={ "/workflows/" (sanitized(&it.name)) "/plan" } {
+                (page_workflows::dry_run())
+            }
         }
     })
 }
@@ -73,7 +76,7 @@ fn field(number: usize, field: &Field) -> Markup {
     html! {
         p.field {
             label for=(id) {
-                b { (plain(&field.name)) } @if !required { " (optional)" }
+                b { (plain(&field.name)) } @if !required { " " (page_workflows::optional()) }
                 @if !field.about.is_empty() { ": " (plain(&field.about)) }
             }
             @match field.kind {
@@ -81,7 +84,8 @@ fn field(number: usize, field: &Field) -> Markup {
                 FieldKind::Line => input id=(id) name=(name) type="text" required[required] value=(sanitized(&field.value));,
                 FieldKind::Number => input id=(id) name=(name) type="number" step="any" required[required] value=(sanitized(&field.value));,
                 FieldKind::YesNo => select id=(id) name=(name) required[required] {
-                    @for (value, word) in [("", ""), ("true", "Yes"), ("false", "No")] {
+                    @let words = [("", String::new()), ("true", page_workflows::yes()), ("false", page_workflows::no())];
+                    @for (value, word) in words {
                         option value=(value) selected[value == field.value] { (word) }
                     }
                 },
@@ -94,7 +98,7 @@ fn field(number: usize, field: &Field) -> Markup {
 pub(super) fn drawn(drawing: &Drawing) -> Markup {
     let (width, height) = drawing.size;
     html! {
-        div.wide.graph #drawing tabindex="0" role="region" aria-label="Drawing" {
+        div.wide.graph #drawing tabindex="0" role="region" aria-label=(page_workflows::drawing()) {
             svg.drawing viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) aria-hidden="true" {
                 defs {
                     marker #end viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto" {
@@ -134,16 +138,19 @@ fn boxed(step: &DrawnStep, line: usize) -> Markup {
 
 /// A run or a plan, or what the request for it has led to so far.
 pub(crate) fn started(frame: &Frame<'_>, here: &str, it: &Started) -> String {
-    let all = if frame.path == "/plans" { "All plans" } else { "All workflows" };
+    let all = if frame.path == "/plans" { page_plans::all() } else { page_workflows::all() };
     frame.page(&html! {
         p { a href=(frame.path) { (all) } }
         div #live data-whole="yes" {
             @match it {
                 Started::Waiting => {
-                    h1.small { "Starting" }
-                    p { "It begins in a moment. " a href=(sanitized(here)) { "Look again" } }
+                    h1.small { (page_workflows::starting()) }
+                    p {
+                        (page_workflows::begins_soon()) " "
+                        a href=(sanitized(here)) { (page_workflows::look_again()) }
+                    }
                 },
-                Started::Turn(it) => { h1.small { "Request" } (turn(it, frame.token)) },
+                Started::Turn(it) => { h1.small { (page_talk::request()) } (turn(it, frame.token)) },
                 Started::Run(run) => (a_run(frame, run)),
                 Started::Plan(it) => (plan(frame, it)),
             }
@@ -164,14 +171,19 @@ fn a_run(frame: &Frame<'_>, run: &Run) -> Markup {
             dl.inputs { @for (name, value) in &run.inputs { dt { (plain(name)) } dd { (plain(value)) } } }
         }
         @if !run.drawing.steps.is_empty() { (drawn(&run.drawing)) }
-        @if !run.output.is_empty() { h2 { "What came out" } div.said.assistant { div.text { (markdown(&run.output)) } } }
+        @if !run.output.is_empty() {
+            h2 { (page_workflows::output()) }
+            div.said.assistant { div.text { (markdown(&run.output)) } }
+        }
         @if !run.steps.is_empty() {
-            h2 { "Steps" }
+            h2 { (page_workflows::steps()) }
             ul.plain.steps { @for step in &run.steps { (a_step(frame, run, step)) } }
         }
-        h2 { "Request" }
+        h2 { (page_talk::request()) }
         (turn(&Turn { replies: settled, ..run.turn.clone() }, frame.token))
-        @if run.is_known { p { a href={ "/workflows/" (sanitized(&run.workflow)) } { "Run it with other inputs" } } }
+        @if run.is_known {
+            p { a href={ "/workflows/" (sanitized(&run.workflow)) } { (page_workflows::run_with_other_inputs()) } }
+        }
     }
 }
 
@@ -183,7 +195,10 @@ fn a_step(frame: &Frame<'_>, run: &Run, step: &RunStep) -> Markup {
                 form.inline method="post" action={ "/runs/" (run.key) "/again" } {
                     (token(frame.token))
                     input type="hidden" name="once" value=(once());
-                    " " button.quiet type="submit" name="from" value=(sanitized(&step.name)) { "Run again from here" }
+                    " "
+                    button.quiet type="submit" name="from" value=(sanitized(&step.name)) {
+                        (page_workflows::run_again_from())
+                    }
                 }
             }
         }

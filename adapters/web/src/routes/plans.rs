@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n::page;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -21,7 +22,7 @@ pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
         async {
             let signed_in = site.signed_in(&headers).await?;
             let all = site.backend.plans(&signed_in.viewer).await?;
-            Ok(Html(pages::plans(&signed_in.frame("Plans", "/plans"), &all, None)).into_response())
+            Ok(Html(pages::plans(&signed_in.frame(page::plans(), "/plans"), &all, None)).into_response())
         }
         .await,
     )
@@ -37,8 +38,11 @@ pub(super) async fn begin(State(site): Shared, headers: HeaderMap, body: Body) -
                 return Ok(see(&format!("/plans/{once}")));
             };
             let all = site.backend.plans(&signed_in.viewer).await?;
-            let html =
-                pages::plans(&signed_in.frame("Plans", "/plans"), &all, Some((goal.as_str(), &problem)));
+            let html = pages::plans(
+                &signed_in.frame(page::plans(), "/plans"),
+                &all,
+                Some((goal.as_str(), &problem)),
+            );
             Err((StatusCode::UNPROCESSABLE_ENTITY, Html(html)).into_response())
         }
         .await,
@@ -54,12 +58,17 @@ pub(super) async fn words(State(site): Shared, headers: HeaderMap, body: Body) -
             let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
             let question = fields.get("question").unwrap_or_default();
             if words.is_empty() || words.chars().count() > MAX_LENGTH {
-                let text = format!("Write something, at most {MAX_LENGTH} characters.");
-                return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
+                let text = page::write_something(MAX_LENGTH);
+                return Err(answer(
+                    &signed_in,
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    page::not_accepted(),
+                    &text,
+                ));
             }
             match site.backend.answer(&signed_in.viewer, &once, question, &words).await? {
                 None => Ok(see("/talk")),
-                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, "Not accepted", &why)),
+                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
             }
         }
         .await,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n::{page, page_talk};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
@@ -34,7 +35,7 @@ pub(super) async fn now(State(site): Shared, headers: HeaderMap) -> Response {
             let signed_in = site.signed_in(&headers).await?;
             let after = site.backend.latest().await?;
             let now = site.backend.now(&signed_in.viewer).await?;
-            let mut frame = signed_in.frame("Now", "/");
+            let mut frame = signed_in.frame(page::now(), "/");
             frame.live = Some((after.to_string(), signed_in.viewer.person.clone()));
             Ok(Html(pages::now(&frame, &now)).into_response())
         }
@@ -52,7 +53,7 @@ pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, headers
             let after = site.backend.latest().await?;
             let timeline = site.backend.timeline(&signed_in.viewer, &person, before).await?;
             let timeline = timeline.ok_or_else(|| missing(&signed_in))?;
-            let mut frame = signed_in.frame("Conversation", "/talk");
+            let mut frame = signed_in.frame(page::conversation(), "/talk");
             frame.live = before.is_none().then(|| (after.to_string(), person));
             Ok(Html(pages::talk(&frame, &timeline, before.is_none())).into_response())
         }
@@ -74,7 +75,7 @@ pub(super) async fn details(
             Ok(match query(asked).get("part") {
                 Some(_) => Html(pages::details(&details).into_string()).into_response(),
                 None => {
-                    let frame = signed_in.frame("What was asked and answered", "/talk");
+                    let frame = signed_in.frame(page_talk::details(), "/talk");
                     Html(pages::details_page(&frame, &details)).into_response()
                 }
             })
@@ -91,7 +92,7 @@ pub(super) async fn people(State(site): Shared, headers: HeaderMap) -> Response 
                 return Err(missing(&signed_in));
             }
             let people = site.backend.people(&signed_in.viewer).await?;
-            Ok(Html(pages::people(&signed_in.frame("People", "/people"), &people)).into_response())
+            Ok(Html(pages::people(&signed_in.frame(page::people(), "/people"), &people)).into_response())
         }
         .await,
     )
@@ -102,7 +103,8 @@ pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Respons
         async {
             let signed_in = site.signed_in(&headers).await?;
             let sessions = site.backend.sessions(&signed_in.viewer).await?;
-            Ok(Html(pages::sessions(&signed_in.frame("Account", "/sessions"), &sessions)).into_response())
+            Ok(Html(pages::sessions(&signed_in.frame(page::account(), "/sessions"), &sessions))
+                .into_response())
         }
         .await,
     )

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n::{page, page_talk};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -19,7 +20,7 @@ pub(super) async fn things(State(site): Shared, headers: HeaderMap) -> Response 
         async {
             let signed_in = site.signed_in(&headers).await?;
             let tables = site.backend.things(&signed_in.viewer).await?;
-            Ok(Html(pages::tables(&signed_in.frame("Yours", "/things"), "Yours", &tables)).into_response())
+            Ok(Html(pages::tables(&signed_in.frame(page::yours(), "/things"), &tables)).into_response())
         }
         .await,
     )
@@ -31,7 +32,7 @@ pub(super) async fn system(State(site): Shared, headers: HeaderMap) -> Response 
             let signed_in = site.signed_in(&headers).await?;
             let tables = site.backend.system(&signed_in.viewer).await?;
             let tables = tables.ok_or_else(|| missing(&signed_in))?;
-            Ok(Html(pages::tables(&signed_in.frame("System", "/system"), "System", &tables)).into_response())
+            Ok(Html(pages::tables(&signed_in.frame(page::system(), "/system"), &tables)).into_response())
         }
         .await,
     )
@@ -43,7 +44,7 @@ pub(super) async fn log(State(site): Shared, Path(turn): Path<String>, headers: 
             let signed_in = site.signed_in(&headers).await?;
             let lines = site.backend.log(&signed_in.viewer, &turn).await?;
             let lines = lines.ok_or_else(|| missing(&signed_in))?;
-            Ok(Html(pages::log(&signed_in.frame("Log", "/system"), &turn, &lines)).into_response())
+            Ok(Html(pages::log(&signed_in.frame(page_talk::log(), "/system"), &turn, &lines)).into_response())
         }
         .await,
     )
@@ -54,7 +55,7 @@ pub(super) async fn usage(State(site): Shared, headers: HeaderMap) -> Response {
         async {
             let signed_in = site.signed_in(&headers).await?;
             let usage = site.backend.usage(&signed_in.viewer).await?;
-            Ok(Html(pages::usage(&signed_in.frame("Usage", "/usage"), &usage)).into_response())
+            Ok(Html(pages::usage(&signed_in.frame(page::usage(), "/usage"), &usage)).into_response())
         }
         .await,
     )
@@ -87,8 +88,8 @@ pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> 
                     Ok(see(back.unwrap_or("/things")))
                 }
                 false => {
-                    let text = "It has changed or is gone. Go back and reload the page.";
-                    Err(answer(&signed_in, StatusCode::CONFLICT, "Not done", text))
+                    let text = page::row_has_changed();
+                    Err(answer(&signed_in, StatusCode::CONFLICT, page::not_done(), &text))
                 }
             }
         }

@@ -1,7 +1,8 @@
-//! A turn on a page of its own: its tree, or who ran when.
+//! A turn on a page of its own: its tree, or its time line.
 
 use std::sync::Arc;
 
+use adjutant_l10n::page_talk;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{Html, IntoResponse, Response};
@@ -54,7 +55,7 @@ impl Site {
                 if asked.get("part").is_some() {
                     return Ok(Html(content.into_string()).into_response());
                 }
-                let mut frame = signed_in.frame("One request", "/talk");
+                let mut frame = signed_in.frame(page_talk::one_request(), "/talk");
                 frame.live = Some((after.to_string(), turn.person.clone()));
                 Ok(Html(pages::turn_page(&frame, &turn, here, &content)).into_response())
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n::{page, page_plans, page_workflows};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -29,7 +30,8 @@ pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
         async {
             let signed_in = site.signed_in(&headers).await?;
             let all = site.backend.workflows(&signed_in.viewer).await?;
-            Ok(Html(pages::workflows(&signed_in.frame("Workflows", "/workflows"), &all)).into_response())
+            Ok(Html(pages::workflows(&signed_in.frame(page::workflows(), "/workflows"), &all))
+                .into_response())
         }
         .await,
     )
@@ -132,8 +134,10 @@ pub(super) async fn started(
             if address != uri.path() {
                 return Ok(see(&address));
             }
-            let is_plan = address.starts_with("/plans/");
-            let (title, path) = if is_plan { ("Plan", "/plans") } else { ("Run", "/workflows") };
+            let (title, path) = match address.starts_with("/plans/") {
+                true => (page_plans::plan(), "/plans"),
+                false => (page_workflows::run(), "/workflows"),
+            };
             let mut frame = signed_in.frame(title, path);
             frame.live = Some((after.to_string(), person));
             Ok(Html(pages::started(&frame, &address, &it)).into_response())
@@ -164,8 +168,8 @@ pub(super) fn once_of(fields: &Fields) -> Option<String> {
 }
 
 pub(super) fn out_of_date(signed_in: &SignedIn) -> Response {
-    let text = "This form is out of date. Go back, reload the page and try again.";
-    answer(signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", text)
+    let text = page::form_out_of_date();
+    answer(signed_in, StatusCode::UNPROCESSABLE_ENTITY, page::not_accepted(), &text)
 }
 
 impl Site {
@@ -182,7 +186,8 @@ impl Site {
             Some(Planned::Problems(_)) => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::OK,
         };
-        let html = pages::workflow(&signed_in.frame("Workflow", "/workflows"), &page, planned);
+        let html =
+            pages::workflow(&signed_in.frame(page_workflows::workflow(), "/workflows"), &page, planned);
         Ok((status, Html(html)).into_response())
     }
 }

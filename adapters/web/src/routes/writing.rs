@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n::{page, page_login};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{RETRY_AFTER, SET_COOKIE, USER_AGENT};
@@ -33,13 +34,11 @@ pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body)
             }
             site.backend.refused("code");
             if site.is_guessing() {
-                let text = "Too many wrong codes. Wait a minute.";
-                let page = Html(pages::login(Some(text)));
-                return Err((StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "60")], page).into_response());
+                let html = Html(pages::login(Some(&page_login::too_many_codes())));
+                return Err((StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "60")], html).into_response());
             }
-            let text =
-                "That code is unknown, was used already or has expired. Send /web again to get a new link.";
-            Err((StatusCode::FORBIDDEN, Html(pages::login(Some(text)))).into_response())
+            let html = Html(pages::login(Some(&page_login::unknown_code())));
+            Err((StatusCode::FORBIDDEN, html).into_response())
         }
         .await,
     )
@@ -77,8 +76,13 @@ pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> 
             let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
             let once = fields.get("once").unwrap_or_default();
             if text.is_empty() || text.chars().count() > MAX_LENGTH || !is_once(once) {
-                let text = format!("Write something, at most {MAX_LENGTH} characters.");
-                return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
+                let text = page::write_something(MAX_LENGTH);
+                return Err(answer(
+                    &signed_in,
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    page::not_accepted(),
+                    &text,
+                ));
             }
             site.backend.say(&signed_in.viewer, once, &text).await?;
             Ok(see("/talk"))
@@ -93,7 +97,7 @@ pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -
             let (signed_in, fields) = site.form(&headers, body).await?;
             match site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await? {
                 None => Ok(see("/talk")),
-                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, "Not accepted", &why)),
+                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
             }
         }
         .await,
@@ -107,8 +111,8 @@ pub(super) async fn repeat(State(site): Shared, headers: HeaderMap, body: Body) 
             match site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
                 true => Ok(see("/talk")),
                 false => {
-                    let text = "It was asked again already, it is still running, or it isn't yours.";
-                    Err(answer(&signed_in, StatusCode::CONFLICT, "Not asked again", text))
+                    let text = page::cannot_ask_again();
+                    Err(answer(&signed_in, StatusCode::CONFLICT, page::not_asked_again(), &text))
                 }
             }
         }
@@ -123,8 +127,8 @@ pub(super) async fn stop(State(site): Shared, headers: HeaderMap, body: Body) ->
             match site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
                 true => Ok(see("/talk")),
                 false => {
-                    let text = "It has ended already, or it isn't yours to stop.";
-                    Err(answer(&signed_in, StatusCode::CONFLICT, "Not stopped", text))
+                    let text = page::cannot_stop();
+                    Err(answer(&signed_in, StatusCode::CONFLICT, page::not_stopped(), &text))
                 }
             }
         }

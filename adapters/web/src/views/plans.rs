@@ -51,7 +51,7 @@ pub struct Plan {
     /// When this version was made.
     pub at: Moment,
     /// What somebody should know first, such as that it was dropped.
-    pub note: &'static str,
+    pub note: String,
     /// Its open questions; the plan itself is in the first one's text.
     pub questions: Vec<Said>,
     /// Its graph.

@@ -24,7 +24,7 @@ pub struct Said {
     /// Its open question that takes words.
     pub asks: Option<Asks>,
     /// Why it hasn't arrived, if it hasn't.
-    pub undelivered: Option<&'static str>,
+    pub undelivered: Option<String>,
 }
 
 impl Said {

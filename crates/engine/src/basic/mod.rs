@@ -13,6 +13,7 @@ mod tests;
 
 use std::collections::HashSet;
 
+use adjutant_l10n as l10n;
 use adjutant_skills::forms::Form;
 use adjutant_skills::{Registry, Skill};
 use adjutant_types::SPOKEN;
@@ -74,7 +75,7 @@ pub fn read(
     let reader = Reader { skills, now, is_command, beginnings, is_later: false };
     let text = text.trim();
     if text.len() > MAX_BYTES {
-        return Understood::Reply(talk::TOO_LONG.to_owned());
+        return Understood::Reply(l10n::basic::too_long());
     }
     reader.one(text).map_or_else(Understood::Reply, Understood::Calls)
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use adjutant_l10n as l10n;
 use adjutant_skills::forms::Form;
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_types::ExecutionStatus;
+use adjutant_types::clock::long_date;
 use adjutant_workflows::agents::Report;
-use chrono::NaiveDateTime;
+use chrono::{Datelike, NaiveDateTime};
 
 use super::words::words;
 
@@ -17,19 +19,16 @@ const EXAMPLES: usize = 6;
 /// How much of a part is repeated to the person.
 const MAX_QUOTED: usize = 80;
 
-pub(super) const TOO_LONG: &str = "That's too long for basic mode. Send it in shorter messages.";
-
 /// What it can do, for the first contact.
 pub fn greeting(skills: &Registry) -> String {
-    let lines: Vec<String> = introduced(skills).iter().map(|example| format!("- {example}")).collect();
-    match lines.is_empty() {
-        true => "I'm in basic mode, without a language model, and there's nothing here that I could do."
-            .to_owned(),
-        false => format!(
-            "I'm in basic mode, without a language model. I look after your to-do list, calendar and contacts. Try:\n{}",
-            lines.join("\n")
-        ),
+    match introduced(skills).as_slice() {
+        [] => l10n::basic::introduction_without_skills(),
+        examples => l10n::basic::introduction(list(examples)),
     }
+}
+
+fn list(examples: &[&str]) -> String {
+    examples.iter().map(|example| format!("- {example}")).collect::<Vec<_>>().join("\n")
 }
 
 /// One example of each domain that people know, those with the most uses first.
@@ -51,28 +50,21 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
     let said: String = text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let reply = match said.as_str() {
-        "" => format!("I can't find any words in your message. {}", greeting(skills)),
+        "" => l10n::basic::no_words(greeting(skills)),
         "hi" | "hello" | "hey" | "hi there" | "hello there" | "good morning" | "good afternoon"
-        | "good evening" => {
-            format!("Hello! {}", greeting(skills))
-        }
+        | "good evening" => l10n::basic::hello(greeting(skills)),
         "help" | "help me" | "what can you do" | "what can i say" | "who are you" | "what are you" => {
             greeting(skills)
         }
-        "thanks" | "thank you" | "thx" | "cheers" => "You're welcome!".to_owned(),
-        "bye" | "goodbye" | "good night" | "goodnight" => "Bye! I keep an eye on your reminders.".to_owned(),
-        "never mind" | "nevermind" | "forget it" => {
-            "OK. To take back what I did last, say “undo”.".to_owned()
-        }
-        "stop" => "Nothing is running. `/stop` stops what I'm doing.".to_owned(),
-        "exit" | "quit" => {
-            "You can just close this chat; I stay here. In a terminal, /quit ends it.".to_owned()
-        }
-        "yes" | "no" | "ok" | "okay" | "sure" | "yes please" | "no thanks" => {
-            "I can't tell what that answers. `/status` shows the open questions.".to_owned()
-        }
+        "thanks" | "thank you" | "thx" | "cheers" => l10n::basic::welcome(),
+        "bye" | "goodbye" | "good night" | "goodnight" => l10n::basic::bye(),
+        "never mind" | "nevermind" | "forget it" => l10n::basic::never_mind(),
+        "stop" => l10n::basic::nothing_runs(),
+        "exit" | "quit" => l10n::basic::stays_here(),
+        "yes" | "no" | "ok" | "okay" | "sure" | "yes please" | "no thanks" => l10n::basic::answers_nothing(),
         "what time is it" | "what day is it" | "whats the time" | "whats the date" => {
-            format!("It's {}.", now.format("%A, %-d %B %Y, %H:%M"))
+            let weekday = l10n::times::weekday(now.weekday().number_from_monday());
+            l10n::basic::time_now(weekday, long_date(&now), now.format("%H:%M"))
         }
         _ => return None,
     };
@@ -81,15 +73,11 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
 
 /// The refusal of a message, because of these words if they are why.
 pub(super) fn not_understood(text: &str, unclear: Option<String>, skills: &Registry) -> String {
-    let examples: Vec<String> =
-        nearest(text, skills).iter().map(|example| format!("\n- {example}")).collect();
-    let such =
-        if examples.is_empty() { String::new() } else { format!(" I understand:{}", examples.concat()) };
-    match unclear {
-        Some(words) => format!(
-            "I'm not sure what “{words}” means there, so I did nothing. If it belongs to a name, put the name in quotes.{such}"
-        ),
-        None => format!("Sorry, I didn't understand “{}” in basic mode.{such}", short(text)),
+    let refusal =
+        unclear.map_or_else(|| l10n::basic::not_understood(short(text)), l10n::basic::unclear_words);
+    match nearest(text, skills).as_slice() {
+        [] => refusal,
+        examples => format!("{refusal} {}", l10n::basic::understood_sentences(list(examples))),
     }
 }
 
@@ -135,17 +123,24 @@ fn outcome(text: &str, report: &Report) -> String {
     let (part, why) = (short(text), report.for_person());
     let is_rejected = report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Rejected);
     match report.status {
-        status if status.ended_well() && why.is_empty() => format!("“{part}”: done."),
+        status if status.ended_well() && why.is_empty() => l10n::basic::done(part),
         status if status.ended_well() => why,
-        _ if is_rejected => format!("OK, I didn't do this: “{part}”"),
-        ExecutionStatus::Skipped => format!("I didn't do “{part}” either, because it was to follow."),
-        ExecutionStatus::Unknown => {
-            format!("I can't tell whether “{part}” worked, so I didn't repeat it. Please check: {why}")
-        }
-        ExecutionStatus::Timeout => format!("“{part}” took too long."),
-        ExecutionStatus::Cancelled => format!("“{part}” was stopped."),
-        _ => format!("“{part}” didn't work: {why}"),
+        _ if is_rejected => l10n::basic::not_wanted(part),
+        ExecutionStatus::Skipped => l10n::basic::not_reached(part),
+        ExecutionStatus::Unknown => l10n::basic::unknown(part, why),
+        ExecutionStatus::Timeout => l10n::basic::timed_out(part),
+        ExecutionStatus::Cancelled => l10n::basic::stopped(part),
+        _ => l10n::basic::failed(part, without_arguments(&why)),
     }
+}
+
+/// Why something failed without the names of arguments, which are for models: `/start: say when it starts`.
+fn without_arguments(why: &str) -> String {
+    let told = |line: &str| match line.strip_prefix('/').and_then(|line| line.split_once(": ")) {
+        Some((name, why)) if !name.contains(char::is_whitespace) => why.to_owned(),
+        _ => line.to_owned(),
+    };
+    why.lines().map(told).collect::<Vec<_>>().join("\n")
 }
 
 /// The beginning of a text, on one line.

@@ -6,9 +6,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use adjutant_config::Settings;
+use adjutant_config::reload::Reloadable;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::{Store, StoreError, access};
-use adjutant_turn::journal::SharedSettings;
 use adjutant_types::{ConversationId, InstanceId};
 
 /// A journalled row that isn't waiting for its sender's pairing. A turn needs one to start.
@@ -38,13 +39,13 @@ impl Deref for Admitted {
 #[derive(Debug)]
 pub struct Access {
     /// The allowed people and the owners.
-    pub settings: Arc<SharedSettings>,
+    pub settings: Arc<Reloadable<Settings>>,
 }
 
 impl Access {
     /// Whether this account may talk to the assistant.
     pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
-        let settings = self.settings.now();
+        let settings = self.settings.current();
         let by_file =
             settings.allow.get(channel).is_some_and(|ids| ids.iter().any(|id| id == "*" || id == user));
         let is_owner = || settings.owners.iter().any(|owner| owner.split_once(':') == Some((channel, user)));

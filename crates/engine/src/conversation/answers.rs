@@ -3,7 +3,7 @@
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 
-use super::commands::{is_command, is_run};
+use super::command::{is_command, is_run};
 use super::verdicts::{self, Verdicts, verdict};
 
 /// What a typed text means for the open questions.

@@ -113,8 +113,8 @@ impl Conversations {
         }
         let mut text = wording::questions::approval(own_text, &bodies, delay);
         if let [QuestionRow { kind: QuestionKind::Approval { rule: Some(rule), .. }, .. }] = new[..] {
-            let days = self.settings.now().approval.rule_days;
-            text.push_str(&wording::rules::on_offer(rule, days));
+            let days = self.settings.current().approval.rule_days;
+            text.push_str(&format!("\n{}", wording::rules::on_offer(rule, days)));
         }
         let message =
             say(batch, text, wording::questions::approve_choices(&new, is_delicate, delay.is_some()));

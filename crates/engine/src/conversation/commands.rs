@@ -1,36 +1,44 @@
 //! Slash commands: answered at once, without waiting for running turns.
 
-use adjutant_chat::COMMANDS;
 use adjutant_chat::suggest::nearest;
+use adjutant_chat::{COMMANDS, SlashCommand};
+use adjutant_l10n as l10n;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
+use adjutant_types::invisible_chars::display_name;
 use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
 use adjutant_workflows::trace;
 
 use super::answers::typed;
+use super::command::Command;
 use super::verdicts;
 use super::{Conversations, Handle};
 use crate::orchestrator::Orchestrator;
 
-pub use adjutant_workflows::command::{is_background, is_run};
-
-/// Whether a text is a slash command. With a second slash it's a file path.
-pub fn is_command(text: &str) -> bool {
-    // Running a workflow takes time, so it's a turn.
-    if is_run(text) {
-        return false;
-    }
-    let word = text.split_whitespace().next().unwrap_or_default();
-    text.strip_prefix('/').is_some_and(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))
-        && word.matches('/').count() == 1
-}
-
 /// A turn's id as people type it: its last six characters.
 pub(super) fn short(turn: &TurnId) -> &str {
     &turn[turn.len().saturating_sub(6)..]
+}
+
+fn help() -> String {
+    let line = |SlashCommand { name, argument, description }: &SlashCommand| match argument {
+        Some(argument) => {
+            format!("- `/{name} {}`: {}", argument.to_uppercase().replace('-', " "), description())
+        }
+        None => format!("- `/{name}`: {}", description()),
+    };
+    l10n::commands::help(COMMANDS.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn unknown(word: &str) -> String {
+    let names: Vec<String> = COMMANDS.iter().map(|command| format!("/{}", command.name)).collect();
+    match nearest(&word.to_ascii_lowercase(), names.iter().map(String::as_str).chain(["/start"])) {
+        Some(similar) => l10n::commands::misspelt_command(word, similar),
+        None => l10n::commands::unknown_command(word),
+    }
 }
 
 impl Conversations {
@@ -39,46 +47,42 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] if it was done before.
     pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let word = row.text.split_whitespace().next().unwrap_or_default();
-        // In group chats, platforms add our name: /stop@adjutant_bot.
-        // Phones begin a line with a capital.
-        let word = word.split('@').next().unwrap_or_default().to_ascii_lowercase();
         let mut batch = Batch::new();
-        let text = match &*word {
-            "/help" | "/start" => wording::HELP.to_owned(),
-            "/new" => {
+        let text = match Command::read(&row.text) {
+            Command::Help => help(),
+            Command::New => {
                 people::clear_history(&mut batch, &row.conversation_id);
-                wording::FRESH_START.to_owned()
+                l10n::commands::fresh_start()
             }
-            "/stop" => self.stop(row).await?,
-            "/pause" => self.pause(row).await?,
-            "/answer" => return self.answer(row).await,
-            "/memories" | "/memory" => return self.show_memories(row).await,
-            "/rules" => return self.rules(row).await,
-            "/forget" => return self.forget_memory(row).await,
-            "/status" => self.status(row).await?,
-            "/trace" => self.trace(row).await?,
-            "/pair" => self.pair(row).await?,
-            "/link" => self.link(row).await?,
-            "/web" => self.web(row).await?,
-            "/mine" => self.mine(row, &mut batch).await?,
-            other => wording::unknown_command(other, nearest(other, COMMANDS.into_iter().chain(["/start"]))),
+            Command::Stop(named) => self.stop(row, named).await?,
+            Command::Pause => self.pause(row).await?,
+            Command::Status => self.status(row).await?,
+            Command::Trace => self.trace(row).await?,
+            Command::Answer(given) => return self.answer(row, given).await,
+            Command::Memories(page) => return self.show_memories(row, page).await,
+            Command::Forget(asked) => return self.forget_memory(row, asked).await,
+            Command::Rules(rest) => return self.rules(row, rest).await,
+            Command::Mine(which) => self.mine(row, which, &mut batch).await?,
+            Command::MineIt => self.mine_it(row, &mut batch).await?,
+            Command::Pair(code) => self.pair(row, code).await?,
+            Command::Link(code) => self.link(row, code).await?,
+            Command::Web => self.web(row).await?,
+            Command::Unknown(word) => unknown(word),
         };
         self.reply(row, None, text, batch).await
     }
 
     /// Stops the person's running turns here and ends the waiting ones. An owner stops what runs for others, too, but
     /// nobody ends other people's questions.
-    async fn stop(&self, row: &InboxRow) -> Result<String, StoreError> {
+    async fn stop(&self, row: &InboxRow, named: &str) -> Result<String, StoreError> {
         let is_owner = self.is_owner(&row.person_id).await?;
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
         let (background, talk): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| turn.background != 0);
         let in_background = background.len();
-        let named = row.text.split_whitespace().nth(1);
-        let is_named = |turn: &TurnRow| named.is_some_and(|id| short(&turn.id).eq_ignore_ascii_case(id));
+        let is_named = |turn: &TurnRow| short(&turn.id).eq_ignore_ascii_case(named);
         let ended: Vec<TurnRow> = background.into_iter().filter(is_named).collect();
-        if named.is_some() && ended.is_empty() && talk.is_empty() {
-            return Ok(wording::roles::NOTHING_OF_THAT_ID.to_owned());
+        if !named.is_empty() && ended.is_empty() && talk.is_empty() {
+            return Ok(l10n::roles::no_such_id());
         }
         let open = if ended.is_empty() { talk } else { ended };
         let (theirs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| {
@@ -116,15 +120,14 @@ impl Conversations {
                 }
             }
         }
-        let text = match (stopping, ended) {
-            (0, 0) if !others.is_empty() => wording::NOTHING_OF_YOURS,
-            (0, 0) if in_background > 0 => wording::roles::ONLY_IN_THE_BACKGROUND,
-            (0, 0) => wording::NOTHING_TO_STOP,
+        Ok(match (stopping, ended) {
+            (0, 0) if !others.is_empty() => l10n::commands::nothing_of_yours(),
+            (0, 0) if in_background > 0 => l10n::roles::only_in_background(),
+            (0, 0) => l10n::commands::nothing_runs(),
             // The waiting turns said so themselves.
-            (0, _) => wording::NOTHING_ELSE_TO_STOP,
-            _ => wording::STOPPING,
-        };
-        Ok(text.to_owned())
+            (0, _) => l10n::commands::nothing_else_runs(),
+            _ => l10n::commands::stopping(),
+        })
     }
 
     /// Pauses the conversation's running turns.
@@ -139,7 +142,7 @@ impl Conversations {
                 running.pause();
             }
         }
-        Ok(if is_any { wording::PAUSING } else { wording::NOTHING_TO_STOP }.to_owned())
+        Ok(if is_any { l10n::commands::pausing() } else { l10n::commands::nothing_runs() })
     }
 
     /// Ends a turn that isn't running, with its one answer.
@@ -163,36 +166,39 @@ impl Conversations {
     }
 
     /// Lets in the stranger whose code an owner sends.
-    async fn pair(&self, row: &InboxRow) -> Result<String, StoreError> {
+    async fn pair(&self, row: &InboxRow, code: &str) -> Result<String, StoreError> {
         if !self.is_owner(&row.person_id).await? {
-            return Ok(wording::NOT_AN_OWNER.to_owned());
+            return Ok(l10n::commands::not_an_owner());
         }
-        let code = row.text.split_whitespace().nth(1).unwrap_or_default().to_ascii_uppercase();
-        let paired = access::approve(&self.store, &code).await?;
-        Ok(wording::paired(paired.as_ref().and_then(|paired| paired.name.as_deref())))
+        let Some(paired) = access::approve(&self.store, &code.to_ascii_uppercase()).await? else {
+            return Ok(l10n::commands::unknown_pairing_code());
+        };
+        let name = display_name(paired.name.as_deref().unwrap_or_default());
+        Ok(if name.is_empty() { l10n::commands::paired_unnamed() } else { l10n::commands::paired(name) })
     }
 
     /// Makes a code for linking another account, or links this account with the one that made the code.
-    async fn link(&self, row: &InboxRow) -> Result<String, StoreError> {
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
-            return Ok(wording::LINK_IN_PRIVATE.to_owned());
+    async fn link(&self, row: &InboxRow, text: &str) -> Result<String, StoreError> {
+        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
+            return Ok(l10n::commands::in_private("/link"));
         }
-        if let Some(code) = access::code_in(&row.text) {
+        if let Some(code) = access::code_in(text) {
             let joined = links::join(&self.store, &code, &row.person_id).await?;
-            return Ok(if joined { wording::LINKED } else { wording::NO_SUCH_LINK }.to_owned());
+            return Ok(if joined { l10n::commands::linked() } else { l10n::commands::unknown_link() });
         }
         let code = access::new_code(self.store.clock().random());
         links::offer(&self.store, &code, &row.person_id).await?;
-        Ok(wording::link(&code))
+        Ok(l10n::commands::link(&code))
     }
 
     /// Makes a link that signs this person in on the web page.
     async fn web(&self, row: &InboxRow) -> Result<String, StoreError> {
-        let Some(page) = self.settings.now().page.clone() else { return Ok(wording::NO_PAGE.to_owned()) };
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
-            return Ok(wording::PAGE_IN_PRIVATE.to_owned());
+        let Some(page) = self.settings.current().page.clone() else { return Ok(l10n::commands::no_page()) };
+        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
+            return Ok(l10n::commands::in_private("/web"));
         }
-        Ok(wording::page_link(&page, &web::offer(&self.store, &row.person_id).await?))
+        let code = web::offer(&self.store, &row.person_id).await?;
+        Ok(l10n::commands::page_link(format!("{page}/login#{code}")))
     }
 
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {
@@ -210,11 +216,9 @@ impl Conversations {
         Ok(text)
     }
 
-    /// `/answer 34 yes`: answers the open question of this number.
-    async fn answer(&self, row: &InboxRow) -> Result<(), StoreError> {
+    /// Answers the open question of this number, or asks which one is meant.
+    async fn answer(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
-        let given =
-            row.text.split_once(char::is_whitespace).map(|(_, given)| given.trim()).unwrap_or_default();
         if verdicts::rejects_all(given) {
             return self.reject_all(row).await;
         }
@@ -233,7 +237,7 @@ impl Conversations {
 
     async fn trace(&self, row: &InboxRow) -> Result<String, StoreError> {
         let Some(turn) = turns::last_of(&self.store, &row.conversation_id).await? else {
-            return Ok(wording::NOTHING_TO_TRACE.to_owned());
+            return Ok(l10n::commands::nothing_to_trace());
         };
         let trace = trace::load(&self.store, &turn, false).await?;
         Ok(trace::for_chat(&trace))

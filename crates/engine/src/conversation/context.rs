@@ -18,6 +18,7 @@ use adjutant_turn::journal::{FirstMessages, TurnContext};
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::utc;
 use adjutant_types::invisible_chars::display_name;
+use adjutant_types::text::one_line;
 use adjutant_types::{PromptText, Taint, WAITING};
 use chrono_tz::Tz;
 
@@ -90,12 +91,12 @@ pub async fn of_turn(
     schedules.retain(|row| is_ours("schedule", &row.id));
     let left_out = (known.0 - tasks.len(), known.1 - memories.len());
     // A to-do list is private: it isn't shown where others read along.
-    if ctx.turn.conversation.shared == 0 {
+    if !ctx.turn.conversation.shared {
         text.push(to_do(&tasks));
         text.push(scheduled(&schedules));
     }
     text.push(remembered(&memories, ctx.turn.zone));
-    if ctx.turn.conversation.shared == 0 && left_out.0 > 0 {
+    if !ctx.turn.conversation.shared && left_out.0 > 0 {
         text.push(PromptText::system(format_args!(
             "\n{} more open tasks hold text from outside; tasks.search shows them",
             left_out.0
@@ -214,7 +215,7 @@ fn waiting(questions: &[OpenQuestion]) -> [Message; 2] {
         let what = match (question.skill.as_str(), question.is_outside) {
             (skill, true) => format!("{skill} (its arguments hold text from outside)"),
             ("", false) => line(&question.what),
-            (skill, false) => format!("{skill} {}", clipped(&question.what, ARGUMENTS)),
+            (skill, false) => format!("{skill} {}", one_line(&question.what, ARGUMENTS)),
         };
         let _ = write!(text, "\n- {what} [{}]", question.id);
     }
@@ -236,10 +237,10 @@ fn scheduled(schedules: &[ActiveSchedule]) -> PromptText {
 }
 
 async fn head(ctx: &TurnContext) -> Result<PromptText, StoreError> {
-    let kind = if ctx.turn.conversation.shared == 0 { "direct" } else { "others read here" };
+    let kind = if !ctx.turn.conversation.shared { "direct" } else { "others read here" };
     let mut text = format!("Person: {}", display_name(&ctx.turn.person.name));
     // The mail account is the owners'.
-    let address = ctx.turn.settings.mail_address.as_ref().filter(|_| ctx.turn.conversation.shared == 0);
+    let address = ctx.turn.settings.mail_address.as_ref().filter(|_| !ctx.turn.conversation.shared);
     if let Some(address) = address
         && (ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
     {
@@ -251,15 +252,5 @@ async fn head(ctx: &TurnContext) -> Result<PromptText, StoreError> {
 
 /// The text as one short line.
 fn line(text: &str) -> String {
-    clipped(text, 200)
-}
-
-/// The text as one line of at most so many bytes.
-fn clipped(text: &str, most: usize) -> String {
-    let mut line = text.replace(['\n', '\r'], " ");
-    if line.len() > most {
-        line.truncate(line.floor_char_boundary(most));
-        line.push('…');
-    }
-    line
+    one_line(text, 200)
 }

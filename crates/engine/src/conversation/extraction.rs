@@ -12,7 +12,7 @@ impl Conversations {
         let Some(due) = extraction::due(&self.store).await? else { return Ok(None) };
         let person = people::person_by_id(&self.store, &due.person_id).await?;
         let zone = person.timezone.and_then(|zone| zone.parse().ok()).unwrap_or(self.zone);
-        let ledger = self.ledger(self.settings.now(), &due.person_id, &TurnId::default());
+        let ledger = self.ledger(self.settings.current(), &due.person_id, &TurnId::default());
         // The agents' model is the cheaper one.
         let model = &self.orchestrator.agents.model;
         extraction::extract(&ledger, model, &due, zone).await

@@ -78,14 +78,14 @@ pub async fn window(
 ) -> Result<Window, StoreError> {
     let needs_compacting = compact_before(newest).is_some();
     let shown = &newest[..fitting(newest)];
-    let is_others = |one: &&PersonId| conversation.shared != 0 && *one != person;
+    let is_others = |one: &&PersonId| conversation.shared && *one != person;
     let said_by = people::said_by(store, shown.iter().map(|turn| &turn.person_id).filter(is_others)).await?;
     let touched = Touched::load(store, conversation, shown).await?;
     let mut days = DayMarks { zone, last: Some(clock::local_day(store.now(), zone)) };
     let turns: Vec<EarlierTurn> = shown
         .iter()
         .rev()
-        .filter(|turn| turn.forgotten == 0)
+        .filter(|turn| !turn.forgotten)
         .map(|turn| {
             let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
             let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
@@ -149,7 +149,7 @@ impl Conversations {
     /// Compacts old history in the background.
     pub(super) fn compact_later(&self, ctx: &TurnContext) {
         let model = self.orchestrator.model.clone();
-        let ledger = self.ledger(self.settings.now(), &ctx.turn.person.id, &TurnId::default());
+        let ledger = self.ledger(self.settings.current(), &ctx.turn.person.id, &TurnId::default());
         let conversation = ctx.turn.conversation.id.clone();
         let compacting = async move {
             match compact(&ledger, &model, &conversation).await {
@@ -184,7 +184,7 @@ pub async fn compact(
             break;
         }
         to = turn.seq;
-        if turn.forgotten != 0 {
+        if turn.forgotten {
             continue;
         }
         let number = by.iter().position(|one| **one == *turn.person_id).unwrap_or_else(|| {
@@ -267,8 +267,8 @@ mod tests {
             answer: None,
             taint: Taint::default(),
             started_at: seq,
-            forgotten: 0,
-            has_calls: 0,
+            forgotten: false,
+            has_calls: false,
         };
         (1..=count).rev().map(turn).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n as l10n;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::people::{self, Conversation, Person};
@@ -92,7 +93,7 @@ impl Conversations {
         let new = unannounced(little_left(by_all.used().plus(unwritten), all.most), &by_all);
         if new != (None, None) {
             let warnings = self::lines(&new, &all, limits);
-            let midnight = wording::fresh_at(self.zone);
+            let midnight = l10n::limits::resets(self.zone);
             let text = format!("{}\n\n{midnight}", warnings.join("\n"));
             let mut batch = Batch::new();
             let owners = self.reachable_owners(&ctx.turn.settings).await?;
@@ -105,7 +106,7 @@ impl Conversations {
             }
         }
         if lines.len() > usize::from(turn != (None, None)) {
-            lines.push(wording::fresh_at(self.zone));
+            lines.push(l10n::limits::resets(self.zone));
         }
         Ok(lines)
     }
@@ -165,7 +166,7 @@ fn little_left(used: Amount, budget: Amount) -> Shares {
 
 /// The warnings that weren't given today.
 fn unannounced((tokens, money): Shares, row: &SpendingRow) -> Shares {
-    (tokens.filter(|_| row.warned_tokens == 0), money.filter(|_| row.warned_nano_usd == 0))
+    (tokens.filter(|_| !row.warned_tokens), money.filter(|_| !row.warned_nano_usd))
 }
 
 fn lines((tokens, money): &Shares, of: &Allowance, limits: &Limits) -> Vec<String> {
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(of(799), (None, None));
         assert_eq!(of(800), (Some(80), None));
         assert_eq!(of(i64::MAX).0.map(|share| share > 100), Some(true));
-        let told = SpendingRow { warned_tokens: 1, ..SpendingRow::default() };
+        let told = SpendingRow { warned_tokens: true, ..SpendingRow::default() };
         assert_eq!(unannounced(of(900), &told), (None, None));
     }
 }

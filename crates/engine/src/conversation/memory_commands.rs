@@ -2,6 +2,7 @@
 
 use adjutant_chat::Choice;
 use adjutant_chat::suggest::nearest;
+use adjutant_l10n as l10n;
 use adjutant_memory::{Asker, Forgetting, Found, Meant, SearchIn};
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::memories::{self, KnownRow};
@@ -9,7 +10,7 @@ use adjutant_store::outbox::Message;
 use adjutant_store::people::{Conversation, Person};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_turn::wording;
-use adjutant_types::clock::utc;
+use adjutant_types::clock::{long_date, utc};
 use chrono_tz::Tz;
 
 use super::Conversations;
@@ -41,8 +42,8 @@ struct Remembered {
 
 impl Conversations {
     /// Shows a page of what may be recalled here, the newest first.
-    pub(super) async fn show_memories(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let page = row.text.split_whitespace().nth(1).and_then(|page| page.parse().ok()).unwrap_or(1_i64);
+    pub(super) async fn show_memories(&self, row: &InboxRow, page: &str) -> Result<(), StoreError> {
+        let page = page.parse().unwrap_or(1_i64);
         let most = i64::try_from(SHOWN).unwrap_or(i64::MAX);
         let before = (page.clamp(1, 10_000) - 1) * most;
         let Remembered { here, zone, .. } = &self.remembered(row).await?;
@@ -52,15 +53,14 @@ impl Conversations {
         let is_more = shown.len() > SHOWN;
         let shown = &shown[..shown.len().min(SHOWN)];
         let lines = lines(shown, *zone);
-        let text = wording::memories::list(&lines, is_more.then_some(page + 1), here.shared != 0);
+        let text = wording::memories::list(&lines, is_more.then_some(page + 1), here.shared);
         self.reply_with(row, with_buttons(text, shown), Batch::new()).await
     }
 
-    /// `/forget`: forgets the memory of this id, or shows which ones may be meant by its number or words.
-    pub(super) async fn forget_memory(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let asked = row.text.split_once(char::is_whitespace).map_or("", |(_, asked)| asked.trim());
+    /// Forgets the memory of this id, or shows which ones may be meant by its number or words.
+    pub(super) async fn forget_memory(&self, row: &InboxRow, asked: &str) -> Result<(), StoreError> {
         if asked.is_empty() {
-            return self.show_memories(row).await;
+            return self.show_memories(row, "").await;
         }
         let remembered = self.remembered(row).await?;
         let Remembered { person, here, zone } = &remembered;
@@ -77,7 +77,7 @@ impl Conversations {
         let Some(forgotten) = forgotten else {
             let shown = self.meant(&remembered, &known, asked).await?;
             let text = match &shown[..] {
-                [] => wording::memories::NO_SUCH.to_owned(),
+                [] => l10n::memories::no_such_memory(),
                 shown => wording::memories::which(&lines(shown, *zone)),
             };
             let mut message = with_buttons(text, &shown);
@@ -135,7 +135,7 @@ fn has_word_like(text: &str, typed: &str) -> bool {
 }
 
 fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
-    let day = |at: i64| utc(at).with_timezone(&zone).format("%-d %B %Y").to_string();
+    let day = |at: i64| long_date(&utc(at).with_timezone(&zone));
     let line = |(number, known): &Numbered<'_>| {
         wording::memories::line(*number, known, &day(known.memory.created_at))
     };
@@ -145,7 +145,7 @@ fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
 fn with_buttons(text: String, shown: &[Numbered<'_>]) -> Message {
     let choice = |(number, known): &Numbered<'_>| Choice {
         id: format!("{BUTTON}{}", known.memory.id),
-        label: wording::memories::forget(*number),
+        label: l10n::memories::forget(number),
     };
     Message { text, choices: shown.iter().map(choice).collect(), ..Message::default() }
 }
@@ -155,6 +155,6 @@ fn of_the_past((number, known): &Numbered<'_>, words: &str) -> Option<Choice> {
     let meant = adjutant_memory::meant(vec![known.memory.clone()], words).pop()?;
     meant.past.is_some().then(|| Choice {
         id: format!("{BUTTON}{} {BEFORE}", known.memory.id),
-        label: wording::memories::forget_before(*number),
+        label: l10n::memories::forget_past(number),
     })
 }

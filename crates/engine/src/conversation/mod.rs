@@ -5,7 +5,8 @@
 pub mod access;
 mod answers;
 mod asking;
-pub mod commands;
+pub mod command;
+mod commands;
 pub mod context;
 mod extraction;
 pub mod history;
@@ -22,15 +23,18 @@ mod verdicts;
 pub mod voice_answers;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use adjutant_config::Settings;
+use adjutant_config::reload::Reloadable;
 use adjutant_store::control::{self, ControlSignal};
 use adjutant_store::people::Person;
 use adjutant_store::{Store, StoreError, leases::Instance};
-use adjutant_turn::journal::{LockPlace, SharedSettings, TurnEvents};
+use adjutant_turn::journal::{LockPlace, TurnEvents};
 use adjutant_types::{ConversationId, TurnId};
 use chrono_tz::Tz;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +48,7 @@ pub struct Conversations {
     /// The planner of turns.
     pub orchestrator: Arc<Orchestrator>,
     /// The limits, the owners, and other settings that can change at run time.
-    pub settings: Arc<SharedSettings>,
+    pub settings: Arc<Reloadable<Settings>>,
     /// The time zone of people who haven't set their own.
     pub zone: Tz,
     /// Whether answers to voice notes are also spoken.
@@ -101,29 +105,29 @@ impl Handle {
 impl Running {
     fn add(&self, turn: &TurnId, conversation: &ConversationId) -> Handle {
         let handle = Handle::new(conversation);
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
+        self.turns.lock().insert(turn.to_owned(), handle.clone());
         handle
     }
 
     fn remove(&self, turn: &TurnId) {
-        let removed = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+        let removed = self.turns.lock().remove(turn);
         removed.inspect(|handle| handle.ended.cancel());
     }
 
     /// A turn running here.
     pub fn get(&self, turn: &TurnId) -> Option<Handle> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(turn).cloned()
+        self.turns.lock().get(turn).cloned()
     }
 
     /// The running turns of a conversation.
     pub fn of(&self, conversation: &ConversationId) -> Vec<Handle> {
-        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = self.turns.lock();
         turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
     }
 
     /// The number of running turns.
     pub fn count(&self) -> usize {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.turns.lock().len()
     }
 }
 

@@ -12,7 +12,7 @@ use adjutant_types::{
 };
 
 use super::Conversations;
-use super::turn::LeasedTurn;
+use super::turn::{LeasedTurn, TurnOutcome};
 
 /// Who decides whether a parked turn goes on.
 enum Approver {
@@ -24,14 +24,14 @@ enum Approver {
 }
 
 impl Conversations {
-    /// Parks a turn. Returns true if it ended instead, because nobody will be asked.
+    /// Parks a turn, or ends it if nobody will be asked.
     pub(super) async fn park(
         &self,
         leased: &LeasedTurn,
         ctx: &TurnContext,
         limit: Limit,
         summary: &StatusSummary,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<TurnOutcome, StoreError> {
         let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
         let is_asked = asked
             .iter()
@@ -42,16 +42,15 @@ impl Conversations {
             let Some(approver) = self.approver(ctx, limit).await? else {
                 let text = wording::no_further_question(limit, &ctx.limits.budget.limits, summary, self.zone);
                 let root = ExecutionStatus::Cancelled;
-                return self
-                    .end(leased, ctx, TurnStatus::Cancelled, root, text.into(), Batch::new())
-                    .await
-                    .map(|()| true);
+                self.end(leased, ctx, TurnStatus::Cancelled, root, text.into(), Batch::new()).await?;
+                return Ok(TurnOutcome::Ended);
             };
             self.ask(ctx, &mut question, (limit, summary), approver).await?;
         }
         // From here on the answer decides what happens.
         control::forget_pause(&mut question, &leased.turn.id);
-        self.sleep(leased, ctx, question).await.map(|()| false)
+        self.sleep(leased, ctx, question).await?;
+        Ok(TurnOutcome::Suspended)
     }
 
     /// Who should be asked; none while an owner hasn't answered about another turn of the person.
@@ -61,7 +60,7 @@ impl Conversations {
         }
         let person = &ctx.turn.person.id;
         let is_owner = self.is_owner(person).await?;
-        if is_owner && ctx.turn.conversation.shared == 0 {
+        if is_owner && !ctx.turn.conversation.shared {
             return Ok(Some(Approver::Person));
         }
         if questions::is_owner_asked(&self.store, person, &ctx.turn.id).await? {

@@ -13,6 +13,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use adjutant_l10n as l10n;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::people::Conversation;
@@ -31,6 +32,7 @@ use super::Conversations;
 use super::answers::{
     ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
 };
+use super::command::Command;
 
 pub use super::answers::button;
 
@@ -99,8 +101,11 @@ impl Conversations {
         // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
         let is_repeated = wrote_since && open.len() == 1 && {
             let last = inbox::last_text(&self.store, &conversation.id, person).await?;
-            let last = last.as_deref().and_then(|last| last.strip_prefix("/answer "));
-            last.is_some_and(|last| is_emphatic(last) && (agrees(last) || !agrees(text)))
+            let last = match &last {
+                Some((InboxKind::Command, last)) => Command::read(last),
+                _ => Command::Help,
+            };
+            matches!(last, Command::Answer(last) if is_emphatic(last) && (agrees(last) || !agrees(text)))
         };
         let is_clear = !wrote_since || is_repeated || (is_emphatic(text) && !may_be_for_another);
         Ok(match meaning {
@@ -120,7 +125,7 @@ impl Conversations {
         };
         let Some(question) = question else { return Ok(true) };
         let account = format!("{channel}:{user}");
-        Ok(self.settings.now().owners.contains(&account)
+        Ok(self.settings.current().owners.contains(&account)
             || match people::person_of(&self.store, channel, user).await? {
                 Some(person) => self.may_answer_for(&person.id, &question).await?,
                 None => false,
@@ -137,7 +142,7 @@ impl Conversations {
 
     /// Whether one of a person's accounts is an owner's.
     pub(super) async fn is_owner(&self, person: &PersonId) -> Result<bool, StoreError> {
-        people::is_owner(&self.store, person, &self.settings.now().owners).await
+        people::is_owner(&self.store, person, &self.settings.current().owners).await
     }
 
     /// Handles a button press or a typed answer that intake journalled.
@@ -150,7 +155,7 @@ impl Conversations {
             None => None,
         };
         let Some(question) = question else {
-            return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+            return self.reply(row, None, l10n::questions::button_gone(), Batch::new()).await;
         };
         let asked = questions::of_message(&self.store, &question.outbox_id).await?;
         let is_show =
@@ -179,13 +184,13 @@ impl Conversations {
         mut chosen: Vec<(QuestionRow, Answer)>,
     ) -> Result<(), StoreError> {
         if chosen.is_empty() {
-            return self.reply(row, Some(question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+            return self.reply(row, Some(question), l10n::questions::button_gone(), Batch::new()).await;
         }
         if question.is_open() {
             self.wait_until_asleep(&question.turn_id).await?;
         }
         if !self.may_answer_for(&row.person_id, question).await? {
-            return self.reply(row, Some(question), wording::NOT_YOURS.into(), Batch::new()).await;
+            return self.reply(row, Some(question), l10n::questions::not_yours(), Batch::new()).await;
         }
         let first = chosen[0].0.id.clone();
         loop {
@@ -338,7 +343,7 @@ impl Conversations {
             InboxKind::Press => button(&row.text).is_some_and(|(_, which)| which == ALWAYS),
             _ => says_always(&row.text),
         };
-        let approval = &self.settings.now().approval;
+        let approval = &self.settings.current().approval;
         if !is_always || row.person_id != question.person_id || approval.rule_days == 0 {
             return None;
         }

@@ -39,12 +39,12 @@ impl Touched {
         turns: &[PastTurn],
     ) -> Result<Self, StoreError> {
         let mut touched = Self::default();
-        let Some(oldest) = turns.iter().rfind(|turn| turn.has_calls != 0) else { return Ok(touched) };
+        let Some(oldest) = turns.iter().rfind(|turn| turn.has_calls) else { return Ok(touched) };
         let calls = executions::calls_since(store, &conversation.id, oldest.seq).await?;
         // Where others read along, what was found may be for one person alone.
         let reasons: &[Reason] = match conversation.shared {
-            0 => &[Reason::Single, Reason::Named, Reason::Found],
-            _ => &[Reason::Single],
+            true => &[Reason::Single],
+            false => &[Reason::Single, Reason::Named, Reason::Found],
         };
         let calls: Vec<(PastCall, Value)> = calls
             .into_iter()

@@ -1,6 +1,7 @@
 //! `/rules`: what the person has allowed in advance, with a button to end each.
 
 use adjutant_chat::Choice;
+use adjutant_l10n as l10n;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::{Batch, Stale, StoreError, people, rules};
@@ -21,28 +22,29 @@ pub fn command_of(button: &str) -> Option<String> {
 
 impl Conversations {
     /// Shows the person's rules, or ends the one of this number or id.
-    pub(super) async fn rules(&self, row: &InboxRow) -> Result<(), StoreError> {
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
-            return self.reply(row, None, words::IN_PRIVATE.to_owned(), Batch::new()).await;
+    pub(super) async fn rules(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
+        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
+            let text = l10n::commands::in_private("/rules");
+            return self.reply(row, None, text, Batch::new()).await;
         }
         let person = people::person_by_id(&self.store, &row.person_id).await?;
         let zone = self.zone_of(&person);
         let all = rules::of_person(&self.store, &person.id).await?;
-        if let Some(which) = row.text.split_whitespace().nth(2) {
+        if let Some(which) = rest.split_whitespace().nth(1) {
             let by_number = || which.parse::<usize>().ok()?.checked_sub(1).and_then(|at| all.get(at));
             let rule = all.iter().find(|rule| rule.id == *which).or_else(by_number);
             let mut batch = Batch::new();
-            let Some(rule) = rule else { return self.reply(row, None, words::GONE.to_owned(), batch).await };
+            let Some(rule) = rule else { return self.reply(row, None, l10n::rules::gone(), batch).await };
             rules::end(&mut batch, &person.id, &rule.id, self.store.now());
             return match self.reply(row, None, words::ended(rule), batch).await {
                 Err(StoreError::Stale(Stale::RuleEnded)) => {
-                    self.reply(row, None, words::GONE.to_owned(), Batch::new()).await
+                    self.reply(row, None, l10n::rules::gone(), Batch::new()).await
                 }
                 done => done,
             };
         }
         if all.is_empty() {
-            return self.reply(row, None, words::NONE.to_owned(), Batch::new()).await;
+            return self.reply(row, None, l10n::rules::no_rules(), Batch::new()).await;
         }
         let shown = || (1..).zip(all.iter().take(SHOWN));
         let lines: Vec<String> = shown()
@@ -52,10 +54,10 @@ impl Conversations {
             .collect();
         let button = |(number, rule): (usize, &rules::RuleRow)| Choice {
             id: format!("{BUTTON}{}", rule.id),
-            label: words::end(number),
+            label: l10n::rules::end_button(number),
         };
         let message = Message {
-            text: words::list(&lines),
+            text: l10n::rules::list(lines.join("\n")),
             choices: shown().map(button).collect(),
             ..Message::default()
         };

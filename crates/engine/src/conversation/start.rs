@@ -1,13 +1,13 @@
 //! The start of a turn: one commit that takes its lane and its messages.
 
 use adjutant_chat::EventId;
+use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::inbox::{self, InboxRow, NewRow};
 use adjutant_store::leases::lane;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, outbox, sharing};
 use adjutant_turn::journal::{TurnEvent, fail_point};
-use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
 
@@ -25,7 +25,7 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] if it was journalled before, if something in the lane goes before it, or if another
     /// process works on this conversation.
-    pub async fn begin_on_arrival(&self, admitted: Admitted) -> Result<LeasedTurn, StoreError> {
+    pub async fn journal_and_begin(&self, admitted: Admitted) -> Result<LeasedTurn, StoreError> {
         let row = admitted.into_row();
         let turn = self.new_turn(&row, std::slice::from_ref(&row));
         let (name, mut batch) = (lane(&turn.conversation_id, 0), Batch::new());
@@ -71,7 +71,7 @@ impl Conversations {
         if let Some(Ok((role, _))) = &spawned {
             // The conversation goes on, and the result is a message of its own, which nobody else sees if nobody else
             // saw the command.
-            self.acknowledge(&mut batch, &turn, wording::roles::spawned(role, short(&turn.id)));
+            self.acknowledge(&mut batch, &turn, l10n::roles::spawned(role, short(&turn.id)));
             let private = |event: &&str| EventId::private_to(event).is_some();
             let unseen: Vec<&str> = rows.iter().map(InboxRow::event_id).filter(private).collect();
             turn.answers = serde_json::to_string(&unseen).unwrap_or_default();

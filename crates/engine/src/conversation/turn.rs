@@ -7,9 +7,10 @@
 //! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message.
 //! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::inbox;
 use adjutant_store::leases::{Lease, lane};
@@ -26,6 +27,7 @@ use adjutant_types::{
     Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId,
     TurnStatus,
 };
+use parking_lot::Mutex;
 
 use super::context::{self, PromptContext};
 use super::{Conversations, Handle};
@@ -40,6 +42,14 @@ pub struct LeasedTurn {
     pub(super) root: ExecutionId,
     /// Its executions so far.
     pub(super) rows: Vec<ExecutionRow>,
+}
+
+/// What became of a turn that ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnOutcome {
+    Ended,
+    /// It goes on later, from its journal.
+    Suspended,
 }
 
 impl LeasedTurn {
@@ -104,28 +114,28 @@ impl Conversations {
     async fn give_up(&self, leased: &LeasedTurn) -> Result<(), StoreError> {
         tracing::error!("a turn failed three times; giving up");
         // The handle isn't registered: the turn ends without running.
-        let ctx = self.ctx(leased, &Handle::new(&leased.turn.conversation_id)).await?;
+        let ctx = self.turn_context(leased, &Handle::new(&leased.turn.conversation_id)).await?;
         self.end(
             leased,
             &ctx,
             TurnStatus::Dead,
             ExecutionStatus::Failed,
-            wording::DEAD.to_owned().into(),
+            l10n::turns::gave_up().into(),
             Batch::new(),
         )
         .await
     }
 
-    /// Runs a turn until it ends (true) or goes to sleep (false). After an error, the journal has its progress.
-    pub async fn run(&self, leased: &LeasedTurn) -> Result<bool, StoreError> {
+    /// Runs a turn until it ends or is suspended. After an error, the journal has its progress.
+    pub async fn run(&self, leased: &LeasedTurn) -> Result<TurnOutcome, StoreError> {
         let handle = self.running.add(&leased.turn.id, &leased.turn.conversation_id);
         let done = self.run_as(leased, &handle).await;
         self.running.remove(&leased.turn.id);
         done
     }
 
-    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
-        let ctx = self.ctx(leased, handle).await?;
+    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnOutcome, StoreError> {
+        let ctx = self.turn_context(leased, handle).await?;
         // The pause may come from a process that died, or from before the turn went on.
         if leased.turn.ending == Some(Ending::Pause) {
             handle.pause();
@@ -138,7 +148,7 @@ impl Conversations {
             Some(Ending::Summarise) => self.orchestrator.summarise(&ctx, leased.begun()).await?,
             _ => {
                 let first_messages = async || {
-                    let context = self.context(&ctx, &leased.turn).await?;
+                    let context = self.prompt_context(&ctx, &leased.turn).await?;
                     needs_compacting.store(context.needs_compacting, Ordering::Relaxed);
                     Ok((context.messages, context.taint))
                 };
@@ -174,24 +184,27 @@ impl Conversations {
                 )
                 .await?;
             }
-            TurnEnd::Asleep(until) => {
+            TurnEnd::Later(until) => {
                 turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
-                return Ok(false);
+                return Ok(TurnOutcome::Suspended);
             }
-            TurnEnd::Waiting => return self.ask_and_sleep(leased, &ctx).await.map(|()| false),
+            TurnEnd::Waiting => {
+                self.ask_and_sleep(leased, &ctx).await?;
+                return Ok(TurnOutcome::Suspended);
+            }
             TurnEnd::Parked(limit, summary) => return self.park(leased, &ctx, limit, &summary).await,
         }
-        Ok(true)
+        Ok(TurnOutcome::Ended)
     }
 
-    async fn context(&self, ctx: &TurnContext, turn: &TurnRow) -> Result<PromptContext, StoreError> {
+    async fn prompt_context(&self, ctx: &TurnContext, turn: &TurnRow) -> Result<PromptContext, StoreError> {
         let services = &self.orchestrator.agents.executor.services;
         let takes_pictures = self.orchestrator.model.takes_pictures();
         context::of_turn(ctx, turn, services.vectors.as_deref(), services.fade, takes_pictures).await
     }
 
-    async fn ctx(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnContext, StoreError> {
-        let settings = self.settings.now();
+    async fn turn_context(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnContext, StoreError> {
+        let settings = self.settings.current();
         let (here, person, spent) = self.participants(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
         let own_text = leased.turn.text_taint.is_clean().then_some(leased.turn.text.as_str());

@@ -32,8 +32,8 @@ use super::voice::Transcriber;
 use super::{SharedWorkerSet, Worker, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
-use crate::conversation::commands;
-use crate::conversation::turn::LeasedTurn;
+use crate::conversation::command;
+use crate::conversation::turn::{LeasedTurn, TurnOutcome};
 use crate::orchestrator::BasicMode;
 use pace::{Pace, WINDOW_MS};
 
@@ -70,6 +70,24 @@ struct Lane {
     number: i64,
 }
 
+/// Whether a lane should look for work again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Look,
+    Rest,
+}
+
+/// What became of a message that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnArrival {
+    /// It is journalled, and its lane has seen to it.
+    Journalled,
+    /// It was journalled before.
+    Known,
+    /// The lane is at work here: journalling it is the caller's.
+    LaneAtWork,
+}
+
 impl Lane {
     fn worker(&self) -> Worker {
         match self.number {
@@ -86,40 +104,39 @@ impl Lanes {
     }
 
     /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
-    /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
-    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
+    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<OnArrival, StoreError> {
         let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
         if self.draining.is_cancelled()
             || !self.may_work(row.channel(), &lane)
             || !self.workers.wake(lane.worker())
         {
-            return Ok(None);
+            return Ok(OnArrival::LaneAtWork);
         }
         let lanes = self.clone();
         // A task of its own: whoever waits here may be dropped, but not a turn whose start is being written.
         let begun = tokio::spawn(async move {
-            let (is_new, leased) = match lanes.try_begin(&row).await {
-                Ok(Some(leased)) => (Ok(true), Some(leased)),
+            let (arrival, leased) = match lanes.try_begin(&row).await {
+                Ok(Some(leased)) => (Ok(OnArrival::Journalled), Some(leased)),
                 Ok(None) | Err(StoreError::Stale(Stale::LaneBusy | Stale::LeaseTaken)) => {
                     let Conversations { instance, .. } = &*lanes.conversations;
                     let journalled = lanes.conversations.journal(&row.as_new(instance.owner())).await;
-                    (journalled.map(|row| row.is_some()), None)
+                    (journalled.map(|row| row.map_or(OnArrival::Known, |_| OnArrival::Journalled)), None)
                 }
-                Err(StoreError::Stale(Stale::MessageExists)) => (Ok(false), None),
+                Err(StoreError::Stale(Stale::MessageExists)) => (Ok(OnArrival::Known), None),
                 Err(error) => (Err(error), None),
             };
             // Also without a turn: somebody may have woken the lane meanwhile.
             tokio::spawn(async move { lanes.work(&lane, leased).await });
-            is_new
+            arrival
         });
-        begun.await.unwrap_or(Err(StoreError::Closed)).map(Some)
+        begun.await.unwrap_or(Err(StoreError::Closed))
     }
 
     async fn try_begin(&self, row: &InboxRow) -> Result<Option<LeasedTurn>, StoreError> {
-        if self.wait_for_pace(&row.person_id, row.received_at).await?.is_some() {
+        if self.count_start(&row.person_id, row.received_at).await?.is_some() {
             return Ok(None);
         }
-        let begun = self.conversations.begin_on_arrival(Admitted::arriving(row.clone())).await;
+        let begun = self.conversations.journal_and_begin(Admitted::arriving(row.clone())).await;
         if begun.is_err() {
             self.pace.take_back(&row.person_id).await;
         }
@@ -127,8 +144,8 @@ impl Lanes {
     }
 
     /// Counts a turn that begins, or returns when it may: also turns that began in other instances count.
-    async fn wait_for_pace(&self, person: &PersonId, now: i64) -> Result<Option<i64>, StoreError> {
-        let most = self.conversations.settings.now().limits.turns_per_minute;
+    async fn count_start(&self, person: &PersonId, now: i64) -> Result<Option<i64>, StoreError> {
+        let most = self.conversations.settings.current().limits.turns_per_minute;
         if let Err(at) = self.pace.begin(person, now, most).await {
             return Ok(Some(at));
         }
@@ -153,13 +170,12 @@ impl Lanes {
             let step = match begun.take() {
                 // Nothing was waiting when it began.
                 Some(leased) => self.run_on(leased, lane).await,
-                None if self.draining.is_cancelled() => Ok(false),
+                None if self.draining.is_cancelled() => Ok(Next::Rest),
                 None => self.step(lane).await,
             };
             match step {
-                Ok(true) => {}
-                Ok(false) if self.workers.may_stop(&worker) => return,
-                Ok(false) => {}
+                Ok(Next::Rest) if self.workers.may_stop(&worker) => return,
+                Ok(Next::Look | Next::Rest) => {}
                 // Whoever looks first takes what waits here once the lane is free.
                 Err(StoreError::Stale(Stale::LeaseTaken | Stale::LaneBusy)) if self.cluster.has_peers() => {
                     if self.workers.may_stop(&worker) {
@@ -180,8 +196,8 @@ impl Lanes {
         }
     }
 
-    /// Does the next piece of work in a lane; false if there was none left.
-    async fn step(self: &Arc<Self>, lane: &Lane) -> Result<bool, StoreError> {
+    /// Does the next piece of work in a lane.
+    async fn step(self: &Arc<Self>, lane: &Lane) -> Result<Next, StoreError> {
         let Lane { conversation, number } = lane;
         let is_background = *number != 0;
         let store = &self.conversations.store;
@@ -193,7 +209,7 @@ impl Lanes {
             if let Some(leased) = self.conversations.resume(turn).instrument(span).await? {
                 self.run(leased).await?;
             }
-            return Ok(true);
+            return Ok(Next::Look);
         }
         // Each message starts in one of the background lanes.
         let starting = if is_background { Some(self.workers.starting.lock().await) } else { None };
@@ -206,11 +222,11 @@ impl Lanes {
             self.try_row(row).await?;
             if rows.iter().all(|row| row.kind != InboxKind::Message) {
                 // It may have made a turn ready.
-                return Ok(true);
+                return Ok(Next::Look);
             }
         }
         let is_ours = |row: &Admitted| {
-            row.kind == InboxKind::Message && commands::is_background(&row.text) == is_background
+            row.kind == InboxKind::Message && command::is_background(&row.text) == is_background
         };
         let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
         for row in ours.iter().filter(|row| !row.is_whole() && self.cluster.sends(row.channel())) {
@@ -222,23 +238,23 @@ impl Lanes {
         let next = messages_for_one_turn(ready.into_iter(), self.conversations.orchestrator.basic);
         let last = next.len() == count && retry_at.is_none();
         if let Some(first) = next.first()
-            && let Some(at) = self.wait_for_pace(&first.person_id, store.now()).await?
+            && let Some(at) = self.count_start(&first.person_id, store.now()).await?
         {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
-            return Ok(false);
+            return Ok(Next::Rest);
         }
         let begun = self.conversations.begin(next, *number).await?;
         drop(starting);
         match begun {
             Some(leased) => {
-                let is_open = self.run_on(leased, lane).await?;
-                Ok(is_open || !last)
+                let next = self.run_on(leased, lane).await?;
+                Ok(if last { next } else { Next::Look })
             }
             None => {
                 if let Some(retry_at) = retry_at {
                     self.wake_at(retry_at, lane);
                 }
-                Ok(false)
+                Ok(Next::Rest)
             }
         }
     }
@@ -269,40 +285,42 @@ impl Lanes {
         }
     }
 
-    /// Runs a turn; returns whether there may be more to do in its lane. What has arrived here meanwhile has woken the lane.
-    async fn run_on(&self, leased: LeasedTurn, lane: &Lane) -> Result<bool, StoreError> {
-        if !self.run(leased).await? {
-            return Ok(true);
+    /// Runs a turn. What has arrived here meanwhile has woken the lane.
+    async fn run_on(&self, leased: LeasedTurn, lane: &Lane) -> Result<Next, StoreError> {
+        if self.run(leased).await? == TurnOutcome::Suspended {
+            return Ok(Next::Look);
         }
-        match self.cluster.has_peers() && !self.cluster.receives_all() {
-            true => sharing::has_message(&self.conversations.store, &lane.conversation).await,
-            false => Ok(false),
-        }
+        let has_message = match self.cluster.has_peers() && !self.cluster.receives_all() {
+            true => sharing::has_message(&self.conversations.store, &lane.conversation).await?,
+            false => false,
+        };
+        Ok(if has_message { Next::Look } else { Next::Rest })
     }
 
-    /// Runs a turn; false if it didn't end.
-    async fn run(&self, leased: LeasedTurn) -> Result<bool, StoreError> {
+    async fn run(&self, leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
         let span = turn_span(&leased.turn.id, &leased.turn.conversation_id);
         self.run_inside(leased).instrument(span).await
     }
 
-    async fn run_inside(&self, leased: LeasedTurn) -> Result<bool, StoreError> {
+    async fn run_inside(&self, leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
         let turn = leased.turn.id.clone();
         let run = std::panic::AssertUnwindSafe(self.conversations.run(&leased)).catch_unwind();
         let Ok(outcome) = run.await else {
             tracing::error!("a turn panicked; retrying");
             self.conversations.remove_running(&turn);
-            return self.conversations.failed(leased).await.map(|()| false);
+            self.conversations.failed(leased).await?;
+            return Ok(TurnOutcome::Suspended);
         };
         match outcome {
             Err(StoreError::Stale(Stale::LeaseLost)) => {
                 tracing::warn!("lease lost; another process continues the turn");
-                Ok(false)
+                Ok(TurnOutcome::Suspended)
             }
             Ok(_) | Err(StoreError::Closed) => outcome,
             Err(error) => {
                 tracing::error!(%error, "a turn failed; retrying");
-                self.conversations.failed(leased).await.map(|()| false)
+                self.conversations.failed(leased).await?;
+                Ok(TurnOutcome::Suspended)
             }
         }
     }
@@ -351,12 +369,12 @@ fn messages_for_one_turn(rows: impl Iterator<Item = Admitted>, basic: BasicMode)
     let Some(first) = rows.next() else { return Vec::new() };
     let person = first.person_id.clone();
     // A message that runs a workflow is a turn of its own.
-    let is_plan = |row: &Admitted| commands::is_run(&row.text);
-    if is_plan(&first) || basic == BasicMode::Always {
+    let is_run = |row: &Admitted| command::is_run(&row.text);
+    if is_run(&first) || basic == BasicMode::Always {
         return vec![first];
     }
     let mut taken = vec![first];
-    while let Some(row) = rows.next_if(|row| row.person_id == person && !is_plan(row)) {
+    while let Some(row) = rows.next_if(|row| row.person_id == person && !is_run(row)) {
         taken.push(row);
     }
     taken

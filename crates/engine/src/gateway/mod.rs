@@ -11,7 +11,7 @@ pub mod lanes;
 pub mod sharing;
 mod worker_set;
 
-pub use arrivals::{download, files, intake, receiver, voice};
+pub use arrivals::{download, files, health, intake, receiver, voice};
 pub use background::{backups, extraction, maintenance, retention, scheduler, vectors};
 pub use delivery::{events, outbox, progress, send_gate, speech};
 pub use worker_set::{SharedWorkerSet, WorkerSet};

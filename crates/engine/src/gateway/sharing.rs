@@ -39,8 +39,8 @@ mod hints;
 mod usage;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::Progress;
@@ -48,6 +48,7 @@ use adjutant_store::leases::Instance;
 use adjutant_store::sharing::{self, Sharer, WaitingLane};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::{ConversationId, TurnId};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -55,8 +56,8 @@ use tokio_util::sync::CancellationToken;
 use self::balance::Balance;
 use self::hints::{HintMessage, Hints};
 use self::usage::Usage;
+use super::health::Health;
 use super::maintenance::Maintenance;
-use super::receiver::Health;
 use crate::conversation::Conversations;
 
 /// How often to look for lanes that wait, and for what to send.
@@ -119,7 +120,7 @@ impl Cluster {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Whether turns may run in other instances than their channel's receiver.

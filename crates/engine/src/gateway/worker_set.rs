@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_types::{ConversationId, OutboxId, TurnId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -45,7 +46,7 @@ pub struct WorkerSet {
 
 impl WorkerSet {
     fn workers(&self) -> MutexGuard<'_, HashMap<Worker, bool>> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.workers.lock()
     }
 
     /// Whether the caller must start a worker; a running one checks for work again.

@@ -1,5 +1,6 @@
 //! Turns without a model: a command such as `/run NAME`, whose report is the answer, and the messages of basic mode.
 
+use adjutant_l10n as l10n;
 use adjutant_models::{ModelResponse, ToolCall};
 use adjutant_skills::{Handler, Registry};
 use adjutant_store::{StoreError, runs};
@@ -71,11 +72,11 @@ impl Orchestrator {
         let (role, task) = command::spawned(text)?;
         let roles = self.agents.roles.current();
         if role.is_empty() || task.is_empty() {
-            return Some(Err(wording::roles::spawn_usage(&roles.listing())));
+            return Some(Err(l10n::roles::spawn_usage(roles.listing())));
         }
         Some(match roles.get(role) {
             Some(_) => Ok((role.to_owned(), task.to_owned())),
-            None => Err(wording::roles::not_started(&roles.missing(role))),
+            None => Err(l10n::roles::not_started(roles.missing(role))),
         })
     }
 }
@@ -189,7 +190,7 @@ impl Run<'_> {
         if text.starts_with(command::UNDO) {
             return Ok(AgentTask {
                 agent_id: "undo".into(),
-                mission: "take back what was done last".into(),
+                mission: l10n::orchestrator::undo_last(),
                 skills: vec!["assistant.undo".into()],
                 arguments: Some(json!({})),
                 ..AgentTask::default()
@@ -225,7 +226,7 @@ impl Run<'_> {
             });
         }
         Ok(AgentTask {
-            mission: format!("the workflow {}", run_request.workflow),
+            mission: run_request.workflow.clone(),
             skills: vec![format!("workflow.{}", run_request.workflow)],
             agent_id: run_request.workflow,
             arguments: Some(run_request.given.into()),

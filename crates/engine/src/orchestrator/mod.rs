@@ -93,7 +93,7 @@ pub enum TurnEnd {
     /// A person was asked, and there is nothing else to do.
     Waiting,
     /// There is nothing to do before this time, in milliseconds.
-    Asleep(i64),
+    Later(i64),
     /// A limit was reached, and nothing is running.
     Parked(Limit, StatusSummary),
     /// The turn was stopped.
@@ -104,11 +104,12 @@ pub enum TurnEnd {
 struct Run<'a> {
     orchestrator: &'a Orchestrator,
     ctx: &'a TurnContext,
+    /// Every skill there is.
     registry: Arc<Registry>,
-    /// The skills that the person is told of.
+    /// Those that the prompt and `get_skill` show this person.
     listed: Arc<Registry>,
     roles: Arc<RoleSet>,
-    /// What the person may use in this place.
+    /// Those that an agent of theirs can be given, without workflows.
     offered: BTreeMap<String, AccessLevel>,
     root: ExecutionId,
     dialogue: Dialogue,
@@ -332,7 +333,7 @@ impl Run<'_> {
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
                 return Ok(Some(TurnEnd::Failed(
-                    wording::model_failed(reason, &self.task_graph.summary()).into(),
+                    wording::model_failed(&reason, &self.task_graph.summary()).into(),
                 )));
             }
         };
@@ -418,8 +419,7 @@ impl Run<'_> {
 
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
-        let why = if limit == Limit::Paused { "the pause" } else { "the limit" };
-        Ok(TurnEnd::Parked(limit, self.task_graph.summary_because(why)))
+        Ok(TurnEnd::Parked(limit, self.task_graph.summary_at(Some(limit))))
     }
 
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {

@@ -1,5 +1,6 @@
 //! What a turn has really done, in lines that no model writes.
 
+use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, call};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, outbox, rules};
@@ -50,7 +51,7 @@ impl Run<'_> {
                         true => format!("{skill}: {title}"),
                         false => report.summary.clone(),
                     };
-                    let text = error.map_or(done, |error| error.message.whole());
+                    let text = error.map_or(done, |error| error.for_person(report.status));
                     let line = wording::receipts::line(&title, report.status, &text);
                     let rule = self.rule_of(row).await?.unwrap_or_default();
                     lines.extend(line.map(|line| line + &rule));
@@ -69,6 +70,6 @@ impl Run<'_> {
     async fn rule_of(&self, row: &ExecutionRow) -> Result<Option<String>, StoreError> {
         let Some(Basis::Rule(rule)) = &row.basis else { return Ok(None) };
         let rule = rules::by_id(&self.ctx.store, rule).await?;
-        Ok(rule.map(|rule| wording::rules::receipt(&day(rule.created_at, self.ctx.turn.zone))))
+        Ok(rule.map(|rule| format!(" {}", l10n::rules::under_rule(day(rule.created_at, self.ctx.turn.zone)))))
     }
 }

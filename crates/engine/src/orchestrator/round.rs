@@ -1,5 +1,6 @@
 //! Runs and awaits the agents of one model response.
 
+use adjutant_turn::journal::Suspend;
 use std::sync::Arc;
 
 use adjutant_models::Message;
@@ -37,7 +38,7 @@ impl Run<'_> {
             agent_id: Some(task.agent_id.clone()),
             task: serde_json::to_string(&task).ok(),
             role: task.role.clone(),
-            direct: i64::from(task.is_direct()),
+            direct: task.is_direct(),
             taint: self.taint(),
             ..ExecutionRow::new(self.ctx.store.new_id(), &self.ctx.turn.id, ExecutionKind::Agent)
         };
@@ -97,7 +98,7 @@ impl Run<'_> {
                     .flat_map(|call| &call.agents)
                     .any(|id| self.task_graph.get(id).is_some_and(|agent| self.task_graph.is_news(agent)));
                 if until_ended || !has_news {
-                    return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
+                    return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Later)));
                 }
                 break;
             }
@@ -320,22 +321,22 @@ impl Run<'_> {
         let Some(agent) = self.task_graph.get_mut(&id) else { return Ok(()) };
         agent.at_work = false;
         match end? {
-            AgentEnd::Ended(report) => {
+            AgentEnd::Done(report) => {
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 agent.status = report.status;
                 agent.report = Some(*report);
             }
             // The agent goes on from this row, which must not look as if nothing had started.
-            AgentEnd::Waiting => {
+            AgentEnd::Suspended(Suspend::ForPerson) => {
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
             }
-            AgentEnd::Asleep(until) => {
+            AgentEnd::Suspended(Suspend::Until(until)) => {
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
                 self.wake_at = Some(self.wake_at.map_or(until, |at| at.min(until)));
             }
-            AgentEnd::LimitReached(_) => {
+            AgentEnd::Suspended(Suspend::AtLimit(_)) => {
                 agent.limit_reached = true;
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;

@@ -3,12 +3,17 @@
 use std::collections::HashSet;
 
 use adjutant_chat::AgentProgress;
+use adjutant_l10n as l10n;
 use adjutant_store::executions::ExecutionRow;
-use adjutant_turn::journal::SubProgress;
-use adjutant_turn::wording::{StatusSummary, became};
+use adjutant_turn::journal::{Limit, SubProgress};
+use adjutant_turn::wording::{StatusSummary, never_begins};
+use adjutant_types::text::one_line;
 use adjutant_types::{ExecutionKind, ExecutionStatus};
 use adjutant_workflows::agents::{AgentTask, Report};
 use adjutant_workflows::graph::{self, Readiness};
+
+/// How much of a task another one names it by.
+const MAX_TASK: usize = 60;
 
 /// One agent of the turn.
 #[derive(Debug, Clone)]
@@ -25,6 +30,25 @@ pub(super) struct Agent {
     pub(super) limit_reached: bool,
     /// Whether it is already counted against the turn's limit of agents.
     pub(super) counted: bool,
+}
+
+impl Agent {
+    /// Why it hasn't ended, at this limit of the turn. `tasks` are those of the agents that it needs.
+    fn why_open(&self, limit: Option<Limit>, tasks: &[String]) -> String {
+        let limit = limit.filter(|_| self.limit_reached);
+        match (self.status, limit) {
+            (ExecutionStatus::Waiting, Some(Limit::Paused)) => l10n::orchestrator::held_back_by_pause(),
+            (ExecutionStatus::Waiting, Some(_)) => l10n::orchestrator::held_back_by_limit(),
+            // At a limit that nobody asks about any more, or before a retry.
+            (ExecutionStatus::Waiting, None) if self.limit_reached => l10n::orchestrator::held_back(),
+            (ExecutionStatus::Waiting, None) => l10n::orchestrator::awaits_approval(),
+            (ExecutionStatus::Running, _) => l10n::orchestrator::in_progress(),
+            (_, Some(Limit::Paused)) => l10n::orchestrator::not_started_pause(),
+            (_, Some(_)) => l10n::orchestrator::not_started_limit(),
+            (_, None) if tasks.is_empty() => l10n::orchestrator::not_started(),
+            (_, None) => l10n::orchestrator::not_started_needs(tasks.join(", ")),
+        }
+    }
 }
 
 /// All agents of the turn, in dispatch order.
@@ -78,6 +102,12 @@ impl TaskGraph {
         self.agents.iter_mut().find(|agent| agent.task.agent_id == name)
     }
 
+    /// What an agent does, as people read it: names are for models.
+    fn task(&self, name: &str) -> String {
+        let mission = self.get(name).map_or("", |agent| agent.task.mission.trim());
+        one_line(if mission.is_empty() { name } else { mission }, MAX_TASK)
+    }
+
     fn status(&self, name: &str) -> Option<ExecutionStatus> {
         self.get(name).map(|agent| agent.status)
     }
@@ -101,10 +131,9 @@ impl TaskGraph {
             .iter()
             .filter(|agent| agent.status == ExecutionStatus::Pending)
             .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
-                Readiness::Unreachable(needed, status) => Some((
-                    agent.task.agent_id.clone(),
-                    format!("it needs {needed}, which {}", became(status)),
-                )),
+                Readiness::Unreachable(needed, status) => {
+                    Some((agent.task.agent_id.clone(), never_begins(&self.task(&needed), status)))
+                }
                 _ => None,
             })
             .collect()
@@ -143,35 +172,21 @@ impl TaskGraph {
 
     /// The results so far, for people.
     pub(super) fn summary(&self) -> StatusSummary {
-        self.summary_because("the limit")
+        self.summary_at(None)
     }
 
-    /// The results so far, with the reason why agents wait.
-    pub(super) fn summary_because(&self, why: &str) -> StatusSummary {
+    /// The results so far of a turn that has come to this limit.
+    pub(super) fn summary_at(&self, limit: Option<Limit>) -> StatusSummary {
         let mut summary = StatusSummary::default();
         for agent in &self.agents {
             let mission = agent.task.mission.clone();
             match (&agent.report, agent.status) {
                 (Some(report), status) if status.ended_well() => summary.done.push((mission, report.line())),
                 (Some(report), _) => summary.failed.push((mission, report.line())),
-                (None, ExecutionStatus::Waiting) if agent.limit_reached => {
-                    summary.open.push((mission, format!("held back by {why}")));
-                }
-                (None, ExecutionStatus::Waiting) => {
-                    summary.open.push((mission, "waiting for your approval".into()))
-                }
-                (None, ExecutionStatus::Running) => summary.open.push((mission, "in progress".into())),
-                (None, _) if agent.limit_reached => {
-                    summary.open.push((mission, format!("not started: {why}")))
-                }
                 (None, _) => {
-                    let needs = agent.task.depends_on.join(", ");
-                    let reason = if needs.is_empty() {
-                        "not started".to_owned()
-                    } else {
-                        format!("not started: it needs {needs}")
-                    };
-                    summary.open.push((mission, reason));
+                    let needed = agent.task.depends_on.iter();
+                    let tasks: Vec<String> = needed.map(|id| format!("“{}”", self.task(id))).collect();
+                    summary.open.push((mission, agent.why_open(limit, &tasks)));
                 }
             }
         }

@@ -94,12 +94,12 @@ struct GetResults {
 /// What calls of the tools can name.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// The skills.
+    /// Every skill there is.
     pub registry: &'a Registry,
-    /// Those that the person is told of.
+    /// Those that the prompt and `get_skill` show this person.
     pub listed: &'a Registry,
     pub roles: &'a RoleSet,
-    /// What the person may use in this place.
+    /// Those that an agent of theirs can be given, without workflows.
     pub offered: &'a BTreeMap<String, AccessLevel>,
     /// The turn's limits.
     pub limits: &'a Limits,

@@ -1,12 +1,12 @@
 //! What came over the wire as an [`ModelResponse`].
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use genai::chat::{
     ChatFrameSink, ContentPart, FrameCtx, RawFrameRef, StopReason, StreamEnd, ToolCall as LibCall,
     Usage as LibUsage,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::{ModelError, ModelErrorKind, ModelResponse, Request, ToolCall, Usage};
@@ -32,7 +32,7 @@ impl Frames {
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

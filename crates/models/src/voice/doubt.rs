@@ -5,7 +5,7 @@ use super::Transcript;
 
 /// Why a transcript isn't acted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doubt {
+pub enum LowConfidence {
     /// There are no words in it.
     NoWords,
     /// These are words that speech recognition is known to hear in silence.
@@ -73,20 +73,25 @@ const GUESSED: f64 = -1.0;
 const NOBODY: f64 = 0.6;
 
 /// Why a transcript of so many seconds can't be believed, if it can't. `typed` is what the person typed before.
-pub fn doubt(heard: &Transcript, seconds: u64, languages: &[String], typed: &[String]) -> Option<Doubt> {
+pub fn doubt(
+    heard: &Transcript,
+    seconds: u64,
+    languages: &[String],
+    typed: &[String],
+) -> Option<LowConfidence> {
     let words = plain(&heard.text);
     if !words.chars().any(char::is_alphanumeric) {
-        return Some(Doubt::NoWords);
+        return Some(LowConfidence::NoWords);
     }
     let is_credit = CREDITS.iter().any(|credit| words.contains(credit));
     if is_credit || ENDS_OF_FILMS.contains(&repeated(&words)) {
-        return Some(Doubt::Silence);
+        return Some(LowConfidence::Silence);
     }
     if heard.silence.is_some_and(|silence| silence > NOBODY) && heard.confidence.is_none_or(|it| it < -0.5) {
-        return Some(Doubt::Silence);
+        return Some(LowConfidence::Silence);
     }
     if heard.text.chars().count() as u64 > BRIEF + QUICKEST * seconds {
-        return Some(Doubt::TooMuch);
+        return Some(LowConfidence::TooMuch);
     }
     let is_theirs = match (&heard.language, languages) {
         (_, []) => script(&heard.text).is_none_or(|script| knows(typed, script)),
@@ -94,9 +99,9 @@ pub fn doubt(heard: &Transcript, seconds: u64, languages: &[String], typed: &[St
         (None, _) => true,
     };
     if !is_theirs {
-        return Some(Doubt::Language);
+        return Some(LowConfidence::Language);
     }
-    heard.confidence.filter(|confidence| *confidence < GUESSED).map(|_| Doubt::Unsure)
+    heard.confidence.filter(|confidence| *confidence < GUESSED).map(|_| LowConfidence::Unsure)
 }
 
 /// The words alone.
@@ -220,7 +225,7 @@ mod tests {
         Transcript { text: text.into(), ..Transcript::default() }
     }
 
-    fn of(text: &str) -> Option<Doubt> {
+    fn of(text: &str) -> Option<LowConfidence> {
         doubt(&heard(text), 3, &[], &[])
     }
 
@@ -237,10 +242,10 @@ mod tests {
             "Продолжение следует...",
             "[Music]",
         ] {
-            assert_eq!(of(text), Some(Doubt::Silence), "{text}");
+            assert_eq!(of(text), Some(LowConfidence::Silence), "{text}");
         }
         for text in ["", "...", " ♪♪ ", "!"] {
-            assert_eq!(of(text), Some(Doubt::NoWords), "{text}");
+            assert_eq!(of(text), Some(LowConfidence::NoWords), "{text}");
         }
         for text in
             ["Yes.", "Move the review to 3pm", "Thank Ada for the cake", "Add subtitles to the film", "7"]
@@ -252,7 +257,7 @@ mod tests {
     #[test]
     fn an_essay_was_not_said_in_three_seconds() {
         let essay = "and then the reviewers moved on to the next item ".repeat(20);
-        assert_eq!(of(&essay), Some(Doubt::TooMuch));
+        assert_eq!(of(&essay), Some(LowConfidence::TooMuch));
         assert_eq!(doubt(&heard(&essay), 60, &[], &[]), None);
     }
 
@@ -262,13 +267,13 @@ mod tests {
             let heard = Transcript { language: Some(language.into()), ..heard("verschiebe das Treffen") };
             doubt(&heard, 3, &spoken.iter().map(|code| (*code).to_owned()).collect::<Vec<_>>(), &[])
         };
-        assert_eq!(in_language("german", &["en"]), Some(Doubt::Language));
+        assert_eq!(in_language("german", &["en"]), Some(LowConfidence::Language));
         assert_eq!(in_language("german", &["en", "de-AT"]), None);
         assert_eq!(in_language("de", &["de"]), None);
         assert_eq!(in_language("german", &[]), None, "any");
         // Without a setting, what the person types tells.
         let typed = ["please move the review to three".to_owned()];
-        assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &typed), Some(Doubt::Language));
+        assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &typed), Some(LowConfidence::Language));
         assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &[]), None, "nothing is known of them");
         assert_eq!(doubt(&heard("перенеси встречу"), 3, &[], &["добавь задачу на завтра".to_owned()]), None);
     }
@@ -278,9 +283,9 @@ mod tests {
         let with = |silence, confidence| {
             doubt(&Transcript { silence, confidence, ..heard("call Ada") }, 3, &[], &[])
         };
-        assert_eq!(with(Some(0.9), Some(-0.8)), Some(Doubt::Silence));
+        assert_eq!(with(Some(0.9), Some(-0.8)), Some(LowConfidence::Silence));
         assert_eq!(with(Some(0.9), Some(-0.1)), None, "it is sure of the words");
-        assert_eq!(with(Some(0.1), Some(-1.4)), Some(Doubt::Unsure));
+        assert_eq!(with(Some(0.1), Some(-1.4)), Some(LowConfidence::Unsure));
         assert_eq!(with(Some(0.1), Some(-0.4)), None);
         assert_eq!(with(None, None), None);
     }

@@ -1,6 +1,7 @@
 //! Says an answer aloud: which of it, and by which service.
 
 use adjutant_chat::{Block, OutgoingVoice, RichText, inline_text};
+use adjutant_l10n as l10n;
 use serde_json::json;
 
 use super::{Service, Spoken};
@@ -32,7 +33,8 @@ pub fn aloud(markdown: &str) -> Option<String> {
         said.truncate(end);
         let sentence = said.rfind(['.', '!', '?', '\n']).map(|at| at + 1);
         said.truncate(sentence.or_else(|| said.rfind(' ')).unwrap_or(said.len()));
-        said.push_str(" The rest is in the text.");
+        said.push(' ');
+        said.push_str(&l10n::conversation::rest_is_written());
     }
     said.chars().any(char::is_alphanumeric).then_some(said)
 }

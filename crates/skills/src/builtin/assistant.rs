@@ -1,7 +1,6 @@
 //! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks.
 
-use std::fmt::Write;
-
+use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, control, questions, usage};
@@ -9,6 +8,7 @@ use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
 use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
+use adjutant_types::text::shortened;
 use adjutant_types::{
     Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
     TurnStatus, ours,
@@ -17,8 +17,8 @@ use async_trait::async_trait;
 use chrono::NaiveTime;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, listing, undo};
-use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under, undo};
+use crate::{Approved, Failure, Output, Registry, SkillError};
 
 domain! {
     "assistant", "../../../../skills/assistant.toml", AssistantSkill {
@@ -78,7 +78,7 @@ fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
 async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
     let limit = i64::try_from(call.limit()).unwrap_or(20);
     // Where others read along, only what happened there is told.
-    let here = Some(&call.ctx.turn.conversation.id).filter(|_| call.ctx.turn.conversation.shared != 0);
+    let here = Some(&call.ctx.turn.conversation.id).filter(|_| call.ctx.turn.conversation.shared);
     let past = turns::of_person(call.store(), &call.ctx.turn.person.id, here, period(call)?, limit).await?;
     let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
     for turn in &past {
@@ -86,32 +86,30 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
         let calls: Vec<&ExecutionRow> =
             rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
         let taint: Taint = calls.iter().map(|row| &row.taint).chain([&turn.text_taint]).collect();
-        untrusted |= !taint.is_clean() || calls.iter().any(|row| row.untrusted != 0);
+        untrusted |= !taint.is_clean() || calls.iter().any(|row| row.untrusted);
         let done: Vec<String> = calls.iter().map(|row| outcome(call.registry, row)).collect();
         let at = utc(turn.started_at).with_timezone(&call.zone());
         let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };
         let date = at.format("%a %-d %b %Y, %H:%M");
-        let ended = match turn.status {
-            TurnStatus::Completed => String::new(),
-            status => format!(" ({status})"),
+        let message = match turn.status {
+            TurnStatus::Completed => l10n::assistant::message(clip(&turn.text)),
+            status => l10n::assistant::message_not_done(clip(&turn.text), status),
         };
-        lines.push(format!("- {date}: “{}”{ended}{did}", clip(&turn.text)));
+        lines.push(format!("- {date}: {message}{did}"));
         let mut item = item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done);
         if !taint.is_clean() {
             item["sources"] = json!(taint.label());
         }
         items.push(item);
     }
-    let nothing = "I did nothing for you in that period";
-    let mut summary = listing(&lines, lines.len(), ("message", "messages"), nothing);
+    let mut summary = match lines.len() {
+        0 => l10n::assistant::nothing_done(),
+        count => under(l10n::assistant::messages(count), lines),
+    };
     let (open, _) = questions::open_and_read(call.store(), &call.ctx.turn.conversation.id).await?;
     let waiting = open.iter().filter(|question| question.person_id == call.ctx.turn.person.id).count();
-    match waiting {
-        0 => {}
-        1 => summary.push_str("\nOne question waits for your answer: `/status` shows it"),
-        several => {
-            let _ = write!(summary, "\n{several} questions wait for your answers: `/status` shows them");
-        }
+    if waiting > 0 {
+        summary = under(summary, [l10n::assistant::waiting(waiting)]);
     }
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
@@ -128,7 +126,8 @@ fn outcome(registry: &Registry, row: &ExecutionRow) -> String {
     let why = error.as_ref().and_then(|error| error["message"].as_str()).unwrap_or_default();
     match row.status {
         ExecutionStatus::Completed => clip(row.result.as_deref().unwrap_or_default()),
-        status => format!("{skill} ({status}): {}", clip(why)),
+        status if why.is_empty() => l10n::assistant::call_failed_unexplained(skill, status),
+        status => l10n::assistant::call_failed(skill, status, clip(why)),
     }
 }
 
@@ -141,17 +140,17 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         question.person_id == ctx.turn.person.id && question.conversation_id == ctx.turn.conversation.id
     });
     let Some(question) = question else {
-        return Err(SkillError::new(ErrorKind::NotFound, "no such question is open here").into());
+        return Err(SkillError::not_found(ours!(l10n::assistant::no_such_question)).into());
     };
     let turn = turns::by_id(store, &question.turn_id).await?;
     let Some(turn) = turn.filter(|turn| question.is_open() && turn.ended_at.is_none()) else {
-        let how = match &question.answer {
-            Some(Answer::Approve | Answer::Continue) => "answered with yes",
-            Some(Answer::Reject | Answer::Stop) => "answered with no",
-            Some(_) => "answered",
-            None => "closed",
+        let why = match &question.answer {
+            Some(Answer::Approve | Answer::Continue) => ours!(l10n::assistant::answered_yes),
+            Some(Answer::Reject | Answer::Stop) => ours!(l10n::assistant::answered_no),
+            Some(_) => ours!(l10n::assistant::answered),
+            None => ours!(l10n::assistant::closed),
         };
-        return Err(SkillError::tool(ours!("this question was {} before", how)).into());
+        return Err(SkillError::tool(why).into());
     };
     turns::expect_status(writes, &turn);
     let others = questions::of_turn(store, &turn.id).await?;
@@ -167,8 +166,8 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     control::withdraw(writes, &question, ending, &ctx.turn.person.id, store.now());
     let waits = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
     let summary = match waits.is_none_or(|row| row.taint.is_clean()) {
-        true => format!("Withdrawn: {}", wording::questions::subject(&question)),
-        false => "Withdrawn".to_owned(),
+        true => l10n::assistant::withdrawn(wording::questions::subject(&question)),
+        false => l10n::assistant::withdrawn_unnamed(),
     };
     Ok(Output::ours(summary, json!({"question": id})))
 }
@@ -176,24 +175,20 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
 /// The beginning of a text's first line.
 fn clip(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim_end_matches(':');
-    let end = line.floor_char_boundary(CLIP);
-    if end < line.len() { format!("{}…", &line[..end]) } else { line.to_owned() }
+    shortened(line, CLIP)
 }
 
 async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (from, to) = period(call)?;
     let all = usage::by_person(call.store(), from, to).await?;
     let Some(own) = all.into_iter().find(|row| row.id == *call.ctx.turn.person.id) else {
-        return Ok(Output::ours("No model was called in that period", json!({"calls": 0})));
+        return Ok(Output::ours(l10n::assistant::no_usage(), json!({"calls": 0})));
     };
-    let cost = match own.cost_usd > 0.0 {
-        true => format!("${:.4}", own.cost_usd),
-        false => "unknown, or nothing".to_owned(),
+    let (calls, read, cached, written) = (own.calls, own.prompt, own.cached, own.completion);
+    let summary = match own.cost_usd > 0.0 {
+        true => l10n::assistant::usage(calls, read, cached, written, format!("${:.4}", own.cost_usd)),
+        false => l10n::assistant::usage_without_cost(calls, read, cached, written),
     };
-    let summary = format!(
-        "{} model calls, {} tokens read ({} from the cache), {} written; cost: {cost}",
-        own.calls, own.prompt, own.cached, own.completion
-    );
     let data = json!({
         "calls": own.calls, "failed": own.failed, "prompt_tokens": own.prompt, "cached_tokens": own.cached,
         "completion_tokens": own.completion, "cost_usd": own.cost_usd,

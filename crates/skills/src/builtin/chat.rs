@@ -5,6 +5,7 @@
 //! - A post is an outbox row, committed with the call's row. The process that serves the channel delivers it.
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
+use adjutant_l10n as l10n;
 use adjutant_store::{Batch, outbox, people, rooms};
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
@@ -37,8 +38,6 @@ const PLACES: i64 = 10;
 const KNOWN: i64 = 200;
 /// The most places or people of one name.
 const NAMESAKES: usize = 5;
-/// The name of the place where the call is made.
-const HERE: &str = "this place";
 /// The most of one message that a list shows.
 const MAX_LENGTH: usize = 1_000;
 
@@ -67,8 +66,8 @@ impl BuiltinSkill for ChatSkill {
         let Self::Post = self else { return Ok(Preview::default()) };
         let place = JoinedPlace::open(call).await?;
         let text = fenced(call.text("text").unwrap_or_default());
-        let text = format!("Post into {} on {}:\n- text:\n{text}", place.room.name, place.channel);
-        Ok(Preview { risk: Risk::High, text: Some(text) })
+        let head = l10n::rooms::post_preview(place.room.name, place.channel);
+        Ok(Preview { risk: Risk::High, text: Some(format!("{head}\n{text}")) })
     }
 
     async fn run(
@@ -103,10 +102,10 @@ fn channel_of<'a>(
     }
     let names: Vec<&str> = rooms.keys().map(String::as_str).collect();
     let message = match names.first() {
-        None => "no chat platform is connected".into(),
+        None => ours!(l10n::rooms::no_platform),
         Some(first) => {
             let (first, all) = (FromConfig(first), FromConfig(names.join(", ")));
-            ours!("/place: say on which channel, such as {}:general ({})", first, all)
+            ours!(l10n::rooms::which_platform, first, all)
         }
     };
     Err(SkillError::not_found(message).into())
@@ -118,11 +117,7 @@ async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<Sender
     let own = all.iter().filter_map(|account| account.strip_prefix(channel)?.strip_prefix(':'));
     let own: Vec<SenderId> = own.map(|user| SenderId(user.to_owned())).collect();
     if own.is_empty() {
-        let message = ours!(
-            "I don't know your account on {}, so I can't tell what you may read there. Write to me there \
-             and send /link",
-            FromConfig(channel)
-        );
+        let message = ours!(l10n::rooms::unknown_account, FromConfig(channel));
         return Err(SkillError::new(ErrorKind::Permission, message).into());
     }
     Ok(own)
@@ -152,9 +147,9 @@ impl<'a> JoinedPlace<'a> {
         let here = &call.ctx.turn.conversation;
         let candidates = match name {
             "here" if here.channel == channel => {
-                vec![Room { place: here.place.clone(), name: "here".into() }]
+                vec![Room { place: here.place.clone(), name: l10n::rooms::here() }]
             }
-            "here" => return Err(SkillError::params("/place: name the place, such as #general").into()),
+            "here" => return Err(SkillError::params(ours!(l10n::rooms::which_chat)).into()),
             _ => rooms.find(name, &self::rooms::places(call.store(), channel, KNOWN).await?).await?,
         };
         let mut found = Vec::new();
@@ -166,12 +161,11 @@ impl<'a> JoinedPlace<'a> {
         if found.len() > 1 {
             let names: Vec<String> =
                 found.iter().map(|room| format!("{} ({})", room.name, room.place)).collect();
-            let message = ours!("/place: there are several: {}. Say which one, by its id", names.join(", "));
-            return Err(SkillError::params(message).into());
+            return Err(SkillError::params(ours!(l10n::rooms::several_chats, names.join(", "))).into());
         }
         // People who aren't in a place don't learn whether it exists.
         let (name, on) = (FromCall(name), FromConfig(channel));
-        let missing = ours!("there is no place “{}” on {} that we are both in", name, on);
+        let missing = ours!(l10n::rooms::no_chat, name, on);
         let room = found.pop().ok_or_else(|| SkillError::not_found(missing))?;
         Ok(Self { channel, rooms, room })
     }
@@ -184,7 +178,7 @@ impl<'a> JoinedPlace<'a> {
         for place in self::rooms::places(call.store(), channel, PLACES).await? {
             if is_member(rooms, &place, &accounts).await? {
                 let is_here = place == call.ctx.turn.conversation.place;
-                let name = if is_here { HERE.to_owned() } else { place.clone() };
+                let name = if is_here { l10n::rooms::here() } else { place.clone() };
                 all.push(Self { channel, rooms, room: Room { place, name } });
             }
         }
@@ -230,7 +224,7 @@ impl<'a> JoinedPlace<'a> {
                 replies: 0,
             };
             lines.push(line(who, said));
-            lines.extend(answer.map(|answer| line("I".to_owned(), answer)));
+            lines.extend(answer.map(|answer| line(l10n::rooms::me(), answer)));
         }
         Ok(Messages { lines, is_journal: true })
     }
@@ -246,21 +240,16 @@ impl Messages {
     fn output(&self, head: String, zone: Tz) -> Output {
         let mut summary = head;
         if self.is_journal {
-            summary.push_str("\n(This platform shows me no history, so this is only what was said to me.)");
+            summary.push_str(&format!("\n{}", l10n::rooms::no_history()));
         }
         for line in &self.lines {
             let said: String = line.text.chars().take(MAX_LENGTH).collect();
             let cut = if said.len() < line.text.len() { "…" } else { "" };
-            let replies = match line.replies {
-                0 => String::new(),
-                1 => format!(" (1 reply, thread {})", line.id),
-                many => format!(" ({many} replies, thread {})", line.id),
-            };
-            summary.push_str(&format!(
-                "\n- {}, {}: {said}{cut}{replies}",
-                spoken(line.at, zone),
-                line.author
-            ));
+            let message = format!("\n- {}, {}: {said}{cut}", spoken(line.at, zone), line.author);
+            summary.push_str(&match line.replies {
+                0 => message,
+                replies => l10n::rooms::with_replies(replies, message, &line.id),
+            });
         }
         let item = |line: &RoomMessage| {
             let at = utc(line.at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string();
@@ -279,11 +268,12 @@ fn spoken(at: i64, zone: Tz) -> String {
 async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Failure> {
     let place = JoinedPlace::open(call).await?;
     let found = place.messages(call, thread, call.limit()).await?;
-    let (name, what) = (&place.room.name, if thread.is_some() { "of the thread " } else { "" });
-    let head = match found.lines.len() {
-        0 => format!("There are no messages {what}in {name}"),
-        1 => format!("1 message {what}in {name}:"),
-        many => format!("{many} messages {what}in {name}, the newest last:"),
+    let name = &place.room.name;
+    let head = match (found.lines.len(), thread) {
+        (0, None) => l10n::rooms::no_messages(name),
+        (0, Some(_)) => l10n::rooms::no_thread_messages(name),
+        (count, None) => l10n::rooms::messages(count, name),
+        (count, Some(_)) => l10n::rooms::thread_messages(count, name),
     };
     Ok(found.output(head, call.zone()))
 }
@@ -296,7 +286,7 @@ async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
     let most = usize::try_from(most).unwrap_or(SEARCHED).min(SEARCHED);
     let found = place.messages(call, None, most).await?;
     let (Some(first), Some(last)) = (found.lines.first(), found.lines.last()) else {
-        return Ok(found.output(format!("There are no messages in {name} from that time"), zone));
+        return Ok(found.output(l10n::rooms::no_messages_then(name), zone));
     };
     let mut writers: Vec<(&str, usize)> = Vec::new();
     for line in &found.lines {
@@ -307,13 +297,8 @@ async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
     }
     writers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let writers: Vec<String> = writers.iter().take(10).map(|(who, count)| format!("{who} {count}")).collect();
-    let head = format!(
-        "{} messages in {name}, from {} to {} (by {}):",
-        found.lines.len(),
-        spoken(first.at, zone),
-        spoken(last.at, zone),
-        writers.join(", ")
-    );
+    let (first, last) = (spoken(first.at, zone), spoken(last.at, zone));
+    let head = l10n::rooms::messages_from_to(found.lines.len(), name, first, last, writers.join(", "));
     Ok(found.output(head, zone))
 }
 
@@ -332,7 +317,9 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         here.lines.retain(matches);
         if places.len() > 1 && !here.lines.is_empty() {
             let name = place.name().await?;
-            here.lines.iter_mut().for_each(|line| line.author.push_str(&format!(" in {name}")));
+            for line in &mut here.lines {
+                line.author = l10n::rooms::author_in(&line.author, &name);
+            }
         }
         found.is_journal |= here.is_journal;
         found.lines.append(&mut here.lines);
@@ -340,10 +327,9 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     found.lines.sort_by_key(|line| line.at);
     let hidden = found.lines.len().saturating_sub(call.limit());
     let head = match found.lines.len() {
-        0 => format!("I found no message about “{query}”"),
-        1 => "1 message:".to_owned(),
-        many if hidden > 0 => format!("{many} messages, the last {}:", many - hidden),
-        many => format!("{many} messages, the newest last:"),
+        0 => l10n::rooms::found_nothing(query),
+        count if hidden > 0 => l10n::rooms::found_last(count, count - hidden),
+        count => l10n::rooms::found(count),
     };
     found.lines.drain(..hidden);
     Ok(found.output(head, call.zone()))
@@ -357,7 +343,7 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut found = rooms.profiles(place, name).await?;
     found.truncate(NAMESAKES);
     if found.is_empty() {
-        let nobody = ours!("I see nobody called “{}” on {}", FromCall(name), FromConfig(channel));
+        let nobody = ours!(l10n::rooms::nobody, FromCall(name), FromConfig(channel));
         return Err(SkillError::not_found(nobody).into());
     }
     let line = |one: &Profile| {
@@ -386,7 +372,7 @@ async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Resul
     // The process that serves the channel takes it up.
     outbox::say(store, writes, &conversation.id, &outbox::anybody(), &message);
     let data = json!({"place": room.place, "channel": channel});
-    Ok(Output::ours(format!("Posted into {} on {channel}", room.name), data))
+    Ok(Output::ours(l10n::rooms::posted(room.name, channel), data))
 }
 
 impl From<RoomError> for SkillError {

@@ -1,13 +1,15 @@
 //! Files that people sent: listing and reading them. Whatever they say is text from outside.
 
+use adjutant_l10n::files_read;
 use adjutant_store::Batch;
 use adjutant_store::files::{self, FileRow};
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
+use adjutant_types::ours;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under};
 use crate::{Approved, Failure, Output, SkillError, file_store};
 
 domain! {
@@ -50,7 +52,10 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let lines: Vec<String> = found.iter().map(line).collect();
     let items: Vec<Value> = found.iter().map(file_store::item).collect();
     let untrusted = !items.is_empty();
-    let summary = listing(&lines, lines.len(), ("file", "files"), "You haven't sent me any files");
+    let summary = match lines.len() {
+        0 => files_read::none(),
+        count => under(files_read::found(count), lines),
+    };
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
@@ -59,7 +64,7 @@ async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     let file = match call.text("id").unwrap_or_default() {
         LAST => {
             let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
-            let none = || SkillError::not_found("you haven't sent me any files");
+            let none = || SkillError::not_found(ours!(files_read::none_sent));
             files::newest(call.store(), person, here, 1).await?.pop().ok_or_else(none)?
         }
         id => file_store::find(call, &id.into()).await?,

@@ -4,6 +4,7 @@ mod forgetting;
 
 use std::collections::HashMap;
 
+use adjutant_l10n as l10n;
 use adjutant_memory::{Asker, Found, SearchIn, now_of, with_history};
 use adjutant_store::Batch;
 use adjutant_store::memories::{self, MemoryRow};
@@ -11,24 +12,22 @@ use adjutant_store::origins;
 use adjutant_store::search::SaidRow;
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::utc;
-use adjutant_types::{FromCall, MemoryId, REMEMBERED, ours};
+use adjutant_types::text::one_line;
+use adjutant_types::{FromCall, MemoryId, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under};
 use crate::{Approved, Failure, Output, SkillError};
-use forgetting::{forget, mentioned, messages_that_say_it, to_forget};
+use forgetting::{forget, mentioned, to_forget};
 
-/// Why something isn't kept.
-const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \
-                      a password manager is the place for it";
 /// The longest text that is remembered, in characters: a page.
 const MAX_LENGTH: usize = 4_000;
 /// So many messages are hidden with what they say without a question.
 const FEW: usize = 5;
-/// How much of what was said is shown, in bytes.
+/// How much of a memory, or of what was said, is shown, in characters.
 const SHOWN: usize = 400;
 
 domain! {
@@ -82,8 +81,9 @@ impl BuiltinSkill for MemorySkill {
         let Self::Forget = self else { return Ok(None) };
         let memories = to_forget(call).await?;
         let mut texts: Vec<String> = memories.iter().map(|meant| format!("“{}”", meant.text())).collect();
-        texts.extend(messages_that_say_it(mentioned(call, &memories).await?));
-        Ok((!texts.is_empty()).then(|| format!("the memories: {}", texts.join(", "))))
+        let messages = mentioned(call, &memories).await?;
+        texts.extend((messages > 0).then(|| l10n::memory::messages_that_say_it(messages)));
+        Ok((!texts.is_empty()).then(|| texts.join(", ")))
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
@@ -96,7 +96,8 @@ impl BuiltinSkill for MemorySkill {
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
                 let quotes = quotes(call).await?;
-                Ok(output(call.zone(), &found, &quotes, ["I remember", "I don't remember anything yet"]))
+                let summary = if found.is_empty() { l10n::memory::nothing_yet() } else { recalled(&found) };
+                Ok(output(call.zone(), &found, &quotes, summary))
             }
             Self::Forget => forget(call, writes).await,
         }
@@ -122,16 +123,21 @@ type Quotes = HashMap<MemoryId, String>;
 async fn quotes(call: &CallContext<'_>) -> Result<Quotes, Failure> {
     let origins = origins::of_person(call.store(), &call.ctx.turn.person.id).await?;
     let quoted = origins.into_iter().filter(|origin| !origin.quote.is_empty());
-    Ok(quoted.map(|origin| (origin.memory_id, clip(&origin.quote))).collect())
+    Ok(quoted.map(|origin| (origin.memory_id, one_line(&origin.quote, SHOWN))).collect())
 }
 
-fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, [verb, none]: [&str; 2]) -> Output {
-    let lines: Vec<String> = memories.iter().map(|memory| format!("- {}", memory.text)).collect();
-    let summary = match memories {
-        [] => none.to_owned(),
-        [memory] => format!("{verb}: {}", memory.text),
-        _ => format!("{verb}:\n{}", lines.join("\n")),
-    };
+fn recalled(memories: &[MemoryRow]) -> String {
+    match memories {
+        [memory] => l10n::memory::recalled(&memory.text),
+        _ => listed(l10n::memory::recalled_several(), memories),
+    }
+}
+
+fn listed(heading: String, memories: &[MemoryRow]) -> String {
+    under(heading, memories.iter().map(|memory| format!("- {}", one_line(&memory.text, SHOWN))))
+}
+
+fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, summary: String) -> Output {
     let items: Vec<Value> = memories.iter().map(|memory| item(memory, quotes, zone)).collect();
     Output::ours(summary, json!({"items": items, "count": items.len()}))
 }
@@ -151,20 +157,19 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     // As the lines are.
     found.sort_by_key(|found| said_of(found).is_some());
     let (zone, quotes) = (call.zone(), quotes(call).await?);
-    let memories: Vec<String> =
-        found.iter().filter_map(memory_of).map(|row| format!("- {}", row.text)).collect();
+    let memories: Vec<MemoryRow> = found.iter().filter_map(memory_of).cloned().collect();
     let said: Vec<String> = found.iter().filter_map(said_of).map(|row| said_line(row, zone)).collect();
     let mut parts = Vec::new();
     match &memories[..] {
         [] => {}
-        [memory] if said.is_empty() => parts.push(format!("I remember: {}", &memory[2..])),
-        _ => parts.push(format!("I remember:\n{}", memories.join("\n"))),
+        memories if said.is_empty() => parts.push(recalled(memories)),
+        memories => parts.push(listed(l10n::memory::recalled_several(), memories)),
     }
     if !said.is_empty() {
-        parts.push(format!("Said before:\n{}", said.join("\n")));
+        parts.push(under(l10n::memory::said_before(), said));
     }
     if parts.is_empty() {
-        parts.push(format!("I don't remember anything about “{query}”"));
+        parts.push(l10n::memory::nothing_about(query));
     }
     let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, zone)).collect();
     let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
@@ -189,16 +194,7 @@ fn said_of(found: &Found) -> Option<&SaidRow> {
 /// `- Ada, Fri 3 May 2024, 14:05 (telegram): we moved to Lyon`
 fn said_line(said: &SaidRow, zone: Tz) -> String {
     let at = utc(said.started_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M");
-    format!("- {}, {at} ({}): {}", said.name, said.channel, clip(&said.text))
-}
-
-fn clip(text: &str) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.len() > SHOWN {
-        line.truncate(line.floor_char_boundary(SHOWN));
-        line.push('…');
-    }
-    line
+    format!("- {}, {at} ({}): {}", said.name, said.channel, one_line(&said.text, SHOWN))
 }
 
 fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
@@ -211,14 +207,14 @@ fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
         Found::Said(said) => said,
     };
     let mut item = json!({
-        "id": said.id, "found_in": "conversations", "by": said.name, "text": clip(&said.text),
+        "id": said.id, "found_in": "conversations", "by": said.name, "text": one_line(&said.text, SHOWN),
         "at": utc(said.started_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
-        "channel": said.channel, "place": if said.shared == 0 { "direct" } else { "room" },
+        "channel": said.channel, "place": if !said.shared { "direct" } else { "room" },
     });
     // An answer that was made from outside text isn't repeated as ours.
     if let Some(answer) = said.answer.as_deref().filter(|answer| !answer.is_empty() && said.taint.is_clean())
     {
-        item["answer"] = clip(answer).into();
+        item["answer"] = one_line(answer, SHOWN).into();
     }
     if !said.text_taint.is_clean() {
         item["sources"] = said.text_taint.label().into();
@@ -232,36 +228,26 @@ async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
     let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
     let Some(former) = all.into_iter().find(|memory| *memory.id == *id) else {
-        let message = ours!(
-            "no memory here has the id {}; memory.search shows ids, or leave `replaces_id` out",
-            FromCall(id)
-        );
-        return Err(SkillError::not_found(message).into());
+        return Err(SkillError::not_found(ours!(l10n::memory::no_such_memory, FromCall(id))).into());
     };
     Ok(Some(former))
 }
 
 async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let Some(said) = call.text("text") else {
-        return Err(SkillError::params("/text: say what to remember").into());
+        return Err(SkillError::params(ours!(l10n::memory::no_text)).into());
     };
     let tags = call.tags().unwrap_or_else(|| "[]".into());
     let length = said.chars().count() + tags.chars().count();
     if length > MAX_LENGTH {
-        let message = ours!(
-            "this is too long to remember: {} characters, and {} are the most. Say what matters of it in a few \
-             sentences, or keep it as a file or a note",
-            length,
-            MAX_LENGTH
-        );
-        return Err(SkillError::params(message).into());
+        return Err(SkillError::params(ours!(l10n::memory::too_long, length, MAX_LENGTH)).into());
     }
     if adjutant_memory::has_secret(said) || adjutant_memory::has_secret(&tags) {
-        return Err(SkillError::params(SECRET).into());
+        return Err(SkillError::params(ours!(l10n::memory::secret)).into());
     }
     let here = &call.ctx.turn.conversation;
     // What is said among others is for that place, unless the person says otherwise.
-    let usual = if here.shared == 0 { "private" } else { "room" };
+    let usual = if !here.shared { "private" } else { "room" };
     let new = MemoryRow {
         id: call.short_id(),
         kind: call.text("kind").unwrap_or("fact").to_owned(),
@@ -282,7 +268,8 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     memories::insert(writes, &call.ctx.turn.person.id, &here.id, &memory);
     let saved = Step::Memory { before: former, after: Some(memory.clone()) };
     let item = item(&memory, &Quotes::new(), call.zone());
-    Ok(Output::ours(format!("{REMEMBERED}{}", memory.text), item).undone_by(undo::left(&[saved])))
+    let summary = l10n::memory::remembered(one_line(&memory.text, SHOWN));
+    Ok(Output::ours(summary, item).undone_by(undo::left(&[saved])))
 }
 
 /// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same

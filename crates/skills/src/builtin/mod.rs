@@ -43,6 +43,7 @@ mod undo;
 mod web;
 
 use adjutant_dav::RecurrenceRule;
+use adjutant_l10n as l10n;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -305,22 +306,14 @@ pub fn names_for(config: &Config) -> Vec<&'static str> {
     all().filter(|(_, skill)| works(*skill)).map(|(name, _)| name).collect()
 }
 
-/// `3 tasks, the first 2:` and the lines below; `none` when there is nothing.
-fn listing(lines: &[String], total: usize, (one, many): (&str, &str), none: impl Into<String>) -> String {
-    let head = match total {
-        0 => return none.into(),
-        1 => format!("1 {one}"),
-        _ if total > lines.len() => format!("{total} {many}, the first {}", lines.len()),
-        _ => format!("{total} {many}"),
-    };
-    format!("{head}:\n{}", lines.join("\n"))
+/// A heading and the lines under it.
+fn under(heading: String, lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().fold(heading, |text, line| text + "\n" + &line)
 }
 
-/// Several things fit: the person has to say which one.
-fn ambiguous(what: ErrorText, names: impl Iterator<Item = ErrorText>) -> SkillError {
-    let names = names.take(5).enumerate();
-    let listed = names.fold(what, |text, (at, name)| text.and(if at == 0 { ": " } else { "; " }).and(name));
-    SkillError::params(listed.and(". Say which one"))
+/// The names of things that all fit, as many as a sentence holds.
+fn joined(names: impl Iterator<Item = ErrorText>) -> ErrorText {
+    names.take(5).reduce(|text, name| text.and("; ").and(name)).unwrap_or_else(|| "".into())
 }
 
 /// An argument's RRULE, as it is stored and as it is read.
@@ -328,11 +321,10 @@ fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
     let rule = given.to_uppercase().trim_start_matches("RRULE:").to_owned();
     match RecurrenceRule::read(&rule) {
         Ok(read) => Ok((rule, read)),
-        Err(error) => Err(SkillError::params(ours!(
-            "/recurrence: \"{}\" isn't an RRULE ({}); try FREQ=WEEKLY;BYDAY=MO",
-            FromCall(rule),
-            FromCall(error)
-        ))),
+        Err(error) => {
+            let message = ours!(l10n::calendar::not_a_rule, FromCall(rule), FromCall(error));
+            Err(SkillError::params(message))
+        }
     }
 }
 

@@ -1,17 +1,20 @@
 //! What the assistant does by itself, again and again.
 
+use adjutant_l10n as l10n;
 use adjutant_store::Batch;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::utc;
+use adjutant_types::clock::when::When;
+use adjutant_types::text::one_line;
 use adjutant_types::{ErrorText, FromCall, FromStore, ScheduleState, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, ambiguous, has_all_words, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, has_all_words, joined, under};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -68,7 +71,7 @@ impl BuiltinSkill for ScheduleSkill {
             return Ok(None);
         }
         match by_id(call).await {
-            Ok(row) => Ok(Some(format!("the schedule: {}", spoken(&row)))),
+            Ok(row) => Ok(Some(spoken(&row))),
             Err(Failure::Skill(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -100,7 +103,12 @@ fn zone_of(row: &ScheduleRow) -> Tz {
 }
 
 fn next(row: &ScheduleRow) -> String {
-    utc(row.next_at).with_timezone(&zone_of(row)).format("%a %-d %b %Y, %H:%M").to_string()
+    When::Time(utc(row.next_at).with_timezone(&zone_of(row)).naive_local()).spoken()
+}
+
+/// What it does, in a line.
+fn title(row: &ScheduleRow) -> String {
+    one_line(&row.text, 200)
 }
 
 fn named(row: &&ScheduleRow) -> ErrorText {
@@ -109,22 +117,23 @@ fn named(row: &&ScheduleRow) -> ErrorText {
 
 fn spoken(row: &ScheduleRow) -> String {
     let when = rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken());
-    let state = match row.state {
-        ScheduleState::Active => format!("next {}", next(row)),
-        ScheduleState::Paused => "paused".to_owned(),
-        ScheduleState::Stopped => "stopped, because it failed three times in a row".to_owned(),
-    };
-    format!("“{}” {when} ({}; {state}) [{}]", row.text, row.zone, row.id)
+    let ScheduleRow { id, zone, state, .. } = row;
+    let text = title(row);
+    match state {
+        ScheduleState::Active => l10n::schedules::active_schedule(text, when, zone, next(row), id),
+        ScheduleState::Paused => l10n::schedules::paused_schedule(text, when, zone, id),
+        ScheduleState::Stopped => l10n::schedules::stopped_schedule(text, when, zone, id),
+    }
 }
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let row = planned(call)?;
     if schedules::of_person(call.store(), &call.ctx.turn.person.id).await?.len() >= MAX {
-        return Err(SkillError::params(ours!("you already have {} schedules. Delete one first", MAX)).into());
+        return Err(SkillError::params(ours!(l10n::schedules::too_many, MAX)).into());
     }
     schedules::insert(writes, &row);
     let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
-    let summary = format!("I'll do “{}” {when} ({}), first on {}", row.text, row.zone, next(&row));
+    let summary = l10n::schedules::scheduled(title(&row), when, &row.zone, next(&row));
     let made = [Step::Schedule { before: None, after: Some(row.clone()) }];
     Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&made)))
 }
@@ -133,24 +142,22 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
     let params = |message: ErrorText| SkillError::params(message);
     let zone = match call.text("timezone") {
         None => call.zone(),
-        Some(name) => name
-            .parse()
-            .map_err(|_| params(ours!("/timezone: there is no time zone \"{}\"", FromCall(name))))?,
+        Some(name) => {
+            name.parse().map_err(|_| params(ours!(l10n::schedules::unknown_zone, FromCall(name))))?
+        }
     };
     let said = call.text("when").unwrap_or_default();
     let rule =
         CronRule::parse(said, zone).map_err(|message| params(ours!("/when: {}", FromCall(message))))?;
     let now = call.store().now();
     if rule.is_too_often(now) {
-        return Err(SkillError::params("/when: that is too often; the shortest interval is five minutes"));
+        return Err(params(ours!(l10n::schedules::too_often)));
     }
-    let next_at =
-        rule.after(now).ok_or_else(|| params(ours!("/when: \"{}\" never happens again", FromCall(said))))?;
-    let text = call.text("text").ok_or_else(|| SkillError::params("/text: say what to do"))?;
+    let never = || params(ours!(l10n::schedules::no_such_time, FromCall(said)));
+    let next_at = rule.after(now).ok_or_else(never)?;
+    let text = call.text("text").ok_or_else(|| params(ours!(l10n::schedules::no_text)))?;
     if text.starts_with('/') && !text.starts_with("/run ") {
-        return Err(SkillError::params(
-            "/text: /run is the only command that can be scheduled; say what to do in words",
-        ));
+        return Err(params(ours!(l10n::schedules::no_such_command)));
     }
     Ok(ScheduleRow {
         id: call.short_id(),
@@ -169,8 +176,11 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
-    let lines: Vec<String> = all.iter().map(|row| format!("- {}", spoken(row))).collect();
-    let summary = listing(&lines, all.len(), ("schedule", "schedules"), "Nothing is scheduled");
+    let heading = match all.len() {
+        0 => l10n::schedules::none(),
+        count => l10n::schedules::found(count),
+    };
+    let summary = under(heading, all.iter().map(|row| format!("- {}", spoken(row))));
     let items: Vec<Value> = all.iter().map(item).collect();
     Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))
 }
@@ -186,11 +196,11 @@ async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
         all.iter().filter(|row| has_all_words(&row.text.to_lowercase(), &id)).collect();
     match found.as_slice() {
         [row] => Ok((*row).clone()),
-        [] => {
-            let message = ours!("no schedule is called “{}”", FromCall(id));
-            Err(SkillError::not_found(message).into())
+        [] => Err(SkillError::not_found(ours!(l10n::schedules::none_called, FromCall(id))).into()),
+        several => {
+            let names = joined(several.iter().map(named));
+            Err(SkillError::params(ours!(l10n::schedules::several_match, names)).into())
         }
-        several => Err(ambiguous("several schedules match".into(), several.iter().map(named)).into()),
     }
 }
 
@@ -198,18 +208,15 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     let row = by_id(call).await?;
     let resumes = call.arguments.get("paused").and_then(Value::as_bool) == Some(false);
     let Some(next_at) = rule_of(&row).and_then(|rule| rule.after(call.store().now())) else {
-        return Err(SkillError::params(ours!(
-            "“{}” never happens again; delete it",
-            FromStore("schedule", row.id.as_str(), row.text.as_str())
-        ))
-        .into());
+        let text = FromStore("schedule", row.id.as_str(), row.text.as_str());
+        return Err(SkillError::params(ours!(l10n::schedules::over, text)).into());
     };
     let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
     let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };
     schedules::change(writes, &row, &new);
     let summary = match resumes {
-        true => format!("“{}” is active again, next on {}", row.text, next(&new)),
-        false => format!("“{}” is paused", row.text),
+        true => l10n::schedules::resumed(title(&row), next(&new)),
+        false => l10n::schedules::paused(title(&row)),
     };
     let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
     Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
@@ -219,6 +226,6 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let row = by_id(call).await?;
     schedules::delete(writes, &row.id);
     let deleted = [Step::Schedule { before: Some(row.clone()), after: None }];
-    let summary = format!("Deleted the schedule “{}”", row.text);
+    let summary = l10n::schedules::deleted(title(&row));
     Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&deleted)))
 }

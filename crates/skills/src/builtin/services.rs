@@ -9,6 +9,7 @@ use std::time::Duration;
 use adjutant_chat::{Finding, Rooms};
 use adjutant_config::SearchConfig;
 use adjutant_files::{Folder, Reader};
+use adjutant_l10n as l10n;
 use adjutant_memory::vectors::Vectors;
 use adjutant_store::StoreError;
 use adjutant_turn::journal::TurnContext;
@@ -89,8 +90,7 @@ impl Services {
         if self.is_owner(ctx).await? {
             return Ok(());
         }
-        let message = "only my owners ([assistant] owner) can use this account";
-        Err(SkillError::new(ErrorKind::Permission, message).into())
+        Err(SkillError::new(ErrorKind::Permission, ours!(l10n::accounts::only_owners)).into())
     }
 
     /// What `doctor` reports on each account: its section and the finding.
@@ -138,9 +138,7 @@ impl From<adjutant_mail::MailError> for SkillError {
     fn from(error: adjutant_mail::MailError) -> Self {
         let kind = error_kind!(adjutant_mail, error.kind, Recipient);
         let message = match kind {
-            ErrorKind::Auth => {
-                ours!("the mail server rejected the login ([mail] user and password): {}", error.message)
-            }
+            ErrorKind::Auth => ours!(l10n::email::rejected_login, error.message),
             _ => error.message.into(),
         };
         Self { unknown: error.may_have_happened, ..Self::new(kind, message) }
@@ -151,10 +149,7 @@ impl From<adjutant_dav::DavError> for SkillError {
     fn from(error: adjutant_dav::DavError) -> Self {
         let kind = error_kind!(adjutant_dav, error.kind);
         let message = match kind {
-            ErrorKind::Auth => ours!(
-                "the server rejected the login ([calendar] or [contacts] user and password): {}",
-                error.message
-            ),
+            ErrorKind::Auth => ours!(l10n::accounts::rejected_login, error.message),
             _ => error.message.into(),
         };
         let (retry_after, unknown) = (error.retry_after, error.may_have_happened);

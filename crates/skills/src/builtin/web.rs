@@ -3,6 +3,7 @@
 
 mod search;
 
+use adjutant_l10n as l10n;
 use adjutant_store::Batch;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::{FromCall, FromOutside, ours};
@@ -57,8 +58,7 @@ impl BuiltinSkill for WebSkill {
     async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
         match self {
             Self::Search => {
-                let missing =
-                    || SkillError::tool("there is no search engine: set [web] search in the configuration");
+                let missing = || SkillError::tool(ours!(l10n::web::no_search_engine));
                 let engine = call.services.search.as_ref().ok_or_else(missing)?;
                 let limit = if call.arguments["limit"].is_null() { 5 } else { call.limit() };
                 let query = call.text("query").unwrap_or_default();
@@ -82,13 +82,12 @@ async fn fetch(url: &str, client: &HttpClient, allow_hosts: &[String]) -> Result
         }
         return page(&url, &host, response).await;
     }
-    Err(SkillError::tool("the page keeps redirecting"))
+    Err(SkillError::tool(ours!(l10n::web::endless_redirects)))
 }
 
 fn address(text: &str) -> Result<Url, SkillError> {
     SkillError::unless_seen(text)?;
-    let wrong =
-        || SkillError::params(ours!("/url: \"{}\" isn't an http or https address", FromOutside(text)));
+    let wrong = || SkillError::params(ours!(l10n::web::not_an_address, FromOutside(text)));
     let url = Url::parse(text).map_err(|_| wrong())?;
     let is_plain = url.username().is_empty() && url.password().is_none();
     if matches!(url.scheme(), "http" | "https") && url.has_host() && is_plain {
@@ -101,7 +100,7 @@ fn address(text: &str) -> Result<Url, SkillError> {
 fn target(from: &Url, response: &Response) -> Result<Url, SkillError> {
     let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
     let target = location.and_then(|location| from.join(location).ok());
-    let target = target.ok_or_else(|| SkillError::tool("the page redirects without saying where to"))?;
+    let target = target.ok_or_else(|| SkillError::tool(ours!(l10n::web::redirect_to_nowhere)))?;
     address(target.as_str())
 }
 
@@ -113,7 +112,7 @@ async fn page(url: &Url, host: &str, response: Response) -> Result<Output, Skill
     if status.is_success() && !is_text {
         let kind = kind.split(';').next().unwrap_or_default();
         let kind = adjutant_chat::sanitized(kind);
-        return Err(SkillError::tool(ours!("the page on {} isn't text but {}", FromCall(host), kind)));
+        return Err(SkillError::tool(ours!(l10n::web::not_text, FromCall(host), kind)));
     }
     let (body, _) = read(response).await.map_err(|error| lost(&error, host, false))?;
     if !status.is_success() {

@@ -1,13 +1,16 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
+use adjutant_l10n::skills;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_turn::journal::{Limit, LimitReached, fail_point};
+use adjutant_turn::journal::{Limit, LimitReached, Suspend, fail_point};
 use adjutant_turn::trust::{ActionKind, ApprovalReason};
 use adjutant_turn::wording;
 use adjutant_turn::wording::questions::{Circumstances, Recipient};
-use adjutant_types::{Allowance, Answer, Basis, ExecutionStatus, QuestionKind, QuestionState, Taint};
+use adjutant_types::{
+    Allowance, Answer, Basis, ErrorText, ExecutionStatus, QuestionKind, QuestionState, Taint, ours,
+};
 
 use super::ActiveCall;
 use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
@@ -51,7 +54,7 @@ impl Approved {
     }
 }
 
-fn rejected(reason: &'static str) -> Failure {
+fn rejected(reason: ErrorText) -> Failure {
     SkillError::new(ErrorKind::Rejected, reason).into()
 }
 
@@ -64,7 +67,7 @@ impl ActiveCall<'_> {
             || StoreError::Corrupt(format!("execution {} waits, but nobody was asked", self.row.id));
         let question = question.ok_or_else(missing)?;
         if question.state == QuestionState::Pending {
-            return Ok(CallEnd::Waiting);
+            return Ok(CallEnd::Suspended(Suspend::ForPerson));
         }
         if let Some(asked) = self.asked_by_server(skill, &question).await? {
             return self.resume_asked(skill, &question, asked).await;
@@ -72,26 +75,23 @@ impl ActiveCall<'_> {
         let arguments = self.call.arguments.to_string();
         let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
             let is_expired = question.state == QuestionState::Expired;
-            return Err(rejected(if is_expired {
-                "the approval expired"
-            } else {
-                "rejected, so it wasn't done"
+            return Err(rejected(match is_expired {
+                true => ours!(skills::expired),
+                false => ours!(skills::rejected),
             }));
         };
-        if let Some(limit) = self.postponed().await? {
-            return Ok(CallEnd::LimitReached(limit));
+        if let Some(limit) = self.postpone_if_at_limit().await? {
+            return Ok(CallEnd::Suspended(Suspend::AtLimit(limit)));
         }
         let now = self.preview(skill).await?;
         if now.text.is_some_and(|now| now != preview) {
-            let changed =
-                "what it would do has changed since the question was asked, so it wasn't done. Ask again";
-            return Err(SkillError::params(changed).into());
+            return Err(SkillError::params(ours!(skills::changed_since)).into());
         }
         self.row.basis = Some(match question.state {
             // Silence was the yes, which is none by itself: what trust asks for must be there still.
             QuestionState::Expired => match self.judge_effect(skill).await? {
                 Judgement::Run(basis) => basis,
-                Judgement::Ask(_) | Judgement::Deny => return Err(rejected("the approval expired")),
+                Judgement::Ask(_) | Judgement::Deny => return Err(rejected(ours!(skills::expired))),
             },
             QuestionState::Pending | QuestionState::Answered => Basis::Approval,
         });
@@ -99,7 +99,7 @@ impl ActiveCall<'_> {
     }
 
     /// The limit that an answered call has to wait for. It waits for the turn to go on, and then finds the same answer.
-    pub(super) async fn postponed(&self) -> Result<Option<Limit>, StoreError> {
+    pub(super) async fn postpone_if_at_limit(&self) -> Result<Option<Limit>, StoreError> {
         let ctx = self.ctx;
         match ctx.take_released_call(self.row.started_at.unwrap_or_default()).await {
             Ok(()) => Ok(None),
@@ -139,7 +139,7 @@ impl ActiveCall<'_> {
         ctx.ask_approval(&mut batch, &self.row.id, kind, body);
         ctx.store.write(batch).await?;
         fail_point("asked");
-        Ok(CallEnd::Waiting)
+        Ok(CallEnd::Suspended(Suspend::ForPerson))
     }
 
     /// After how many milliseconds silence is a yes. What trust asks waits for an answer, and so does an email to somebody
@@ -211,7 +211,7 @@ impl ActiveCall<'_> {
     async fn read_now(&self) -> Result<Taint, StoreError> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let mut sources = Taint::default();
-        for row in rows.iter().filter(|row| row.untrusted != 0 && row.status == ExecutionStatus::Completed) {
+        for row in rows.iter().filter(|row| row.untrusted && row.status == ExecutionStatus::Completed) {
             let skill = row.skill.as_deref().and_then(|skill| self.registry.get(skill));
             // What is kept here names its own sources, and a server of tools is one itself.
             let names_others = |skill: &Skill| {

@@ -2,7 +2,7 @@
 
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::{StoreError, asked, executions};
-use adjutant_turn::journal::{Question, fail_point};
+use adjutant_turn::journal::{Question, Suspend, fail_point};
 use adjutant_turn::wording::asked as words;
 use adjutant_types::{Answer, QuestionKind, QuestionState};
 
@@ -48,7 +48,7 @@ impl ActiveCall<'_> {
         ctx.store.write(batch).await?;
         fail_point("asked");
         ctx.wake_delivery();
-        Ok(CallEnd::Waiting)
+        Ok(CallEnd::Suspended(Suspend::ForPerson))
     }
 
     /// Goes on with a call after a person's answer: with the next thing to ask, or with the server.
@@ -63,8 +63,8 @@ impl ActiveCall<'_> {
         if asked.next().is_some() {
             return self.ask_for_server(skill, &asked).await;
         }
-        if let Some(limit) = self.postponed().await? {
-            return Ok(CallEnd::LimitReached(limit));
+        if let Some(limit) = self.postpone_if_at_limit().await? {
+            return Ok(CallEnd::Suspended(Suspend::AtLimit(limit)));
         }
         let approved = Approved::already_running(&asked);
         self.asked = Some(asked);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use adjutant_l10n::sources;
 use adjutant_store::{StoreError, taints};
 use adjutant_types::{ErrorText, Taint};
 
@@ -26,7 +27,7 @@ impl ActiveCall<'_> {
         let mut taint = message.settle(self.row.taint.is_clean(), |domain, id| marked.get(domain)?.get(id));
         if is_foreign {
             let title = self.registry.get(self.call.skill).map_or(self.call.skill, |skill| skill.title());
-            taint.add(&Taint::by(&format!("the error of “{title}”")));
+            taint.add(&Taint::by(&sources::error(title)));
         }
         Ok(taint)
     }

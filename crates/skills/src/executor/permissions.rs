@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use adjutant_l10n::skills;
 use adjutant_store::StoreError;
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::ActionKind;
@@ -74,19 +75,14 @@ impl ActiveCall<'_> {
     pub(super) fn granted(&self) -> Result<Arc<Skill>, SkillError> {
         let Call { grant, skill: name, arguments, .. } = self.call;
         if !grant.skills.iter().any(|granted| granted == name) {
-            let message = ours!(
-                "{} is not granted to this agent; it has {}",
-                FromCall(name),
-                FromConfig(grant.skills.join(", "))
-            );
+            let message = ours!(skills::not_granted, FromCall(name), FromConfig(grant.skills.join(", ")));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
-        let missing = || SkillError::not_found(ours!("the skill {} no longer exists", FromConfig(name)));
+        let missing = || SkillError::not_found(ours!(skills::gone, FromConfig(name)));
         let skill = self.registry.get(name).ok_or_else(missing)?;
         if !grant.covers(name, reach(&self.executor.services, skill)) {
             let effects = wording::roles::effects(grant.effects);
-            let message =
-                ours!("{} does more than this agent's role may: {}", FromConfig(name), FromConfig(effects));
+            let message = ours!(skills::beyond_role, FromConfig(name), FromConfig(effects));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         if skill.workflow().is_some() {

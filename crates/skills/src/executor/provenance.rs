@@ -1,5 +1,6 @@
 //! Where the text of a result came from, and whether what was made is the person's own.
 
+use adjutant_l10n as l10n;
 use adjutant_store::{Batch, StoreError, taints};
 use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
 use adjutant_types::Taint;
@@ -36,7 +37,7 @@ impl ActiveCall<'_> {
         let domain = domain(skill);
         if !output.ours && self.executor.services.mcp.has(domain) {
             // Whatever the data says of its origin, it comes from there.
-            taint.add(&Taint::by(&format!("the MCP server “{domain}”")));
+            taint.add(&Taint::by(&l10n::sources::server(domain)));
         } else if !output.ours {
             taint.add(&sources::of_output(skill.title(), &output.data));
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use adjutant_l10n::skills;
 use adjutant_store::Batch;
 use adjutant_types::metrics;
 use adjutant_types::{FromConfig, ours};
@@ -33,7 +34,7 @@ impl ActiveCall<'_> {
                     Err(SkillError { unknown: true, ..timed_out(&skill.name, timeout) })
                 }),
                 () = ctx.control.cancel.cancelled() => {
-                    let error = SkillError::tool("it was stopped while it was running");
+                    let error = SkillError::tool(ours!(skills::stopped));
                     return Err(SkillError { unknown: !is_repeatable, ..error });
                 }
             };
@@ -84,8 +85,7 @@ impl ActiveCall<'_> {
                 context.services.instructions.call(call, arguments, work_dir, launcher).await
             }
             Handler::Builtin(name) => {
-                let missing =
-                    || SkillError::not_found(ours!("there is no built-in skill {}", FromConfig(name)));
+                let missing = || SkillError::not_found(ours!(skills::no_builtin, FromConfig(name)));
                 let builtin = builtin::find(name).ok_or_else(missing)?;
                 builtin.run(context, approved, writes).await.map_err(alone)
             }

@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use adjutant_l10n::http;
 use adjutant_types::{FromCall, Own, ours};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
@@ -35,10 +36,7 @@ impl HttpClient {
         let host = host(url);
         let allowed = allow_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         if !allowed && host.parse::<IpAddr>().is_ok_and(|address| !is_public(address)) {
-            return Err(SkillError::new(
-                ErrorKind::Permission,
-                ours!("{}", FromCall(Refused(host.to_owned()))),
-            ));
+            return Err(SkillError::new(ErrorKind::Permission, ours!(http::private_host, FromCall(host))));
         }
         let client = if allowed {
             self.open.get_or_init(|| build(None))
@@ -71,9 +69,7 @@ fn build(resolver: Option<Arc<PublicOnly>>) -> Result<Client, String> {
 
 /// A host in a private network that the skill doesn't allow.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{0} is a private, loopback or link-local address; if the skill may call it, add the host to its `allow_hosts`"
-)]
+#[error("{}", http::private_host(.0))]
 pub(super) struct Refused(String);
 
 impl Refused {

@@ -9,6 +9,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use adjutant_config::document::{Node, Problems, Table};
+use adjutant_l10n::{http, programs};
 use adjutant_sandbox::{Launcher, Permissions, Processes};
 use adjutant_types::{ErrorText, FromCall, FromConfig, Own, ours};
 use serde_json::Value;
@@ -18,7 +19,7 @@ use tokio::process::{Child, Command};
 use crate::arguments::Argument;
 use crate::definition::cut;
 use crate::template::{Place, Template};
-use crate::{ErrorKind, Output, SkillError};
+use crate::{Output, SkillError};
 
 /// How much of a program's output is kept, unless the skill says otherwise.
 pub(crate) const OUTPUT: usize = 64 * 1024;
@@ -103,12 +104,8 @@ impl CommandHandler {
             let Some(word) = template.render(arguments)? else { continue };
             // A model's argument must not become an option that the skill's author didn't think of.
             if word.starts_with('-') && template.begins_with_value() && !options_are_over {
-                let message = ours!(
-                    "'{}' begins with '-', which {} may take for an option",
-                    FromCall(word),
-                    FromConfig(&self.program)
-                );
-                return Err(SkillError::new(ErrorKind::Params, message));
+                let message = ours!(programs::option, FromCall(word), FromConfig(&self.program));
+                return Err(SkillError::params(message));
             }
             options_are_over |= template.source() == "--";
             words.push(word);
@@ -153,7 +150,7 @@ pub async fn call(
         words: handler.words(arguments)?,
         output_cap: handler.output_cap,
         permissions: &handler.permissions,
-        hint: "say what else it needs in the skill's file: `network`, `read`, `write`",
+        hint: programs::permit_in_file(),
     };
     run.in_folder(work_dir, launcher).await
 }
@@ -165,7 +162,7 @@ pub(crate) struct Run<'a> {
     pub(crate) output_cap: usize,
     pub(crate) permissions: &'a Permissions,
     /// Where an owner permits more.
-    pub(crate) hint: &'static str,
+    pub(crate) hint: String,
 }
 
 impl Run<'_> {
@@ -174,22 +171,20 @@ impl Run<'_> {
         let program = self.program;
         let tool = |message: ErrorText| SkillError::tool(message);
         let name = FromConfig(program);
-        let folder = Folder::new(work_dir)
-            .map_err(|error| tool(ours!("can't create a working folder for {}: {}", name, Own(error))))?;
+        let folder =
+            Folder::new(work_dir).map_err(|error| tool(ours!(programs::no_folder, name, Own(error))))?;
         let started = launcher.command(program, &self.words, &folder.0, self.permissions).and_then(start);
         // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
         let (mut child, processes) = started.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                tool(ours!("the program '{}' is not installed (not found in PATH)", name))
-            }
-            _ => tool(ours!("'{}' can't be started: {}", name, Own(error))),
+            io::ErrorKind::NotFound => tool(ours!(programs::not_installed, name)),
+            _ => tool(ours!(programs::not_started, name, Own(error))),
         })?;
         let (mut out, mut err) = (Kept::new(self.output_cap), Kept::new(OUTPUT));
         // What it leaves running ends with it, which closes the pipes.
         tokio::join!(out.fill(child.stdout.take()), err.fill(child.stderr.take()));
         let status = child.wait().await;
         drop(processes);
-        let status = status.map_err(|error| tool(ours!("lost contact with '{}': {}", name, Own(error))))?;
+        let status = status.map_err(|error| tool(ours!(programs::contact_lost, name, Own(error))))?;
         if status.success() {
             Ok(output(program, &out))
         } else {
@@ -229,7 +224,7 @@ impl Kept {
     fn text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.bytes).trim_end().to_owned();
         if self.is_cut() {
-            text.push_str(&format!("\n[cut: the first {} of {} bytes]", self.cap, self.length));
+            text.push_str(&format!("\n{}", programs::cut(self.cap, self.length)));
         }
         text
     }
@@ -245,29 +240,31 @@ fn output(program: &str, stdout: &Kept) -> Output {
     let said = json.as_ref().and_then(|json| json.get("summary")).and_then(Value::as_str);
     let summary = match (&json, said) {
         (_, Some(said)) => said.to_owned(),
-        (Some(Value::Array(_) | Value::Object(_)), None) => format!("{program} answered."),
+        (Some(Value::Array(_) | Value::Object(_)), None) => programs::answered(program),
         (Some(Value::String(said)), None) => said.clone(),
-        _ if text.is_empty() => format!("{program} ran without output."),
+        _ if text.is_empty() => programs::no_output(program),
         _ => text,
     };
     Output::new(summary, json.unwrap_or_default())
 }
 
-fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: &'static str) -> ErrorText {
+fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: String) -> ErrorText {
     let text = String::from_utf8_lossy(&stderr.bytes);
     let mut last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
     cut(&mut last, 300);
-    let how = match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with status {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => "ended badly".to_owned(),
+    let program = FromConfig(program);
+    let mut message = match (status.code(), status.signal()) {
+        (Some(code), _) => ours!(programs::ended_with_status, program, Own(code)),
+        (None, Some(signal)) => ours!(programs::ended_by_signal, program, Own(signal)),
+        (None, None) => ours!(programs::ended_badly, program),
     };
-    let colon = if last.is_empty() { "" } else { ": " };
-    let hint = match adjutant_sandbox::was_denied(&text) {
-        true => format!(" (it sees its own folder and has no network; {hint})"),
-        false => String::new(),
-    };
-    ours!("{} {}{}{}{}", FromConfig(program), Own(how), colon, last, Own(hint))
+    if !last.is_empty() {
+        message = ours!(http::with_words, message, last);
+    }
+    match adjutant_sandbox::was_denied(&text) {
+        true => ours!(programs::denied, message, Own(hint)),
+        false => message,
+    }
 }
 
 /// A call's own folder; removed with all that is in it when it is dropped.
@@ -307,7 +304,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::{Handler, parse};
+    use crate::{ErrorKind, Handler, parse};
 
     /// A command skill with the optional text `a` and the optional number `n`.
     fn handler(command: &str) -> CommandHandler {
@@ -349,7 +346,7 @@ mod tests {
     async fn a_value_does_not_become_an_option() {
         let error = run(r#"["ls", "{{a}}"]"#, json!({"a": "-la"})).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Params);
-        insta::assert_snapshot!(error, @"'-la' begins with '-', which ls may take for an option");
+        insta::assert_snapshot!(error, @"“-la” begins with “-”, which ls may take for an option");
         assert_eq!(words(r#"["printf", "--", "<%s>", "{{a}}"]"#, json!({"a": "-la"})).await, "<-la>");
         assert_eq!(words(r#"["printf", "<%s>", "a={{a}}"]"#, json!({"a": "-la"})).await, "<a=-la>");
         assert!(run(r#"["printf", "{{a}}"]"#, json!({"a": "x\0y"})).await.is_err());
@@ -380,7 +377,7 @@ mod tests {
             |command: &'static str| async move { run(command, json!({})).await.unwrap_err().to_string() };
         insta::assert_snapshot!(fail(r#"["sh", "-c", "echo first >&2; echo last >&2; echo >&2; exit 3"]"#).await, @"sh ended with status 3: last");
         insta::assert_snapshot!(fail(r#"["sh", "-c", "kill -9 $$"]"#).await, @"sh was ended by signal 9");
-        insta::assert_snapshot!(fail(r#"["no-such-program-here"]"#).await, @"the program 'no-such-program-here' is not installed (not found in PATH)");
+        insta::assert_snapshot!(fail(r#"["no-such-program-here"]"#).await, @"the program “no-such-program-here” is not installed (not found in PATH)");
     }
 
     #[tokio::test]

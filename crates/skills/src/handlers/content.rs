@@ -2,6 +2,7 @@
 //! it's the whole request.
 
 use adjutant_config::document::{Problems, Table};
+use adjutant_l10n::http;
 use adjutant_types::{Own, ours};
 use reqwest::header::HeaderValue;
 use serde_json::Value;
@@ -107,8 +108,7 @@ impl Content {
 }
 
 fn header(kind: &str) -> Result<HeaderValue, SkillError> {
-    HeaderValue::from_str(kind)
-        .map_err(|error| SkillError::params(ours!("the content can't be sent: {}", Own(error))))
+    HeaderValue::from_str(kind).map_err(|error| SkillError::params(ours!(http::content_wrong, Own(error))))
 }
 
 /// Whether a text is the type of a file and nothing else, such as `application/pdf`.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use adjutant_config::Secret;
+use adjutant_l10n as l10n;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromCall, Own, ours};
 use chrono::DateTime;
@@ -91,7 +92,7 @@ async fn send(
 /// Checks that the host answers, whatever it answers; nothing is asked of it.
 pub(super) async fn reach(handler: &HttpHandler, client: &HttpClient) -> Result<(), SkillError> {
     let url = Url::parse(handler.origin())
-        .map_err(|error| SkillError::params(ours!("the address is wrong: {}", Own(error))))?;
+        .map_err(|error| SkillError::params(ours!(l10n::http::address_wrong, Own(error))))?;
     let client = client.for_url(&url, &handler.allow_hosts)?;
     let answer = client.head(url.clone()).timeout(PATIENCE).send().await;
     answer.map(drop).map_err(|error| lost(&error, host(&url), false))
@@ -124,16 +125,17 @@ pub(crate) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError
     if let Some(refused) = Refused::within(error) {
         return SkillError::new(ErrorKind::Permission, ours!("{}", FromCall(refused)));
     }
+    let host = FromCall(host);
     if error.is_builder() {
-        return SkillError::new(ErrorKind::Tool, ours!("the request to {} can't be made", FromCall(host)));
+        return SkillError::new(ErrorKind::Tool, ours!(l10n::http::no_request, host));
     }
     // First, because it covers a connection that was not made in time: nothing was sent.
     let (kind, message) = if error.is_connect() {
-        (ErrorKind::Network, ours!("{} can't be reached: {}", FromCall(host), root(error)))
+        (ErrorKind::Network, ours!(l10n::http::unreachable, host, root(error)))
     } else if error.is_timeout() {
-        (ErrorKind::Timeout, ours!("{} didn't answer in time", FromCall(host)))
+        (ErrorKind::Timeout, ours!(l10n::http::late, host))
     } else {
-        (ErrorKind::Network, ours!("the connection to {} was lost: {}", FromCall(host), root(error)))
+        (ErrorKind::Network, ours!(l10n::http::connection_lost, host, root(error)))
     };
     SkillError { unknown: acts && !error.is_connect(), ..SkillError::new(kind, message) }
 }
@@ -153,22 +155,25 @@ pub(crate) fn failed(
     text: &str,
     acts: bool,
 ) -> SkillError {
-    let (kind, what) = match status.as_u16() {
-        401 => (ErrorKind::Auth, "rejected the skill's credential"),
-        402 | 403 => (ErrorKind::Permission, "doesn't allow it"),
-        404 | 410 => (ErrorKind::NotFound, "doesn't know it"),
-        408 => (ErrorKind::Timeout, "didn't get the request in time"),
-        429 => (ErrorKind::RateLimit, "asks us to wait"),
-        300..400 => (ErrorKind::Tool, "redirects; put the new address into the skill's `url`"),
-        400..500 => (ErrorKind::Params, "rejected the request"),
-        _ => (ErrorKind::Network, "failed"),
+    let (host, number) = (FromCall(host), status.as_u16());
+    let (kind, message) = match number {
+        401 => (ErrorKind::Auth, ours!(l10n::http::credential_rejected, host, number)),
+        402 | 403 => (ErrorKind::Permission, ours!(l10n::http::forbidden, host, number)),
+        404 | 410 => (ErrorKind::NotFound, ours!(l10n::http::unknown_there, host, number)),
+        408 => (ErrorKind::Timeout, ours!(l10n::http::request_late, host, number)),
+        429 => (ErrorKind::RateLimit, ours!(l10n::http::rate_limit, host, number)),
+        300..400 => (ErrorKind::Tool, ours!(l10n::http::redirects, host, number)),
+        400..500 => (ErrorKind::Params, ours!(l10n::http::request_rejected, host, number)),
+        _ => (ErrorKind::Network, ours!(l10n::http::service_failed, host, number)),
     };
     let mut words: String = service_words(text, headers).split_whitespace().collect::<Vec<_>>().join(" ");
     cut(&mut words, WORDS);
-    let colon = if words.is_empty() { "" } else { ": " };
     SkillError {
         kind,
-        message: ours!("{} {} ({}){}{}", FromCall(host), what, status.as_u16(), colon, words),
+        message: match words.is_empty() {
+            true => message,
+            false => ours!(l10n::http::with_words, message, words),
+        },
         retry_after: retry_after(headers),
         unknown: acts && (status.is_server_error() || kind == ErrorKind::Timeout),
     }
@@ -203,11 +208,10 @@ fn is_binary(text: &str) -> bool {
 
 /// Names a file instead of showing its bytes.
 fn unread(host: &str, headers: &HeaderMap) -> Output {
-    let kind = match media_type(headers) {
-        "" => "of an unknown kind",
-        said => said,
+    let summary = match media_type(headers) {
+        "" => l10n::http::unknown_file(host),
+        said => l10n::http::file(host, line(said, 60)),
     };
-    let summary = format!("{host} sent a file, {}, which isn't text and can't be read here.", line(kind, 60));
     Output::new(summary, Value::Null)
 }
 
@@ -223,10 +227,8 @@ fn output(
     let method = &handler.method;
     let plain = || match (&json, text.trim()) {
         (Some(Value::String(text)), _) => text.clone(),
-        (Some(Value::Array(_) | Value::Object(_)), _) => {
-            format!("{host} answered {method} with JSON ({status}).")
-        }
-        (_, "") => format!("{host} answered with {status}."),
+        (Some(Value::Array(_) | Value::Object(_)), _) => l10n::http::answered_with_json(host, method, status),
+        (_, "") => l10n::http::answered(host, status),
         (_, text) => text.to_owned(),
     };
     let response = json.clone().unwrap_or_else(|| Value::from(text));
@@ -234,7 +236,7 @@ fn output(
         .result
         .as_ref()
         .map_or_else(|| Ok(plain()), |shape| shape.summary(arguments, response))
-        .unwrap_or_else(|why| format!("{} But {why}.", plain()));
+        .unwrap_or_else(|why| l10n::http::answered_otherwise(plain(), why));
     shorten(&mut summary);
     let data = match json {
         Some(json) if text.len() <= KEPT => json,
@@ -253,7 +255,7 @@ pub(crate) fn shorten(text: &mut String) {
     if text.len() > KEPT {
         let length = text.len();
         cut(text, KEPT);
-        text.push_str(&format!("\n[cut: the first 64 KB of {length} bytes]"));
+        text.push_str(&format!("\n{}", l10n::http::cut(length)));
     }
 }
 
@@ -460,7 +462,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
             .await
             .unwrap_err();
         assert_eq!((error.kind, error.unknown), (ErrorKind::Network, false));
-        insta::assert_snapshot!(error, @"127.0.0.1 can't be reached: Connection refused (os error 111)");
+        insta::assert_snapshot!(error, @"I couldn't reach 127.0.0.1: no connection (Connection refused (os error 111))");
     }
 
     #[tokio::test]

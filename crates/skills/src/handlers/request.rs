@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use adjutant_config::Secret as Token;
 use adjutant_config::document::{Entry, Node, Problems, Table, Value as Written};
+use adjutant_l10n::http;
 use adjutant_types::{FromCall, FromConfig, Own, ours};
 use regex::Regex;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -14,9 +15,9 @@ use serde_json::{Map, Value};
 use super::content::{Content, Upload};
 use super::response::{self, Shape};
 use super::secret::Secret;
+use crate::SkillError;
 use crate::arguments::Argument;
 use crate::template::{Place, Template, TemplateError, split_outside};
-use crate::{ErrorKind, SkillError};
 
 /// A call of an HTTP API.
 #[derive(Debug, Clone)]
@@ -102,8 +103,7 @@ impl HttpHandler {
         let path = self.path.render(arguments)?.unwrap_or_default();
         // An address's parser would resolve these, and the call would go somewhere else.
         if path.split('/').any(|segment| segment == "." || segment == "..") {
-            let message = "an argument makes the address's path climb with '.' or '..'";
-            return Err(SkillError::new(ErrorKind::Params, message));
+            return Err(SkillError::params(ours!(http::address_climbs)));
         }
         let mut pairs = Vec::new();
         for pair in &self.query {
@@ -111,7 +111,7 @@ impl HttpHandler {
         }
         let mark = if pairs.is_empty() { "" } else { "?" };
         Url::parse(&format!("{}{path}{mark}{}", self.origin, pairs.join("&")))
-            .map_err(|error| SkillError::params(ours!("the address is wrong: {}", Own(error))))
+            .map_err(|error| SkillError::params(ours!(http::address_wrong, Own(error))))
     }
 
     /// The headers for these arguments, and the secrets in them, which nobody may see.
@@ -137,14 +137,13 @@ impl HttpHandler {
                     text
                 }
             };
-            let mut value = HeaderValue::from_str(&text).map_err(|_| {
-                SkillError::params(ours!("the header {} can't hold its value", FromConfig(name)))
-            })?;
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| SkillError::params(ours!(http::header_wrong, FromConfig(name))))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
         if let Some(token) = token {
-            let wrong = |_| SkillError::tool("the service's token can't be sent");
+            let wrong = |_| SkillError::tool(ours!(http::token_wrong));
             let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).map_err(wrong)?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);

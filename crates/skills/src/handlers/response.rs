@@ -2,6 +2,7 @@
 
 use adjutant_config::document::{Problems, Table, Value as Written};
 use adjutant_files::MAX_MEGABYTES;
+use adjutant_l10n::http;
 use adjutant_types::{FromCall, ours};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
@@ -75,13 +76,13 @@ impl Shape {
             Self::Pointer(pointer) => match response.pointer(pointer) {
                 Some(Value::String(text)) => Ok(text.clone()),
                 Some(value) => Ok(value.to_string()),
-                None => Err(format!("the response has nothing at {pointer}")),
+                None => Err(http::nothing_there(pointer)),
             },
             Self::Template(template) => {
                 let mut known = arguments.as_object().cloned().unwrap_or_default();
                 known.insert("response".to_owned(), response);
                 let text = template.render(&Value::Object(known));
-                Ok(text.map_err(|error| format!("the skill's `result` fails: {error}"))?.unwrap_or_default())
+                Ok(text.map_err(http::result_failed)?.unwrap_or_default())
             }
         }
     }
@@ -100,8 +101,7 @@ pub(super) async fn receive(
     secrets: &[String],
     acts: bool,
 ) -> Result<ResponseContent, SkillError> {
-    let too_big =
-        || SkillError::params(ours!("{} sent a file of more than {} MB", FromCall(host), MAX_MEGABYTES));
+    let too_big = || SkillError::params(ours!(http::file_too_big, FromCall(host), MAX_MEGABYTES));
     let media_type = media_type(response.headers()).to_lowercase();
     if response.content_length().is_some_and(|length| length > MAX_BYTES as u64) {
         return Err(too_big());
@@ -114,13 +114,11 @@ pub(super) async fn receive(
         bytes.extend_from_slice(&chunk);
     }
     if bytes.is_empty() {
-        return Err(SkillError::not_found(ours!("{} sent an empty file", FromCall(host))));
+        return Err(SkillError::not_found(ours!(http::file_empty, FromCall(host))));
     }
     // It can't be masked without changing the file.
     if secrets.iter().any(|secret| secret.len() >= 4 && contains(&bytes, secret.as_bytes())) {
-        let message =
-            ours!("{} put the skill's own secret into the file, so I didn't keep it", FromCall(host));
-        return Err(SkillError::tool(message));
+        return Err(SkillError::tool(ours!(http::file_with_secret, FromCall(host))));
     }
     Ok(ResponseContent::File { media_type, bytes })
 }

@@ -1,6 +1,7 @@
 //! The calls of HTTP skills, with the files that they send and get. Both are kept files, so that a call's arguments and
 //! its result only name them.
 
+use adjutant_l10n::sources;
 use adjutant_store::Batch;
 use adjutant_turn::wording;
 use serde_json::Value;
@@ -40,7 +41,7 @@ pub(crate) async fn call(
     let fetched = Fetched {
         name: &name,
         media_type: &media_type,
-        source: format!("the file “{}” from “{}”", adjutant_files::file_name(&name), skill.domain),
+        source: sources::service_file(adjutant_files::file_name(&name), &skill.domain),
         origin: skill.name.clone(),
         bytes: &bytes,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_sandbox::{Launcher, Permissions};
@@ -11,6 +11,7 @@ use adjutant_store::pins::{self, PinRow};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromCall, FromConfig, PinKind, Risk, ours};
+use parking_lot::{RwLock, RwLockReadGuard};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -78,7 +79,7 @@ impl Instructions {
             true => Vec::new(),
             false => pins::of_kind(store, PinKind::Instructions).await?,
         };
-        *self.pins.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        *self.pins.write() = rows;
         Ok(true)
     }
 
@@ -150,7 +151,7 @@ impl Instructions {
         };
         let mut permissions = self.permissions(&call.name).unwrap_or_default();
         permissions.read.push(path);
-        let hint = "allow more with `adjutant skills add --network`, `--read` or `--write`";
+        let hint = "allow more with `adjutant skills add --network`, `--read` or `--write`".to_owned();
         let (program, permissions, output_cap) = (program.as_str(), &permissions, command::OUTPUT);
         let run = command::Run { program, words, output_cap, permissions, hint };
         run.in_folder(work_dir, launcher).await
@@ -168,7 +169,7 @@ impl Instructions {
     }
 
     fn pins(&self) -> RwLockReadGuard<'_, Vec<PinRow>> {
-        self.pins.read().unwrap_or_else(PoisonError::into_inner)
+        self.pins.read()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use adjutant_config::OAuthConfig;
+use adjutant_l10n::logins;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromConfig, ours};
 use reqwest::Url;
@@ -98,15 +99,15 @@ impl Account {
         if status.is_success() {
             // The text may hold tokens, so it isn't shown.
             let reply = serde_json::from_str(&text);
-            return reply.map(EndpointResponse::Success).map_err(|_| {
-                SkillError::tool(ours!("{} gave an answer that is no token", FromConfig(&host)))
-            });
+            return reply
+                .map(EndpointResponse::Success)
+                .map_err(|_| SkillError::tool(ours!(logins::answer_without_token, FromConfig(&host))));
         }
         match serde_json::from_str::<Refusal>(&text) {
             Ok(refusal) if status.is_client_error() => Ok(EndpointResponse::Error(refusal)),
             _ => {
                 let kind = if status.is_server_error() { ErrorKind::Network } else { ErrorKind::Tool };
-                let message = ours!("{} gave no token ({})", FromConfig(&host), status.as_u16());
+                let message = ours!(logins::no_token, FromConfig(&host), status.as_u16());
                 Err(SkillError::new(kind, message))
             }
         }

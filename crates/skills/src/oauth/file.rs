@@ -3,9 +3,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind as IoKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Display, Path, PathBuf};
 use std::time::Duration;
 
+use adjutant_l10n::logins;
 use adjutant_types::{FromConfig, Own, ours};
 use serde::{Deserialize, Serialize};
 
@@ -53,15 +54,10 @@ impl Vault {
         match std::fs::read_to_string(&self.file) {
             // What is wrong in it may be a token, so it isn't shown.
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
-                let message = ours!(
-                    "{} is damaged; `{}` writes a new one",
-                    FromConfig(self.file.display()),
-                    FromConfig(&self.place.login)
-                );
-                SkillError::tool(message)
+                SkillError::tool(ours!(logins::damaged, self.shown(), FromConfig(&self.place.login)))
             }),
             Err(error) if error.kind() == IoKind::NotFound => Ok(None),
-            Err(error) => Err(self.failed("read", &error)),
+            Err(error) => Err(SkillError::tool(ours!(logins::not_read, self.shown(), Own(error)))),
         }
     }
 
@@ -88,7 +84,7 @@ impl Vault {
             file.sync_all()?;
             std::fs::rename(&fresh, &self.file)
         };
-        write().map_err(|error| self.failed("written", &error))
+        write().map_err(|error| SkillError::tool(ours!(logins::not_written, self.shown(), Own(error))))
     }
 
     /// Removes them. Returns whether there were any.
@@ -96,7 +92,7 @@ impl Vault {
         match std::fs::remove_file(&self.file) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == IoKind::NotFound => Ok(false),
-            Err(error) => Err(self.failed("removed", &error)),
+            Err(error) => Err(SkillError::tool(ours!(logins::not_removed, self.shown(), Own(error)))),
         }
     }
 
@@ -107,25 +103,24 @@ impl Vault {
             let path = self.folder.join(format!("{}.lock", self.name));
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
         };
-        let file = open().map_err(|error| self.failed("locked", &error))?;
+        let failed =
+            |error: std::io::Error| SkillError::tool(ours!(logins::not_locked, self.shown(), Own(error)));
+        let file = open().map_err(failed)?;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
-                Err(std::fs::TryLockError::Error(error)) => return Err(self.failed("locked", &error)),
+                Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
             }
         }
-        Err(SkillError::tool(ours!(
-            "another process is renewing the login of {}; try again",
-            FromConfig(&self.place.section)
-        )))
+        Err(SkillError::tool(ours!(logins::busy, FromConfig(&self.place.section))))
     }
 
     fn make_folder(&self) -> std::io::Result<()> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
 
-    fn failed(&self, what: &'static str, error: &std::io::Error) -> SkillError {
-        SkillError::tool(ours!("{} can't be {}: {}", FromConfig(self.file.display()), what, Own(error)))
+    fn shown(&self) -> FromConfig<Display<'_>> {
+        FromConfig(self.file.display())
     }
 }

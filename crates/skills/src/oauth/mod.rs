@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_config::{Config, OAuthConfig, Secret};
+use adjutant_l10n::logins;
 use adjutant_types::clock::{SharedClock, SystemClock};
 use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
 
@@ -207,12 +208,8 @@ impl Account {
         }
         let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
         let Some(refresh) = &tokens.refresh_token else {
-            let message = ours!(
-                "the login of {} has ended, and the service gave us nothing to renew it with. An owner can log in \
-                 again with `{}`",
-                FromConfig(&self.place.section),
-                FromConfig(&self.place.login)
-            );
+            let message =
+                ours!(logins::ended, FromConfig(&self.place.section), FromConfig(&self.place.login));
             return Err(SkillError::new(ErrorKind::Auth, message));
         };
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
@@ -239,10 +236,7 @@ impl Account {
     fn tokens(&self, reply: Reply, before: Option<&Tokens>) -> Result<Tokens, SkillError> {
         let is_bearer = reply.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
         let Some(access_token) = reply.access_token.filter(|token| is_bearer && !token.is_empty()) else {
-            return Err(SkillError::tool(ours!(
-                "the service of {} gave no bearer token",
-                FromConfig(&self.place.section)
-            )));
+            return Err(SkillError::tool(ours!(logins::no_bearer_token, FromConfig(&self.place.section))));
         };
         let now = self.clock.now_ms();
         let expires_at = reply.expires_in.map(|seconds| now.saturating_add(seconds.saturating_mul(1000)));
@@ -252,18 +246,14 @@ impl Account {
     }
 
     fn unknown(&self) -> SkillError {
-        let message = ours!(
-            "nobody has logged in at the service of {} yet. An owner can do it with `{}`",
-            FromConfig(&self.place.section),
-            FromConfig(&self.place.login)
-        );
+        let message = ours!(logins::missing, FromConfig(&self.place.section), FromConfig(&self.place.login));
         SkillError::new(ErrorKind::Auth, message)
     }
 
     fn refused_renewal(&self, refusal: &Refusal) -> SkillError {
         let message = match refusal.error.as_str() {
             "invalid_grant" => ours!(
-                "the service of {} doesn't accept our login any more ({}). An owner can log in again with `{}`",
+                logins::not_accepted,
                 FromConfig(&self.place.section),
                 FromOutside(refusal),
                 FromConfig(&self.place.login)
@@ -277,19 +267,9 @@ impl Account {
     fn refused(&self, refusal: &Refusal) -> ErrorText {
         let (section, refusal_said) = (FromConfig(&self.place.section), FromOutside(refusal));
         match refusal.error.as_str() {
-            "invalid_client" | "unauthorized_client" => ours!(
-                "the service of {} rejects us ({}). Check `client_id` and `client_secret` in {}",
-                section,
-                refusal_said,
-                section
-            ),
-            "invalid_scope" => ours!(
-                "the service of {} doesn't know what we ask for ({}). Check `scopes` in {}",
-                section,
-                refusal_said,
-                section
-            ),
-            _ => ours!("the service of {} refused the login ({})", section, refusal_said),
+            "invalid_client" | "unauthorized_client" => ours!(logins::client_rejected, section, refusal_said),
+            "invalid_scope" => ours!(logins::scope_rejected, section, refusal_said),
+            _ => ours!(logins::refused, section, refusal_said),
         }
     }
 }

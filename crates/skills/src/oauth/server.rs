@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adjutant_config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
+use adjutant_l10n::logins;
 use adjutant_types::clock::SharedClock;
 use adjutant_types::{FromConfig, ours};
 use reqwest::Url;
@@ -90,12 +91,8 @@ impl ServerLogin {
     pub(super) async fn token(&self, rejected: Option<&Secret>) -> Result<Option<Secret>, SkillError> {
         let Some(service) = self.vault().read()?.and_then(|tokens| tokens.service) else { return Ok(None) };
         if service.url != self.url {
-            let message = ours!(
-                "the login of [mcp.{}] belongs to another address, so its token isn't sent. An owner can log in again with \
-                 `adjutant mcp login {}`",
-                FromConfig(&self.name),
-                FromConfig(&self.name)
-            );
+            let Place { section, login } = self.place();
+            let message = ours!(logins::other_address, FromConfig(section), FromConfig(login));
             return Err(SkillError::new(ErrorKind::Auth, message));
         }
         self.account(service, None, Vec::new()).token(rejected).await.map(Some)

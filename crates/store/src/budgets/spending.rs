@@ -17,7 +17,7 @@
 //! - A day without any spending allows one call, however small the budget; otherwise a budget smaller than one call
 //!   would block everything.
 
-use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
+use adjutant_types::{ExecutionId, Flag, InstanceId, PersonId, TurnId};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
@@ -72,10 +72,12 @@ pub struct SpendingRow {
     pub reserved_tokens: i64,
     /// Billionths of a US dollar reserved.
     pub reserved_nano_usd: i64,
-    /// 1 once people were told that few tokens are left.
-    pub warned_tokens: i64,
-    /// 1 once people were told that little money is left.
-    pub warned_nano_usd: i64,
+    /// People were told that few tokens are left.
+    #[sqlx(try_from = "Flag")]
+    pub warned_tokens: bool,
+    /// People were told that little money is left.
+    #[sqlx(try_from = "Flag")]
+    pub warned_nano_usd: bool,
 }
 
 impl SpendingRow {

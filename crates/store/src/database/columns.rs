@@ -1,10 +1,10 @@
 //! Ids and states are text in the database.
 
 use adjutant_types::{
-    Bailout, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
+    Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
     FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, Taint, TaskId,
-    TaskState, TurnId, TurnStatus,
+    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint,
+    TaskId, TaskState, TurnId, TurnStatus,
 };
 
 use crate::Value;
@@ -39,7 +39,7 @@ macro_rules! text_column {
 
 text_column! {
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId,
-    Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
+    StopReason, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
     Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem
 }
 

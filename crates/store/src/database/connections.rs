@@ -5,9 +5,9 @@
 //! and the server may have dropped it. After an error, a connection goes back to the pool, which tests it; after one of
 //! the database all others do too, because the server may have restarted.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyConnection, AnyPool, Connection};
 use tokio::sync::Semaphore;
@@ -45,7 +45,7 @@ impl Connections {
             None => self.pool.acquire().await?,
         };
         let done = work(&mut connection).await;
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         match &done {
             // Checked under the lock, so that no connection is kept after `close`.
             Ok(_) if !self.free.is_closed() => kept.push((connection, Instant::now())),
@@ -58,7 +58,7 @@ impl Connections {
     /// A connection that was kept and works.
     async fn kept(&self) -> Option<PoolConnection<Any>> {
         loop {
-            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let kept = self.kept.lock().pop();
             let (mut connection, used) = kept?;
             if !self.can_break || used.elapsed() < TRUSTED || connection.ping().await.is_ok() {
                 return Some(connection);
@@ -68,7 +68,7 @@ impl Connections {
 
     pub(crate) async fn close(&self) {
         self.free.close();
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.kept.lock().clear();
         self.pool.close().await;
     }
 }

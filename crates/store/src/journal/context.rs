@@ -152,8 +152,8 @@ impl<'r> FromRow<'r, AnyRow> for Line {
                     answer: row.try_get("c")?,
                     taint: row.try_get("d")?,
                     started_at: row.try_get("at")?,
-                    forgotten: flags & 1,
-                    has_calls: flags & 2,
+                    forgotten: flags & 1 != 0,
+                    has_calls: flags & 2 != 0,
                 })
             }
         })

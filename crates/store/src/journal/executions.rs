@@ -1,7 +1,8 @@
 //! The execution journal: each piece of work, and how it ended.
 
 use adjutant_types::{
-    Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId,
+    Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag, PersonId, StopReason, Taint,
+    TurnId,
 };
 use sqlx::FromRow;
 
@@ -77,8 +78,9 @@ pub struct ExecutionRow {
     pub role: Option<String>,
     /// JSON: the structured part of an agent's answer.
     pub answer: Option<String>,
-    /// 1 for an agent that runs its one skill without a model.
-    pub direct: i64,
+    /// An agent that runs its one skill without a model.
+    #[sqlx(try_from = "Flag")]
+    pub direct: bool,
     /// One line for people.
     pub result: Option<String>,
     /// JSON for executions that depend on it.
@@ -86,9 +88,10 @@ pub struct ExecutionRow {
     /// JSON: the contract's error.
     pub error: Option<String>,
     /// The limit that ended a partial execution.
-    pub bailout: Option<Bailout>,
-    /// 1 when result or data come from outside.
-    pub untrusted: i64,
+    pub bailout: Option<StopReason>,
+    /// Result or data come from outside.
+    #[sqlx(try_from = "Flag")]
+    pub untrusted: bool,
     /// The outside sources of what it was given; once it has ended, of what it read too.
     pub taint: Taint,
     /// What allowed a skill call; none while nobody has decided, and of one made by an earlier version.
@@ -115,12 +118,12 @@ impl ExecutionRow {
             parameters: None,
             role: None,
             answer: None,
-            direct: 0,
+            direct: false,
             result: None,
             data: None,
             error: None,
             bailout: None,
-            untrusted: 0,
+            untrusted: false,
             taint: Taint::default(),
             basis: None,
             started_at: None,
@@ -137,7 +140,7 @@ impl ExecutionRow {
             data: closing.data.clone(),
             error: closing.error.clone(),
             bailout: closing.bailout,
-            untrusted: i64::from(closing.untrusted),
+            untrusted: closing.untrusted,
             taint: closing.taint.clone(),
             started_at: self.started_at.or(closing.started_at).or(Some(now)),
             ended_at: Some(now),
@@ -158,7 +161,7 @@ pub struct Closing {
     /// JSON: the contract's error.
     pub error: Option<String>,
     /// The limit that ended it.
-    pub bailout: Option<Bailout>,
+    pub bailout: Option<StopReason>,
     /// Whether result or data come from outside.
     pub untrusted: bool,
     /// The outside sources of what it was given and read.

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use adjutant_types::ExecutionId;
+use adjutant_types::{ExecutionId, Flag};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::FromRow;
@@ -103,7 +103,8 @@ struct TextsRow {
     seq: i64,
     text: String,
     answer: Option<String>,
-    is_gone: i64,
+    #[sqlx(try_from = "Flag")]
+    is_gone: bool,
 }
 
 /// Replaces the named turns of these rows by what they said.
@@ -191,7 +192,7 @@ async fn messages_of(
     let message = |role: &str, text: String| json!({"role": role, "text": text});
     let mut messages = Vec::with_capacity(turns.len() * 2);
     for (seq, Added { day, more }) in turns {
-        let [text, answer] = match rows.get(&seq).filter(|row| row.is_gone == 0) {
+        let [text, answer] = match rows.get(&seq).filter(|row| !row.is_gone) {
             Some(row) => texts_of(&row.text, row.answer.as_deref(), &more, stored.cut),
             None => [GONE.to_owned(), GONE.to_owned()],
         };

@@ -1,7 +1,8 @@
 //! What a person said and was replies, over all channels, for the web page.
 
 use adjutant_types::{
-    ConversationId, ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, QuestionId, TurnId,
+    ConversationId, ExecutionId, Flag, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, QuestionId,
+    TurnId,
 };
 use sqlx::FromRow;
 
@@ -38,8 +39,9 @@ pub struct ReplyRow {
     pub channel: String,
     /// When it was written.
     pub created_at: i64,
-    /// 1 while its question is open, or it has none.
-    pub is_open: i64,
+    /// Its question is open, or it has none.
+    #[sqlx(try_from = "Flag")]
+    pub is_open: bool,
     /// Its open question that takes words, if it asks one.
     pub asks: Option<QuestionId>,
     /// The plan that this question is about; none if it asks for something else.

@@ -1,6 +1,6 @@
 //! Turns: from a message to its answer.
 
-use adjutant_types::{ConversationId, Ending, InstanceId, PersonId, Taint, TurnId, TurnStatus};
+use adjutant_types::{ConversationId, Ending, Flag, InstanceId, PersonId, Taint, TurnId, TurnStatus};
 use sqlx::FromRow;
 
 use crate::leases::Lease;
@@ -288,11 +288,13 @@ pub struct PastTurn {
     pub taint: Taint,
     /// When.
     pub started_at: i64,
-    /// 1 if the person asked to forget it: the texts are empty then.
-    pub forgotten: i64,
+    /// The person asked to forget it: the texts are empty then.
+    #[sqlx(try_from = "Flag")]
+    pub forgotten: bool,
     /// Whether it called skills or was sent files, where that was asked.
     #[sqlx(default)]
-    pub has_calls: i64,
+    #[sqlx(try_from = "Flag")]
+    pub has_calls: bool,
 }
 
 macro_rules! past {

@@ -31,7 +31,7 @@ pub fn row(store: &Store, here: &Conversation, turn: &TurnRow, message: &Message
         speech: message.aloud.then(String::new),
         form: MessageForm::Rich,
         form_part: 0,
-        only_file: 0,
+        only_file: false,
         instance: InstanceId::default(),
         answered_since: (turn.resumed_at == turn.started_at).then_some(turn.started_at),
     }

@@ -154,7 +154,7 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
     Ok(ids.first().and_then(Value::as_int).map(|id| row.as_stored(id, now)))
 }
 
-/// Adds a message that nobody sent, such as a scheduled one. The whole batch fails if it arrived before.
+/// Adds a message whose turn starts in the same batch, or a scheduled one. The whole batch fails if it was journalled before.
 pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
     batch.must_return(Stale::MessageExists, INSERT, arguments(row, false, now));
 }
@@ -376,11 +376,10 @@ pub async fn last_text(
     store: &Store,
     conversation: &ConversationId,
     person: &PersonId,
-) -> Result<Option<String>, StoreError> {
-    const SQL: &str = "SELECT text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+) -> Result<Option<(InboxKind, String)>, StoreError> {
+    const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
                        AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1";
-    let row: Option<(String,)> = store.first(SQL, &[conversation.into(), person.into()]).await?;
-    Ok(row.map(|(text,)| text))
+    store.first(SQL, &[conversation.into(), person.into()]).await
 }
 
 /// Whether a schedule began this turn, so that nobody waits for it.

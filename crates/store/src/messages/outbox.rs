@@ -1,7 +1,7 @@
 //! Outgoing messages, until their receipt is stored.
 
 use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile, OutgoingVoice};
-use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
+use adjutant_types::{ConversationId, Flag, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
@@ -54,8 +54,9 @@ pub struct OutboxRow {
     pub form: MessageForm,
     /// The part that was refused when that form began.
     pub form_part: i64,
-    /// 1 once only a file is left, which must not hold up later messages.
-    pub only_file: i64,
+    /// Only a file is left, which must not hold up later messages.
+    #[sqlx(try_from = "Flag")]
+    pub only_file: bool,
     /// The instance that it belongs to; nobody if the channel's receiver is to claim it.
     pub instance: InstanceId,
     /// When its turn began, if that ran to its end without a pause.

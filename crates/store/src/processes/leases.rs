@@ -17,10 +17,11 @@ mod locks;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use adjutant_types::{ConversationId, InstanceId};
+use parking_lot::Mutex;
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, Connection};
 
@@ -66,14 +67,14 @@ impl Heartbeat {
 
     fn beat(&self, instant: Instant) {
         if let Some(last_beat) = &self.last_beat {
-            *last_beat.lock().unwrap_or_else(PoisonError::into_inner) = instant;
+            *last_beat.lock() = instant;
         }
     }
 
     /// Whether no other instance can consider this one dead for a while.
     pub fn is_fresh(&self) -> bool {
         let since = self.last_beat.as_ref().map(|last_beat| {
-            let last_beat = last_beat.lock().unwrap_or_else(PoisonError::into_inner);
+            let last_beat = last_beat.lock();
             last_beat.elapsed()
         });
         since.is_none_or(|since| since + MARGIN < DEAD_AFTER)

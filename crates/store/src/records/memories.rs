@@ -159,7 +159,7 @@ pub fn hide_from_lists(batch: &mut Batch, person: &PersonId, memory: &MemoryId) 
 /// Lets no model see a turn's texts any more; in a room, a turn of that room only. A summary that was made from it goes,
 /// and so do the first messages of later turns, which may repeat it.
 pub fn forget_turn(batch: &mut Batch, here: Option<&Conversation>, turn: i64, now: i64) {
-    let room = here.filter(|here| here.shared != 0).map(|here| here.id.to_string()).unwrap_or_default();
+    let room = here.filter(|here| here.shared).map(|here| here.id.to_string()).unwrap_or_default();
     batch.run(
         "UPDATE turns SET forgotten_at = $1 WHERE seq = $2 AND forgotten_at IS NULL \
          AND ($3 = '' OR conversation_id = $3)",

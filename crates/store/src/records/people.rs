@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use adjutant_types::{ConversationId, PersonId, Taint};
+use adjutant_types::{ConversationId, Flag, PersonId, Taint};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
@@ -29,8 +29,9 @@ pub struct Conversation {
     pub place: String,
     /// The person who spoke here first.
     pub person_id: PersonId,
-    /// 1 when others read here too.
-    pub shared: i64,
+    /// Others read here too.
+    #[sqlx(try_from = "Flag")]
+    pub shared: bool,
     /// The summary of older turns.
     pub summary: String,
     /// The outside sources of the summary. In a [`party`], what other people said in a room is one of them.
@@ -90,7 +91,7 @@ pub async fn party(
     })?;
     let person = Person { id: row.their_id, name: row.their_name, timezone: row.their_timezone };
     let mut conversation = row.conversation;
-    if conversation.shared != 0 && !conversation.summary.is_empty() {
+    if conversation.shared && !conversation.summary.is_empty() {
         let by: Vec<PersonId> = conversation.summary_by.split(' ').map(PersonId::from).collect();
         let others = by.iter().filter(|one| **one != person.id);
         said_by(store, others).await?.values().for_each(|said| conversation.summary_taint.add(said));
@@ -250,11 +251,11 @@ pub async fn conversation(
     }
     let mut conversation =
         found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{place} is gone")))?;
-    if conversation.shared == 0 && (!direct || conversation.person_id != *person) {
+    if !conversation.shared && (!direct || conversation.person_id != *person) {
         let mut batch = Batch::new();
         batch.run("UPDATE conversations SET shared = 1 WHERE id = $1", [(&conversation.id).into()]);
         store.write(batch).await?;
-        conversation.shared = 1;
+        conversation.shared = true;
     }
     Ok(conversation)
 }

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use adjutant_types::{ConversationId, PersonId, Taint, TurnId};
+use adjutant_types::{ConversationId, Flag, PersonId, Taint, TurnId};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
@@ -54,12 +54,48 @@ pub struct Document {
     pub source: Source,
 }
 
+/// A text in the index, by the number of its turn or memory. One column holds both: turns are even, memories odd, and
+/// newer ones come after older ones of their kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocumentId(i64);
+
+impl DocumentId {
+    pub fn of_turn(seq: i64) -> Self {
+        Self(seq * 2)
+    }
+
+    pub fn of_memory(seq: i64) -> Self {
+        Self(seq * 2 + 1)
+    }
+
+    /// The turn's number, if it is a turn's text.
+    pub fn turn(self) -> Option<i64> {
+        (self.0 % 2 == 0).then_some(self.0 / 2)
+    }
+
+    /// The memory's number, if it is a memory's text.
+    pub fn memory(self) -> Option<i64> {
+        (self.0 % 2 == 1).then_some(self.0 / 2)
+    }
+}
+
+impl From<i64> for DocumentId {
+    fn from(column: i64) -> Self {
+        Self(column)
+    }
+}
+
+impl From<DocumentId> for Value {
+    fn from(id: DocumentId) -> Self {
+        id.0.into()
+    }
+}
+
 impl Document {
-    /// Its number among all texts.
-    pub fn number(&self) -> i64 {
+    fn id(&self) -> DocumentId {
         match self.source {
-            Source::Memory { .. } => self.seq * 2 + 1,
-            Source::Turn { .. } => self.seq * 2,
+            Source::Memory { .. } => DocumentId::of_memory(self.seq),
+            Source::Turn { .. } => DocumentId::of_turn(self.seq),
         }
     }
 }
@@ -70,8 +106,8 @@ impl<'r> FromRow<'r, AnyRow> for Document {
             Some(scope) => Source::Memory { scope, tags: row.try_get("more")? },
             None => Source::Turn {
                 answer: row.try_get("more")?,
-                is_shared: row.try_get::<i64, _>("shared")? != 0,
-                is_about_memory: row.try_get::<i64, _>("about_memory")? != 0,
+                is_shared: row.try_get::<Flag, _>("shared")?.into(),
+                is_about_memory: row.try_get::<Flag, _>("about_memory")?.into(),
             },
         };
         Ok(Self {
@@ -134,13 +170,13 @@ pub fn index(document: &Document, spaces: &[i64], impacts: &[(String, i64)]) -> 
     };
     batch.must(Stale::MemoryGone, mark, [document.seq.into()]);
     if !spaces.is_empty() {
-        vectors::add(&mut batch, document.number());
+        vectors::add(&mut batch, document.id());
     }
     for space in spaces {
         for chunk in impacts.chunks(AT_ONCE) {
             let mut arguments: [Value; 2 + AT_ONCE * 2] =
                 std::array::from_fn(|n| if n % 2 == 0 { Value::Text(String::new()) } else { Value::Int(0) });
-            (arguments[0], arguments[1]) = (document.number().into(), (*space).into());
+            (arguments[0], arguments[1]) = (document.id().into(), (*space).into());
             for (n, (word, impact)) in chunk.iter().enumerate() {
                 (arguments[2 + n * 2], arguments[3 + n * 2]) = (word.into(), (*impact).into());
             }
@@ -157,7 +193,7 @@ pub type Span<'a> = (&'a str, &'a str);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
     /// The text's number.
-    pub text: i64,
+    pub text: DocumentId,
     /// How much the word says about the text, in thousandths.
     pub impact: i64,
     /// Whether the word is the first of the span itself.
@@ -233,7 +269,7 @@ fn posting(written: &str) -> Option<Posting> {
     let (text, impact) = written.split_once(' ')?;
     let whole = impact.strip_suffix('+');
     let impact = whole.unwrap_or(impact).parse().ok()?;
-    Some(Posting { text: text.parse().ok()?, impact, is_exact: whole.is_none() })
+    Some(Posting { text: text.parse::<i64>().ok()?.into(), impact, is_exact: whole.is_none() })
 }
 
 /// A text of SQL with `$from` and the following as a list of numbers.
@@ -260,8 +296,9 @@ pub struct Neighbours {
     pub seq: i64,
     pub before: Option<i64>,
     pub after: Option<i64>,
-    /// 1 if its answer asked something, so that the one after it answers that.
-    pub asked: i64,
+    /// Its answer asked something, which the next one answers.
+    #[sqlx(try_from = "Flag")]
+    pub asked: bool,
 }
 
 /// The turns before and after each of these.
@@ -288,8 +325,8 @@ pub struct RecallRow {
     pub memory: MemoryRow,
     /// How often it was said again.
     pub repeated: i64,
-    /// 1 if it was taken from what somebody wrote once, and was never recalled.
-    pub may_fade: i64,
+    /// It was taken from what somebody wrote once, and was never recalled.
+    pub may_fade: bool,
 }
 
 impl<'r> FromRow<'r, AnyRow> for RecallRow {
@@ -297,7 +334,7 @@ impl<'r> FromRow<'r, AnyRow> for RecallRow {
         Ok(Self {
             seq: row.try_get("seq")?,
             repeated: row.try_get("repeated")?,
-            may_fade: row.try_get("may_fade")?,
+            may_fade: row.try_get::<Flag, _>("may_fade")?.into(),
             memory: MemoryRow::from_row(row)?,
         })
     }
@@ -343,7 +380,8 @@ pub struct SaidRow {
     pub conversation_id: ConversationId,
     pub channel: String,
     /// Whether others read there.
-    pub shared: i64,
+    #[sqlx(try_from = "Flag")]
+    pub shared: bool,
     pub name: String,
     /// Whose turn it was.
     pub person_id: PersonId,
@@ -380,7 +418,7 @@ pub async fn said(
         all.extend(store.all::<Numbered<SaidRow>>(sql, &arguments).await?);
     }
     let numbered = |Numbered(seq, mut row): Numbered<SaidRow>| {
-        if row.shared != 0 && row.person_id != *person {
+        if row.shared && row.person_id != *person {
             let said = Taint::said_by(&row.name);
             row.text_taint.add(&said);
             row.taint.add(&said);

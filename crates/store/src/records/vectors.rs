@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sqlx::FromRow;
 
+use crate::search::DocumentId;
 use crate::{Batch, Store, StoreError};
 
 /// Which model makes the vectors from now on; none if none are wanted. Texts without a row get one; vectors of another
@@ -44,7 +45,7 @@ pub async fn wanted(store: &Store) -> Result<Option<String>, StoreError> {
 }
 
 /// Adds the row of a text that is new, if vectors are wanted.
-pub(super) fn add(batch: &mut Batch, document: i64) {
+pub(super) fn add(batch: &mut Batch, document: DocumentId) {
     batch.run(
         "INSERT INTO search_vectors (document, model, vector) SELECT $1, '', '' FROM vector_models \
          WHERE model <> '' ON CONFLICT DO NOTHING",
@@ -55,8 +56,8 @@ pub(super) fn add(batch: &mut Batch, document: i64) {
 /// A text whose vector is to be made.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Pending {
-    /// Its number.
-    pub document: i64,
+    #[sqlx(try_from = "i64")]
+    pub document: DocumentId,
     /// Whose it is.
     pub person_id: PersonId,
     pub text: String,
@@ -83,7 +84,7 @@ pub async fn counts(store: &Store, model: &str) -> Result<(i64, i64), StoreError
 }
 
 /// Keeps the vectors of some texts, except of those that are gone; an empty one if the model refuses the text.
-pub fn keep<'a>(batch: &mut Batch, model: &str, made: impl IntoIterator<Item = (i64, &'a [u8])>) {
+pub fn keep<'a>(batch: &mut Batch, model: &str, made: impl IntoIterator<Item = (DocumentId, &'a [u8])>) {
     batch.run("UPDATE vector_models SET made = made + 1 WHERE model = $1", [model.into()]);
     for (document, vector) in made {
         batch.run(
@@ -115,7 +116,7 @@ pub async fn of_space(
     model: &str,
     after: i64,
     newest: i64,
-) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
+) -> Result<Vec<(DocumentId, Vec<u8>)>, StoreError> {
     // As one text: a row each would take longer than the search.
     let all: Option<(Option<String>,)> = store
         .first(
@@ -129,7 +130,7 @@ pub async fn of_space(
     let all = all.and_then(|(all,)| all).unwrap_or_default();
     let read = |one: &str| {
         let (document, vector) = one.split_once(' ')?;
-        Some((document.parse().ok()?, BASE64_STANDARD.decode(vector).ok()?))
+        Some((document.parse::<i64>().ok()?.into(), BASE64_STANDARD.decode(vector).ok()?))
     };
     Ok(all.split(',').filter_map(read).collect())
 }

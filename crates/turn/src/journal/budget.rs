@@ -3,13 +3,14 @@
 //! A turn runs in one process, so its own tokens and money are reserved in memory. Daily budgets are in the store: see
 //! `journal::ledger`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub use adjutant_config::Limits;
 use adjutant_store::spending::Amount;
-use adjutant_types::Bailout;
+use adjutant_types::StopReason;
+use parking_lot::{Mutex, MutexGuard};
 
 /// A limit that can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +48,10 @@ impl Limit {
     }
 
     /// How it ends an agent midway; none for limits that only hold agents back.
-    pub fn bailout(self) -> Option<Bailout> {
+    pub fn bailout(self) -> Option<StopReason> {
         match self {
-            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some(Bailout::Tokens),
-            Self::Cost | Self::DayCost | Self::AllDayCost => Some(Bailout::Cost),
+            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some(StopReason::Tokens),
+            Self::Cost | Self::DayCost | Self::AllDayCost => Some(StopReason::Cost),
             _ => None,
         }
     }
@@ -186,12 +187,12 @@ impl Budget {
         if self.paused.load(Ordering::Relaxed) {
             return Some(self.trip(Limit::Paused));
         }
-        *self.tripped.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.tripped.lock()
     }
 
     /// Records that a limit is reached. Returns the first one.
     pub fn trip(&self, limit: Limit) -> Limit {
-        *self.tripped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit)
+        *self.tripped.lock().get_or_insert(limit)
     }
 
     /// Lets the turn have this many agents and skill calls, even where its limits are lower: a person started a plan
@@ -293,7 +294,7 @@ impl Budget {
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+        self.account.lock()
     }
 
     fn check_time(&self) -> Result<(), Limit> {

@@ -1,7 +1,7 @@
 //! The state that everything inside a running turn shares.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_chat::Choice;
 use adjutant_config::Settings;
@@ -14,6 +14,7 @@ use adjutant_types::{
     with_words,
 };
 use chrono_tz::Tz;
+use parking_lot::Mutex;
 use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -171,8 +172,7 @@ impl TurnContext {
 
     /// A message that answers the messages waiting for one.
     pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
-        let answers =
-            std::mem::take(&mut *self.io.in_reply_to.lock().unwrap_or_else(PoisonError::into_inner));
+        let answers = std::mem::take(&mut *self.io.in_reply_to.lock());
         outbox::Message {
             turn: Some(self.turn.id.clone()),
             answers,

@@ -2,10 +2,11 @@
 //! answer for sending.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use adjutant_store::outbox::OutboxRow;
 use adjutant_types::{ConversationId, InstanceId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OwnedMutexGuard;
 
 /// Locks the place of a new message. None if it can't be sent at once; then it is claimed later, on its own.
@@ -43,7 +44,7 @@ pub struct InFlight {
 
 impl InFlight {
     fn conversations(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {
-        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+        self.conversations.lock()
     }
 
     /// Adds a conversation, of which no other message may be in flight.

@@ -18,7 +18,7 @@
 //! - The store fails: the requests of this process count for themselves until it is back.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use adjutant_config::Secret;
@@ -27,6 +27,7 @@ use adjutant_models::{Model, ModelError, ModelErrorKind, ModelResponse, Request,
 use adjutant_store::leases::Instance;
 use adjutant_store::{Backend, Store, rate_limits};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -76,7 +77,7 @@ impl RateLimits {
 
     /// What limits a model with a key. A provider counts each key by itself.
     fn of(&self, name: &str, key: Option<&Secret>) -> Arc<RateLimit> {
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut models = self.models.lock();
         let (mut own_name, mut number) = (name.to_owned(), 1);
         while let Some(known) = models.iter().find(|limit| limit.name == own_name) {
             if known.key.as_ref() == key {
@@ -122,7 +123,7 @@ impl RateLimits {
     }
 
     fn learn(&self, pauses: &[(String, Duration)]) {
-        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let models = self.models.lock();
         for (name, left) in pauses {
             for limit in models.iter().filter(|limit| limit.name == *name) {
                 limit.extend_pause(*left);
@@ -135,7 +136,7 @@ impl RateLimit {
     /// Pauses for this long from now. Returns whether that is longer than was known.
     fn extend_pause(&self, left: Duration) -> bool {
         let until = Instant::now() + left.min(MAX_PAUSE);
-        let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paused = self.paused_until.lock();
         let is_longer = paused.is_none_or(|known| known + LOOK_INTERVAL < until);
         if is_longer {
             *paused = Some(until);
@@ -146,7 +147,7 @@ impl RateLimit {
     }
 
     fn pause_left(&self) -> Option<Duration> {
-        let paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let paused = self.paused_until.lock();
         let left = (*paused)?.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
     }

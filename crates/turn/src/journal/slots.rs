@@ -1,7 +1,8 @@
 //! How many agents of a turn work at once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The places for agents at work in one turn. One that waits for the agents below it gives its place to them, so that
@@ -37,11 +38,11 @@ impl Slot {
     /// Waits for a free place.
     pub async fn take(&self) {
         let permit = self.slots.at_work.clone().acquire_owned().await;
-        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit.ok();
+        *self.permit.lock() = permit.ok();
     }
 
     /// Gives the place back.
     pub fn give_back(&self) {
-        self.permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.permit.lock().take();
     }
 }

@@ -1,9 +1,9 @@
 //! The lines of a progress display below the agents that run workflows.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use adjutant_chat::AgentProgress;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// The lines of a progress display below an agent that runs a workflow.
@@ -18,7 +18,7 @@ pub struct SubProgress {
 impl SubProgress {
     /// Replaces the lines below an agent. Those of agents that its steps delegate to stay.
     pub fn show(&self, agent: &str, mut lines: Vec<AgentProgress>) {
-        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lines.lock();
         let steps: Vec<String> = lines.iter().map(|line| line.agent_id.clone()).collect();
         let is_under = |line: &AgentProgress, step: &String| {
             line.agent_id.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -33,7 +33,7 @@ impl SubProgress {
 
     /// Adds a line below an agent, or replaces the one of the same name.
     pub fn put(&self, agent: &str, line: AgentProgress) {
-        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lines.lock();
         let lines = all.entry(agent.to_owned()).or_default();
         match lines.iter_mut().find(|known| known.agent_id == line.agent_id) {
             Some(known) => *known = line,
@@ -45,7 +45,7 @@ impl SubProgress {
 
     /// Says something of an agent in front of its mission.
     pub fn note(&self, agent: &str, note: String) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.notes.lock();
         let is_new = notes.get(agent) != Some(&note);
         notes.insert(agent.to_owned(), note);
         drop(notes);
@@ -56,7 +56,7 @@ impl SubProgress {
 
     /// The line with what is said of its agent.
     pub fn noted(&self, line: AgentProgress) -> AgentProgress {
-        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let notes = self.notes.lock();
         match notes.get(&line.agent_id) {
             Some(note) => AgentProgress { mission: format!("{note} · {}", line.mission), ..line },
             None => line,
@@ -65,7 +65,7 @@ impl SubProgress {
 
     /// The lines below an agent.
     pub fn of(&self, agent: &str) -> Vec<AgentProgress> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.lines.lock();
         lines.get(agent).cloned().unwrap_or_default()
     }
 

@@ -1,9 +1,8 @@
 //! A turn's wishes, and how much of them is used up.
 
-use std::sync::{Mutex, PoisonError};
-
 use adjutant_store::executions::ExecutionRow;
 use adjutant_types::{Basis, ExecutionStatus};
+use parking_lot::Mutex;
 
 use crate::trust::Wishes;
 
@@ -34,7 +33,7 @@ impl WishBook {
     /// Decides with the current counts; if `decide` names a wish, so many more of it are used. One call at a time, so
     /// that two can't both take the last one.
     pub fn take<T>(&self, things: u32, decide: impl FnOnce(&[u32]) -> (T, Option<usize>)) -> T {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         let (decided, wish) = decide(&used);
         if let Some(count) = wish.and_then(|number| used.get_mut(number)) {
             *count += things;
@@ -44,7 +43,7 @@ impl WishBook {
 
     /// Gives back what a call took that has certainly done nothing.
     pub fn give_back(&self, wish: usize, things: u32) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         if let Some(count) = used.get_mut(wish) {
             *count = count.saturating_sub(things);
         }

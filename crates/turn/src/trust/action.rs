@@ -140,7 +140,7 @@ pub enum Target {
     /// A workflow, a room, a service: the person must have named it.
     Named(String),
     /// Something that always needs a question, with the reason.
-    Always(&'static str),
+    Always(String),
 }
 
 impl Target {

@@ -20,7 +20,7 @@ pub enum ApprovalReason {
     /// Too many deletions in one turn.
     TooManyDeletions,
     /// Another reason.
-    Because(&'static str),
+    Because(String),
 }
 
 /// What an effect is judged by.
@@ -53,11 +53,11 @@ pub enum Verdict {
 /// Judges an effect in a tainted turn.
 pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
     let always = action.targets.iter().find_map(|target| match target {
-        Target::Always(why) => Some(*why),
+        Target::Always(why) => Some(why),
         _ => None,
     });
     if let Some(why) = always {
-        return Verdict::Ask(ApprovalReason::Because(why));
+        return Verdict::Ask(ApprovalReason::Because(why.clone()));
     }
     if action.reach() == Reach::Reads {
         let is_own = action.targets.iter().all(|target| evidence.is_typed(target));

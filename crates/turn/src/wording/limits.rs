@@ -1,44 +1,35 @@
 //! Limits and budgets: what was reached, who decides whether to go on, and that little is left.
 
+use adjutant_l10n::limits as words;
 use adjutant_types::TurnId;
+use adjutant_types::text::count;
 use chrono_tz::Tz;
 
 use super::{StatusSummary, duration, first_line};
 use crate::journal::{Limit, Limits};
 
 fn reached(limit: Limit, limits: &Limits) -> String {
-    let count = match limit {
-        Limit::Paused => return "I've paused this.".into(),
-        Limit::Agents => format!("used {} agents on this", limits.agents_per_turn),
-        Limit::SkillCalls => format!("made {} skill calls for this", limits.skill_calls_per_turn),
-        Limit::OrchestratorCalls => {
-            format!("thought about this {} times", limits.orchestrator_calls_per_turn)
-        }
-        Limit::Time => format!("worked on this for {}", duration(limits.turn_timeout)),
+    match limit {
+        Limit::Paused => words::paused(),
+        Limit::Agents => words::many_agents(),
+        Limit::SkillCalls => words::many_steps(limits.skill_calls_per_turn),
+        Limit::OrchestratorCalls => words::long(),
+        Limit::Time => words::long_time(duration(limits.turn_timeout)),
         Limit::ConversationCalls => {
-            let window = duration(limits.conversation_window);
-            format!("made {} skill calls in this conversation within {window}", limits.conversation_calls)
+            words::many_steps_here(limits.conversation_calls, duration(limits.conversation_window))
         }
-        // Some of a budget may be left, but not enough for another call.
-        Limit::Tokens | Limit::Cost => return not_covered("The budget for this request", limit, limits),
-        Limit::DayTokens | Limit::DayCost => return not_covered("Your budget for today", limit, limits),
-        Limit::AllDayTokens | Limit::AllDayCost => {
-            return not_covered("Today's budget for everyone", limit, limits);
-        }
-    };
-    format!("I've {count}, which is the limit.")
-}
-
-fn not_covered(which: &str, limit: Limit, limits: &Limits) -> String {
-    format!("{which} ({}) doesn't cover the next step.", budget(limit, limits))
+        Limit::Tokens | Limit::Cost => words::turn_budget(budget(limit, limits)),
+        Limit::DayTokens | Limit::DayCost => words::day_budget(budget(limit, limits)),
+        Limit::AllDayTokens | Limit::AllDayCost => words::shared_day_budget(budget(limit, limits)),
+    }
 }
 
 /// A budget of tokens or money; empty for other limits.
 fn budget(limit: Limit, limits: &Limits) -> String {
     match limit {
-        Limit::Tokens => format!("{} tokens", limits.turn_tokens),
-        Limit::DayTokens => format!("{} tokens", limits.day_tokens),
-        Limit::AllDayTokens => format!("{} tokens", limits.all_day_tokens),
+        Limit::Tokens => tokens(limits.turn_tokens),
+        Limit::DayTokens => tokens(limits.day_tokens),
+        Limit::AllDayTokens => tokens(limits.all_day_tokens),
         Limit::Cost => format!("${:.2}", limits.turn_cost_usd),
         Limit::DayCost => format!("${:.2}", limits.day_cost_usd),
         Limit::AllDayCost => format!("${:.2}", limits.all_day_cost_usd),
@@ -46,9 +37,13 @@ fn budget(limit: Limit, limits: &Limits) -> String {
     }
 }
 
+fn tokens(number: u64) -> String {
+    words::tokens(number, count(number))
+}
+
 /// Asks whether to go on.
 pub fn parked(why: Limit, limits: &Limits, summary: &StatusSummary) -> String {
-    at_limit(why, limits, summary, "Shall I continue?")
+    at_limit(why, limits, summary, &words::shall_i_continue())
 }
 
 fn at_limit(why: Limit, limits: &Limits, summary: &StatusSummary, then: &str) -> String {
@@ -60,15 +55,9 @@ fn at_limit(why: Limit, limits: &Limits, summary: &StatusSummary, then: &str) ->
     }
 }
 
-/// When a day's budget begins anew.
-pub fn fresh_at(zone: Tz) -> String {
-    format!("The budget resets at midnight ({zone}).")
-}
-
 /// Tells a person that an owner was asked whether to go on.
 pub fn owner_asked(why: Limit, limits: &Limits, summary: &StatusSummary, zone: Tz) -> String {
-    let then = format!("I've asked an owner whether to continue; send `/stop` to cancel. {}", fresh_at(zone));
-    at_limit(why, limits, summary, &then)
+    at_limit(why, limits, summary, &words::owner_asked(zone))
 }
 
 /// Tells a person that only an owner can let it go on, and that none of them can be asked.
@@ -79,47 +68,34 @@ pub fn owner_needed(
     owners: &[String],
     zone: Tz,
 ) -> String {
-    let owners =
-        if owners.is_empty() { "an owner".to_owned() } else { format!("an owner ({})", owners.join(", ")) };
-    let then = format!(
-        "Only {owners} can let me continue, by writing “continue” here. No owner has ever messaged me directly, so I \
-         can't ask. Send `/stop` to cancel. {}",
-        fresh_at(zone)
-    );
+    let then = match owners {
+        [] => words::owner_needed(zone),
+        names => words::named_owner_needed(names.join(", "), zone),
+    };
     at_limit(why, limits, summary, &then)
 }
 
 /// Tells a person that this ends here, because an owner still has to answer an earlier question.
 pub fn no_further_question(why: Limit, limits: &Limits, summary: &StatusSummary, zone: Tz) -> String {
-    let then = format!(
-        "An owner hasn't answered yet about your earlier request, so I'm stopping here. {} Please try again then.",
-        fresh_at(zone)
-    );
-    at_limit(why, limits, summary, &then)
+    at_limit(why, limits, summary, &words::still_unanswered(zone))
 }
 
 /// Asks an owner whether somebody's turn may go on beyond a day's budget.
 pub fn ask_owner(why: Limit, limits: &Limits, who: &str, turn: &TurnId, zone: Tz) -> String {
-    let whose = match why {
-        Limit::AllDayTokens | Limit::AllDayCost => "for everyone",
-        _ => "per person",
-    };
-    let who = first_line(who).replace('`', "'");
-    format!(
-        "A request from {who} has reached today's limit of {} {whose}. Shall I continue with it? It may then use as \
-         much again; `adjutant trace {turn}` shows what it's about. {}",
-        budget(why, limits),
-        fresh_at(zone)
-    )
+    let (who, budget) = (first_line(who).replace('`', "'"), budget(why, limits));
+    match why {
+        Limit::AllDayTokens | Limit::AllDayCost => words::ask_owner_for_everyone(who, budget, turn, zone),
+        _ => words::ask_owner(who, budget, turn, zone),
+    }
 }
 
 /// A line with the answer: little is left of a budget.
 pub fn little_left(share: i64, of: Limit, limits: &Limits) -> String {
     let budget = budget(of, limits);
     match of {
-        Limit::Tokens | Limit::Cost => format!("(This request used {share} % of its {budget}.)"),
-        Limit::DayTokens | Limit::DayCost => format!("(You've used {share} % of your {budget} for today.)"),
-        _ => format!("Everyone together has used {share} % of today's {budget}."),
+        Limit::Tokens | Limit::Cost => words::turn_budget_used(share, budget),
+        Limit::DayTokens | Limit::DayCost => words::day_budget_used(share, budget),
+        _ => words::shared_day_budget_used(share, budget),
     }
 }
 
@@ -135,7 +111,7 @@ mod tests {
             open: vec![("Send it".into(), "not started".into())],
         };
         insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &summary), @r"
-        I've used 8 agents on this, which is the limit.
+        This is a bigger job than usual.
 
         **Done**
         - Find the report: found it

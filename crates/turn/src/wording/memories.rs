@@ -1,62 +1,46 @@
 //! What people read about what is remembered of them.
 
+use adjutant_l10n as l10n;
 use adjutant_store::memories::KnownRow;
+use adjutant_types::text::one_line;
 
-use super::clipped;
-
-/// There is no such memory here.
-pub const NO_SUCH: &str = "I don't remember that, or not here. Send `/memories` to see what I remember, each with a button to forget it.";
+use super::MAX_LISTED;
 
 /// `2. Ada moved to Lyon (from what you wrote on 3 May 2026: “We moved to Lyon”)`
 pub fn line(number: i64, known: &KnownRow, day: &str) -> String {
-    let from = match known.quote.as_deref() {
-        Some("") => format!("from what you wrote on {day}"),
-        Some(quote) => format!("from what you wrote on {day}: “{}”", clipped(quote)),
-        None => format!("you told me on {day}"),
-    };
-    format!("{number}. {} ({from})", clipped(&known.memory.text))
+    let memory = one_line(&known.memory.text, MAX_LISTED);
+    match known.quote.as_deref() {
+        Some("") => l10n::memories::written(number, memory, day),
+        Some(quote) => l10n::memories::quoted(number, memory, day, one_line(quote, MAX_LISTED)),
+        None => l10n::memories::told(number, memory, day),
+    }
 }
 
 /// What is remembered; `next` is the number of the next page.
 pub fn list(lines: &[String], next: Option<i64>, is_room: bool) -> String {
-    if lines.is_empty() {
-        return match is_room {
-            true => "I remember nothing for this room. To see what I remember about you, write to me directly.",
-            false => "I don't remember anything yet. Tell me what to remember, such as: remember that Bob prefers mornings.",
-        }
-        .to_owned();
-    }
-    let place = if is_room { "I remember for this room:" } else { "I remember:" };
-    let more = next.map(|page| format!("\n\nThere's more: `/memories {page}`")).unwrap_or_default();
-    format!("{place}\n\n{}{more}", lines.join("\n"))
+    let title = match (lines.is_empty(), is_room) {
+        (true, true) => return l10n::memories::nothing_in_room(),
+        (true, false) => return l10n::memories::nothing(),
+        (false, true) => l10n::memories::remembered_in_room(),
+        (false, false) => l10n::memory::recalled_several(),
+    };
+    let more = next.map(|page| format!("\n\n{}", l10n::memories::more(page))).unwrap_or_default();
+    format!("{title}\n\n{}{more}", lines.join("\n"))
 }
 
 /// Asks which of these is to be forgotten.
 pub fn which(lines: &[String]) -> String {
-    let all = lines.join("\n");
-    match lines.len() {
-        1 => format!("Should I forget this?\n\n{all}"),
-        _ => format!("Which of these should I forget?\n\n{all}"),
-    }
-}
-
-/// A button's label.
-pub fn forget(number: i64) -> String {
-    format!("Forget {number}")
-}
-
-/// A button's label that forgets only what a memory was before.
-pub fn forget_before(number: i64) -> String {
-    format!("Forget only the old version of {number}")
+    let question = match lines.len() {
+        1 => l10n::memories::forget_this(),
+        _ => l10n::memories::forget_which(),
+    };
+    format!("{question}\n\n{}", lines.join("\n"))
 }
 
 /// Says what was forgotten, what stays of it, and how many messages went with it.
 pub fn forgotten(text: &str, rest: Option<&str>, messages: usize) -> String {
-    let also = match messages {
-        0 => String::new(),
-        1 => "\nI also hid 1 message that mentions it, for good.".to_owned(),
-        _ => format!("\nI also hid {messages} messages that mention it, for good."),
-    };
-    let rest = rest.map(|rest| format!("\nStill remembered: {}", clipped(rest))).unwrap_or_default();
-    format!("Forgotten: {}{rest}{also}", clipped(text))
+    let rest = rest.map(|rest| l10n::memories::still_remembered(one_line(rest, MAX_LISTED)));
+    let also = (messages > 0).then(|| l10n::memories::messages_forgotten(messages));
+    let first = l10n::memories::forgotten(one_line(text, MAX_LISTED));
+    [Some(first), rest, also].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }

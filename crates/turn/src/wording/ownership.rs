@@ -1,57 +1,52 @@
 //! What was made from text of others.
 
-use std::fmt::Write;
-
+use adjutant_l10n::ownership as words;
 use adjutant_store::taints::MarkedRow;
-
-/// Where others read along.
-pub const IN_PRIVATE: &str = "Send me `/mine` in a direct message: others read here.";
 
 /// How many are listed.
 const MAX: usize = 20;
 
 /// Everything marked; `missing` is a number that isn't there.
 pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
-    let mut text = missing.map(|number| format!("There is no {number} in this list. ")).unwrap_or_default();
-    if marked.is_empty() {
-        text.push_str("Nothing you keep here comes from other people's text.");
-        return text;
+    let text = match marked {
+        [] => words::nothing(),
+        [first, ..] => {
+            let line = |one: &MarkedRow| words::line(one.number, name(one), one.sources.label());
+            let mut lines: Vec<String> = marked.iter().take(MAX).map(line).collect();
+            if marked.len() > MAX {
+                lines.push(words::more(marked.len() - MAX));
+            }
+            words::list(lines.join("\n"), first.number)
+        }
+    };
+    match missing {
+        Some(number) => format!("{} {text}", words::no_such_number(number)),
+        None => text,
     }
-    text.push_str("I made these from text that other people wrote, so I don't treat it as your own words:\n");
-    for one in marked.iter().take(MAX) {
-        let _ = write!(text, "\n{}. {}, from {}", one.number, name(one), one.sources.label());
-    }
-    if marked.len() > MAX {
-        let _ = write!(text, "\n… and {} more", marked.len() - MAX);
-    }
-    let first = marked.first().map_or(1, |one| one.number);
-    let _ = write!(text, "\n\n`/mine {first}` makes one yours, `/mine all` all of them.");
-    text
 }
 
 /// What has become the person's own.
 pub fn cleared(marked: &[&MarkedRow]) -> String {
     match marked {
-        [one] => format!("{} is yours now.", name(one)),
-        all => format!(
-            "These {} are yours now: {}.",
-            all.len(),
-            all.iter().map(|one| name(one)).collect::<Vec<_>>().join(", ")
-        ),
+        [one] => words::cleared(name(one)),
+        all => {
+            let names: Vec<String> = all.iter().map(|one| name(one)).collect();
+            words::cleared_several(names.len(), names.join(", "))
+        }
     }
 }
 
 fn name(one: &MarkedRow) -> String {
-    let kind = match one.domain.as_str() {
-        "tasks" => "The task",
-        "memory" => "The memory",
-        "schedule" => "The schedule",
-        "contacts" => "The contact",
-        "calendar" => "The event",
-        _ => "Something",
+    let title = match one.title.is_empty() {
+        true => one.id.clone(),
+        false => format!("“{}”", super::first_line(&one.title)),
     };
-    match one.title.is_empty() {
-        true => format!("{kind} {}", one.id),
-        false => format!("{kind} “{}”", super::first_line(&one.title)),
+    match one.domain.as_str() {
+        "tasks" => words::task(title),
+        "memory" => words::memory(title),
+        "schedule" => words::schedule(title),
+        "contacts" => words::contact(title),
+        "calendar" => words::event(title),
+        _ => words::something(title),
     }
 }

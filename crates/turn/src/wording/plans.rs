@@ -1,6 +1,7 @@
-//! What people and the planner read about plans.
+//! The buttons of plans, and what the planner reads.
 
 use adjutant_chat::Choice;
+use adjutant_l10n as l10n;
 use adjutant_types::{Answer, QuestionId};
 
 use super::choices;
@@ -9,12 +10,11 @@ use super::choices;
 pub const CHANGE_BUTTON: &str = "change";
 /// The button that drops the plan.
 const CANCEL_BUTTON: &str = "reject";
-/// The buttons of a plan.
-const BUTTONS: [(&str, &str); 3] = [("approve", "Run"), (CHANGE_BUTTON, "Change"), (CANCEL_BUTTON, "Cancel")];
 
 /// The buttons of a question about a plan.
 pub fn plan_choices(question: &QuestionId) -> Vec<Choice> {
-    choices(question, BUTTONS)
+    let run = ("approve", l10n::plans::run());
+    choices(question, [run, (CHANGE_BUTTON, l10n::plans::change()), (CANCEL_BUTTON, l10n::plans::cancel())])
 }
 
 /// The id of the button that drops the plan.
@@ -23,68 +23,12 @@ pub fn cancel_button(question: &QuestionId) -> String {
 }
 
 /// An answer as its button calls it.
-pub(super) fn label(answer: &Answer) -> &'static str {
+pub(super) fn label(answer: &Answer) -> String {
     match answer {
-        Answer::Approve => "Run",
-        Answer::Reject => "Cancel",
-        _ => "Change",
+        Answer::Approve => l10n::plans::run(),
+        Answer::Reject => l10n::plans::cancel(),
+        _ => l10n::plans::change(),
     }
-}
-
-/// Below a plan.
-pub const ASK: &str = "Nothing runs before you choose. Answer “run”, “cancel”, or for example “change: without the invitation”.";
-
-/// Below a changed rest.
-pub const ASK_REST: &str = "Nothing more runs before you choose. Answer “run”, “cancel” to end the plan here, or for example “change: \
-                            without the invitation”.";
-
-/// In the report of a plan whose rest wasn't wanted.
-pub const REST_CANCELLED: &str = "you declined the changed steps, so the plan ended here";
-
-/// In the report of a plan about whose rest nobody decided.
-pub const REST_EXPIRED: &str =
-    "nobody answered in time whether the changed steps should run, so the plan ended here";
-
-/// In the report of a plan that the planner gave up.
-pub const NO_REST: &str = "the planner found no other way";
-
-/// After Change.
-pub const WHAT_TO_CHANGE: &str = "What should change?";
-
-/// The name of the question that asks for it.
-pub const CHANGE: &str = "what should change";
-
-/// After Cancel.
-pub const CANCELLED: &str = "OK, I've dropped the plan. Nothing was done.";
-
-/// The end of a plan that nobody answered.
-pub const NOBODY_ANSWERED: &str = "nobody answered the plan in time, so nothing was done";
-
-/// The end of a plan whose text was deleted in the meantime.
-pub const GONE: &str = "the plan is no longer stored";
-
-/// Instead of a goal that was deleted in the meantime.
-pub const EMPTIED: &str = "(deleted)";
-
-/// To `/plan` without a goal.
-pub const USAGE: &str = "Say what to plan, such as: /plan prepare the board meeting on Friday: find the figures, draft the invitation";
-
-/// To `/plan` with a goal that is too long.
-pub fn too_long(most: usize) -> String {
-    format!("The goal is longer than {most} bytes. Describe it more briefly.")
-}
-
-/// Why there is no plan.
-pub fn no_plan(errors: &[String]) -> String {
-    format!(
-        "I couldn't make a plan that works: {}. Try again with a smaller or clearer goal.",
-        errors.join("; ")
-    )
-}
-
-/// Why there is no plan: the planner itself failed.
-pub fn planner_failed(why: &str) -> String {
-    format!("I couldn't make a plan: {why}")
 }
 
 /// What the planner is asked for.
@@ -151,23 +95,4 @@ pub fn falls_short(reason: &str, result: &str) -> String {
     format!(
         "This was done before, and a review says that it falls short: {reason}\nThe result so far: {result}"
     )
-}
-
-/// What the review of a step objects to.
-pub fn shortcoming(step: &str, reason: &str) -> String {
-    format!("{step} falls short: {reason}")
-}
-
-/// The review in the progress display.
-pub const REVIEWING: &str = "judges the result";
-
-/// The planning of a changed rest in the progress display.
-pub const PLANNING_REST: &str = "plans the rest anew";
-
-/// Why there was no review.
-pub const NO_VERDICT: &str = "the reviewer gave no verdict";
-
-/// A warning in the report.
-pub fn not_reviewed(why: &str) -> String {
-    format!("the result was not reviewed: {why}")
 }

@@ -3,58 +3,67 @@
 use std::time::Duration;
 
 use adjutant_chat::Choice;
+use adjutant_l10n::{approvals, questions as words};
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::invisible_chars::shown;
+use adjutant_types::text::one_line;
 use adjutant_types::{Answer, QuestionKind, Taint};
 
-use super::{APPROVE, choices, first_line};
+use super::{choices, first_line};
 use crate::trust::ApprovalReason;
 
-/// The buttons of an email that is sent unless somebody stops it.
-const SEND: [(&str, &str); 2] = [("approve", "Send now"), ("reject", "Don't send")];
 /// The most questions of one message that have buttons of their own.
 const BUTTONS: usize = 6;
 /// The longest quotation of a person's own message, in characters.
 const QUOTED: usize = 120;
 /// How much of an effect is shown at once: lines and characters. A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
-/// How the sentence ends that says where an effect came from.
-const NOT_YOURS: &str = ", not from you.";
+/// Separates the body of a question from the sentence that says where the idea came from. A body has no character that
+/// isn't seen.
+const ORIGIN: char = '\u{1e}';
 
 /// Asks for approval of calls that a turn has prepared: each effect, then why it is asked. After `delay` milliseconds
 /// silence is a yes to the only one.
 pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> String {
+    let bodies: Vec<(&str, Option<&str>)> = bodies.iter().map(|body| split(body)).collect();
     // What all have in common is said once.
-    let idea = |body: &&str| body.rsplit_once("\n\n").map(|(_, last)| last.to_owned());
-    let common = bodies.first().and_then(idea).filter(|last| last.ends_with(NOT_YOURS));
-    let common = common.filter(|common| bodies.iter().all(|body| idea(body).as_ref() == Some(common)));
-    let mut why = String::new();
-    if let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) {
-        why = format!("You asked: “{}”. ", cut(text));
-    }
+    let common = bodies.first().and_then(|(_, origin)| *origin);
+    let common = common.filter(|common| bodies.iter().all(|(_, origin)| *origin == Some(*common)));
     let mut parts = Vec::new();
-    for (number, body) in (1..).zip(bodies) {
-        let body = common.as_ref().and_then(|common| body.strip_suffix(common.as_str())).unwrap_or(body);
+    for (number, (body, origin)) in (1..).zip(&bodies) {
         let number = if bodies.len() > 1 { format!("**{number}.** ") } else { String::new() };
         parts.push(format!("{number}{}", body.trim_end()));
+        parts.extend(origin.filter(|_| common.is_none()).map(str::to_owned));
     }
-    if let Some(common) = common {
-        why.push_str(&format!("{common} "));
-    }
-    why.push_str(&match (bodies.len(), delay) {
-        (1, None) => "Shall I do this?".to_owned(),
+    let text = text.map(str::trim).filter(|text| !text.is_empty());
+    let asks = match (bodies.len(), delay) {
+        (1, None) => approvals::shall_i(),
         (1, Some(delay)) => {
-            let delay = super::duration(Duration::from_millis(delay.unsigned_abs()));
-            format!(
-                "I'll send this in {delay}. “No” stops it; if you write anything else, it waits for a yes."
-            )
+            approvals::sending_soon(super::duration(Duration::from_millis(delay.unsigned_abs())))
         }
-        (many, _) => {
-            format!("Shall I do these {many} things? Answer “yes”, “no”, “yes to 1” or “all except 2”.")
-        }
-    });
-    parts.push(why);
+        (many, _) => approvals::shall_i_do_all(many),
+    };
+    let why = [
+        text.map(|text| approvals::you_asked(one_line(text, QUOTED))),
+        common.map(str::to_owned),
+        Some(asks),
+    ];
+    parts.push(why.into_iter().flatten().collect::<Vec<_>>().join(" "));
     parts.join("\n\n")
+}
+
+/// A body, and where its idea came from.
+fn split(body: &str) -> (&str, Option<&str>) {
+    body.rsplit_once(ORIGIN).map_or((body, None), |(body, origin)| (body, Some(origin)))
+}
+
+fn approve_buttons() -> [(&'static str, String); 2] {
+    [("approve", approvals::approve_button()), ("reject", approvals::reject_button())]
+}
+
+/// The buttons of an email that is sent unless somebody stops it.
+fn send_buttons() -> [(&'static str, String); 2] {
+    [("approve", approvals::send_now_button()), ("reject", approvals::do_not_send_button())]
 }
 
 /// The buttons of an approval. Where something leaves the house or outside text chose it, each is looked at before all
@@ -63,7 +72,7 @@ pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed
     let [first, rest @ ..] = questions else { return Vec::new() };
     let mut buttons = match rest {
         [] => {
-            let mut buttons = choices(&first.id, if is_delayed { SEND } else { APPROVE });
+            let mut buttons = choices(&first.id, if is_delayed { send_buttons() } else { approve_buttons() });
             if let QuestionKind::Approval { rule: Some(rule), .. } = &first.kind {
                 let label = super::rules::always(rule);
                 buttons.push(Choice { id: format!("{}:always", first.id), label });
@@ -73,18 +82,22 @@ pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed
         _ => Vec::new(),
     };
     if !rest.is_empty() {
-        let all = choices(&first.id, [("approve-all", "Approve all"), ("reject-all", "Reject all")]);
+        let all = [
+            ("approve-all", approvals::approve_all_button()),
+            ("reject-all", approvals::reject_all_button()),
+        ];
         for (number, question) in (1..).zip(questions.iter().take(BUTTONS)) {
-            buttons.extend(APPROVE.map(|(answer, label)| Choice {
-                id: format!("{}:{answer}", question.id),
-                label: format!("{label} {number}"),
-            }));
+            let labels = [
+                ("approve", approvals::approve_number_button(number)),
+                ("reject", approvals::reject_number_button(number)),
+            ];
+            buttons.extend(choices(&question.id, labels));
         }
         let at = if is_delicate { buttons.len() } else { 0 };
-        buttons.splice(at..at, all);
+        buttons.splice(at..at, choices(&first.id, all));
     }
     if questions.iter().any(|question| is_cut(question)) {
-        buttons.extend(choices(&first.id, [("show", "Show all")]));
+        buttons.extend(choices(&first.id, [("show", approvals::show_all_button())]));
     }
     buttons
 }
@@ -134,7 +147,7 @@ fn shortened(preview: &str) -> String {
         text.push_str(fence);
         text.push('\n');
     }
-    format!("{text}… and {hidden} more characters: “Show all”")
+    text + &approvals::hidden_characters(hidden)
 }
 
 /// Who gets something, and what is known of them.
@@ -149,13 +162,13 @@ pub struct Recipient {
 
 impl Recipient {
     fn marked(&self) -> String {
-        let mark = match (self.is_named, self.is_contact) {
-            (true, _) => "",
-            (false, Some(true)) => " (in your contacts; you didn't mention them)",
-            (false, Some(false)) => " (new address: not in your contacts, and you didn't mention it)",
-            (false, None) => " (you didn't mention it)",
-        };
-        format!("{}{mark}", shown(&self.address))
+        let address = shown(&self.address);
+        match (self.is_named, self.is_contact) {
+            (true, _) => address,
+            (false, Some(true)) => approvals::known_recipient(address),
+            (false, Some(false)) => approvals::new_recipient(address),
+            (false, None) => approvals::unmentioned_recipient(address),
+        }
     }
 }
 
@@ -174,7 +187,8 @@ pub struct Circumstances<'a> {
     pub roles: &'a [String],
 }
 
-/// One call as it is shown: what it would do, and next to the buttons who gets something, and why it is asked.
+/// One call as it is shown: what it would do, and next to the buttons who gets something, and why it is asked. What says
+/// where the idea came from follows after [`ORIGIN`].
 pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
     let mut text = shortened(&shown(preview));
     let mut add = |line: String| text.push_str(&format!("\n\n{line}"));
@@ -182,37 +196,44 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         add(shown(warning));
     }
     if about.roles.len() > 1 {
-        add(format!("Asked for by {}", about.roles.join(" › ")));
+        add(approvals::asked_for_by(about.roles.join(" › ")));
     }
     if !about.recipients.is_empty() {
         let all: Vec<String> = about.recipients.iter().map(Recipient::marked).collect();
-        add(format!("Goes to: {}", all.join(", ")));
+        add(approvals::goes_to(all.join(", ")));
     }
     let read = about.taint.and_then(sources).map(|read| shown(&read));
     if let Some(why) = about.reason.and_then(|reason| why(reason, read.as_deref())) {
         add(why);
     }
+    if let Some(origin) = about.reason.and_then(|reason| origin(reason, read?)) {
+        text.push(ORIGIN);
+        text.push_str(&origin);
+    }
     text
 }
 
-/// Why it is asked; `read` is what was read from outside before.
+/// Where the idea came from, if that is why it is asked; `read` is what was read from outside before.
+fn origin(reason: &ApprovalReason, read: String) -> Option<String> {
+    match reason {
+        ApprovalReason::NotAskedFor => Some(approvals::idea_from(read)),
+        ApprovalReason::UnknownRecipient => Some(approvals::address_from(read)),
+        ApprovalReason::NotNamed => Some(approvals::details_from(read)),
+        _ => None,
+    }
+}
+
+/// Another reason why it is asked.
 fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
-    Some(match reason {
-        ApprovalReason::TooManyRecipients(most) => format!("This would go to more than {most} people."),
-        ApprovalReason::TooManyDeletions => match read {
-            Some(read) => {
-                format!("This would delete more than two things, and the idea may come from {read}.")
-            }
-            None => "This would delete more than two things.".to_owned(),
-        },
-        ApprovalReason::Because(why) => format!("Note: {why}."),
-        ApprovalReason::NotAskedFor => format!("This idea comes from {}{NOT_YOURS}", read?),
-        ApprovalReason::UnknownRecipient => format!("The address comes from {}{NOT_YOURS}", read?),
-        ApprovalReason::NotNamed => format!("The details come from {}{NOT_YOURS}", read?),
-        ApprovalReason::Unread(_) => {
-            format!("I couldn't check whether you asked for this. It may come from {}.", read?)
+    match reason {
+        ApprovalReason::TooManyRecipients(most) => Some(approvals::too_many_recipients(most)),
+        ApprovalReason::TooManyDeletions => {
+            Some(read.map_or_else(approvals::too_many_deletions, approvals::too_many_deletions_from))
         }
-    })
+        ApprovalReason::Because(why) => Some(approvals::note(why)),
+        ApprovalReason::Unread(_) => read.map(approvals::unchecked_from),
+        ApprovalReason::NotAskedFor | ApprovalReason::UnknownRecipient | ApprovalReason::NotNamed => None,
+    }
 }
 
 /// What was read from outside, as far as a sentence can hold it.
@@ -221,17 +242,9 @@ fn sources(taint: &Taint) -> Option<String> {
     match all.as_slice() {
         [] => None,
         [one] => Some((*one).to_owned()),
-        [one, two] => Some(format!("{one} and {two}")),
-        [one, two, three] => Some(format!("{one}, {two} and {three}")),
-        many => Some(format!("one of {} texts of others", many.len())),
-    }
-}
-
-fn cut(text: &str) -> String {
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match one_line.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &one_line[..end]),
-        None => one_line,
+        [one, two] => Some(approvals::two_sources(one, two)),
+        [one, two, three] => Some(approvals::three_sources(one, two, three)),
+        many => Some(approvals::many_sources(many.len())),
     }
 }
 
@@ -239,17 +252,18 @@ fn cut(text: &str) -> String {
 /// them.
 pub fn subject(question: &QuestionRow) -> String {
     let text = match &question.kind {
-        QuestionKind::Continue { .. } => "Continue with what I paused?",
+        QuestionKind::Continue { .. } => return words::continue_subject(),
         QuestionKind::Approval { preview, .. } => preview,
         QuestionKind::Choice { subject, .. } => subject,
         QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } if name.contains(' ') => name,
-        QuestionKind::Input { name } => return format!("What is “{name}”?"),
+        QuestionKind::Input { name } => return words::input_subject(name),
     };
     let first = first_line(text);
     let Some(what) = first.strip_suffix(':') else { return first.to_owned() };
     let what = what.split_once(" (").map_or(what, |(what, _)| what);
-    let detail = |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| cut(value));
+    let detail =
+        |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| one_line(value, QUOTED));
     let details: Vec<String> = text.lines().skip(1).filter_map(detail).take(2).collect();
     if details.is_empty() { what.to_owned() } else { format!("{what}: {}", details.join(", ")) }
 }
@@ -257,32 +271,23 @@ pub fn subject(question: &QuestionRow) -> String {
 /// The end of a turn whose one question was taken back, because the person wants something else.
 /// Words of others aren't repeated.
 pub fn withdrawn(text: Option<&str>) -> String {
-    text.map_or_else(|| "I dropped this.".to_owned(), |text| format!("I dropped this: “{}”", cut(text)))
+    text.map_or_else(words::withdrawn, |text| words::withdrawn_request(one_line(text, QUOTED)))
 }
 
 /// To a yes that may mean several questions, or one that was asked before something else was said.
 pub fn which(open: &[QuestionRow]) -> String {
     let lines = open_questions(open);
     match open {
-        [] => "No question is open.".to_owned(),
-        [one] => {
-            let number = one.number();
-            format!("Do you mean this?\n{lines}\n\nSend `yes to {number}` or `no to {number}`.")
-        }
-        [one, other, ..] => format!(
-            "Which one do you mean?\n{lines}\n\nSend for example `yes to {}` or `no to {}`.",
-            one.number(),
-            other.number()
-        ),
+        [] => words::none_open(),
+        [one] => words::which_one(lines, one.number()),
+        [one, other, ..] => words::which_of_several(lines, one.number(), other.number()),
     }
 }
 
 /// To `/answer` with something else than the number of an open question.
 pub fn no_such_number(given: &str, open: &[QuestionRow]) -> String {
     match given.parse::<usize>() {
-        Ok(number) if !open.is_empty() => {
-            format!("No open question has the number {number}. {}", which(open))
-        }
+        Ok(number) if !open.is_empty() => words::no_such_number(number, which(open)),
         _ => which(open),
     }
 }
@@ -297,33 +302,23 @@ pub fn open_questions(open: &[QuestionRow]) -> String {
 pub fn how_to_answer(question: &QuestionRow) -> String {
     let number = question.number();
     match &question.kind {
-        QuestionKind::Choice { options, .. } => {
-            format!("Send `/answer {number}` with one of these: {}.", options.join(", "))
-        }
-        QuestionKind::Input { .. } => format!("Send `/answer {number}` and what you want to say."),
-        QuestionKind::Plan { .. } => {
-            format!("Send `/answer {number} run`, `/answer {number} cancel`, or the change.")
-        }
-        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => {
-            format!("Send `/answer {number} yes` or `/answer {number} no`.")
-        }
+        QuestionKind::Choice { options, .. } => words::answer_choice(number, options.join(", ")),
+        QuestionKind::Input { .. } => words::answer_input(number),
+        QuestionKind::Plan { .. } => words::answer_plan(number),
+        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => words::answer_yes_or_no(number),
     }
 }
 
 /// Confirms an answer by name.
 pub fn noted(question: &QuestionRow, answer: &Answer) -> String {
     match answer {
-        Answer::Text(_) if matches!(question.kind, QuestionKind::Plan { .. }) => {
-            "OK, I'll change the plan.".into()
-        }
-        Answer::Approve => format!("Approved: {}. Going ahead.", subject(question)),
-        Answer::Reject => format!("Rejected: {}. I'll leave it.", subject(question)),
-        Answer::Continue => "OK, I'll continue.".into(),
-        Answer::Summarise => "OK, I'll summarise.".into(),
-        Answer::Stop => "OK, I'll stop.".into(),
-        Answer::Text(_) if matches!(question.kind, QuestionKind::Input { .. }) => {
-            "Thanks. Going ahead.".into()
-        }
-        Answer::Text(chosen) => format!("OK: {chosen}."),
+        Answer::Text(_) if matches!(question.kind, QuestionKind::Plan { .. }) => words::changing_plan(),
+        Answer::Approve => words::approved(subject(question)),
+        Answer::Reject => words::rejected(subject(question)),
+        Answer::Continue => words::continuing(),
+        Answer::Summarise => words::summarising(),
+        Answer::Stop => words::stopping(),
+        Answer::Text(_) if matches!(question.kind, QuestionKind::Input { .. }) => words::input_taken(),
+        Answer::Text(chosen) => words::chosen(chosen),
     }
 }

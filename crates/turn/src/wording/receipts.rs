@@ -1,17 +1,17 @@
 //! The lines under an answer that say what was really done.
 
 use adjutant_types::ExecutionStatus;
-
-use super::{first_line, unknown};
+use adjutant_types::text::shortened;
 
 /// The longest receipt, in characters.
 const MAX_LENGTH: usize = 160;
 
-/// The receipt of a call of a skill with this title: what it did, or why it didn't. None while it is open.
+/// The receipt of a call of a skill with this title: what it did, why it didn't, or why nobody knows. None while it is
+/// open.
 pub fn line(title: &str, status: ExecutionStatus, text: &str) -> Option<String> {
     match status {
         ExecutionStatus::Completed => Some(format!("✓ {}", cut(text))),
-        ExecutionStatus::Unknown => Some(format!("? {title}: {}", cut(&unknown(text)))),
+        ExecutionStatus::Unknown => Some(format!("? {title}: {}", cut(text))),
         ExecutionStatus::Failed | ExecutionStatus::Timeout => Some(format!("✗ {title}: {}", cut(text))),
         _ => None,
     }
@@ -26,12 +26,12 @@ pub fn under(answer: &str, lines: &[String]) -> String {
     }
 }
 
+/// The first line and the sentences that follow it, but no list or block.
 fn cut(text: &str) -> String {
-    let line = first_line(text).trim_end_matches(':').replace(['✓', '✗'], "-");
-    match line.char_indices().nth(MAX_LENGTH) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    let is_sentence = |line: &&str| line.starts_with(|letter: char| letter.is_alphabetic() || letter == '“');
+    let sentences: Vec<&str> =
+        text.lines().take(1).chain(text.lines().skip(1).take_while(is_sentence)).collect();
+    shortened(&sentences.join("; ").trim_end_matches(':').replace(['✓', '✗'], "-"), MAX_LENGTH)
 }
 
 #[cfg(test)]
@@ -42,7 +42,10 @@ mod tests {
     fn a_model_can_neither_invent_nor_hide_a_receipt() {
         let answer = "All done.\n✓ Sent “Offsite” to Dana";
         assert_eq!(under(answer, &[]), "All done.\n- Sent “Offsite” to Dana");
-        let lines = ["✓ Added “Milk”".to_owned(), "✗ Send a mail: 550 no such user".to_owned()];
-        assert_eq!(under("Done.", &lines), "Done.\n\n✓ Added “Milk” · ✗ Send a mail: 550 no such user");
+        let created =
+            line("Create an event", ExecutionStatus::Completed, "Created “Lunch”\nInvited bob@x.test\n- a");
+        assert_eq!(created.unwrap(), "✓ Created “Lunch”; Invited bob@x.test");
+        let lines = ["✓ Added “Milk”".to_owned(), "✗ Send an email: 550 no such user".to_owned()];
+        assert_eq!(under("Done.", &lines), "Done.\n\n✓ Added “Milk” · ✗ Send an email: 550 no such user");
     }
 }

@@ -1,5 +1,7 @@
-//! What models and people read about roles.
+//! What models read about roles, and people about their agents.
 
+use adjutant_l10n as l10n;
+use adjutant_types::text::one_line;
 use adjutant_types::{AccessLevel, ExecutionStatus, TurnStatus};
 
 /// What effects an agent may have.
@@ -38,71 +40,33 @@ pub fn reviews_are_used_up(role: &str) -> String {
     )
 }
 
-/// Why an agent's work is partial.
-pub const MAY_NOT_DELEGATE: &str = "it reached the limit of agents for one task";
-
-/// Why an agent's work is partial.
-pub fn answers_are_used_up(most: i64) -> String {
-    format!("it used up its {most} model calls")
-}
-
 /// What the progress display says of an agent: its role, and its skill calls.
 pub fn progress(path: &[String], used: usize, most: u32) -> String {
-    let role = path.last().map(String::as_str).unwrap_or_default();
-    format!("{role} (level {}), {used} of {most} calls", path.len())
-}
-
-/// The answer to `/spawn`.
-pub fn spawned(role: &str, short: &str) -> String {
-    format!("The {role} is on it. I'll send you the result; `/stop {short}` ends it.")
-}
-
-/// To `/spawn` without a role or a task.
-pub fn spawn_usage(roles: &str) -> String {
-    format!(
-        "Send `/spawn ROLE TASK`, for example `/spawn researcher what did Acme write us this year?`. Roles: {roles}"
-    )
+    l10n::roles::progress(path.last().map(String::as_str).unwrap_or_default(), path.len(), used, most)
 }
 
 /// The result of an agent in the background, which may come long after it was asked for.
 pub fn spawned_result(role: &str, task: &str, status: ExecutionStatus, text: &str) -> String {
-    let ended = match status {
-        ExecutionStatus::Completed => String::new(),
-        ExecutionStatus::Partial => " (only a part)".to_owned(),
-        other => format!(" ({other})"),
+    let task = one_line(task, 80);
+    let head = match status {
+        ExecutionStatus::Completed => l10n::roles::result(role, task),
+        ExecutionStatus::Partial => l10n::roles::result_partly(role, task),
+        other => l10n::roles::result_ended(role, task, other),
     };
-    format!("**{role}**, “{}”{ended}:\n\n{text}", cut(task))
+    format!("{head}\n\n{text}")
 }
 
 /// One line of `/status`.
 pub fn in_background(text: &str, status: TurnStatus, short: &str) -> String {
-    let waits = if status == TurnStatus::Waiting { ", waiting for you" } else { "" };
-    let what = text.trim_start_matches("/spawn").trim();
-    format!("- {}{waits} (`/stop {short}` ends it)", cut(what))
+    let task = one_line(text.trim_start_matches("/spawn"), 80);
+    let line = match status {
+        TurnStatus::Waiting => l10n::roles::background_task_waiting(task, short),
+        _ => l10n::roles::background_task(task, short),
+    };
+    format!("- {line}")
 }
 
 /// What works in the background, below the rest of `/status`.
 pub fn background_list(lines: &[String]) -> String {
-    format!("\n\nIn the background:\n{}", lines.join("\n"))
-}
-
-/// To `/stop ID`.
-pub const NOTHING_OF_THAT_ID: &str = "No agent in the background has that id. `/status` lists them.";
-
-/// To `/stop` while only agents in the background work.
-pub const ONLY_IN_THE_BACKGROUND: &str =
-    "Only agents in the background are at work. `/status` lists them, and `/stop ID` ends one.";
-
-/// The beginning of a text, on one line.
-fn cut(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
-/// Why `/spawn` started nothing.
-pub fn not_started(why: &str) -> String {
-    format!("I can't start that: {why}")
+    format!("\n\n{}\n{}", l10n::roles::in_background(), lines.join("\n"))
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use adjutant_l10n as l10n;
 use adjutant_models::ModelErrorKind;
-use adjutant_models::voice::doubt::Doubt;
+use adjutant_models::voice::doubt::LowConfidence;
 
 use super::duration;
 
@@ -41,70 +42,40 @@ pub fn heard(text: &str) -> String {
     if quoted.len() < text.len() {
         quoted.push('…');
     }
-    format!("🎤 “{quoted}”")
+    l10n::voice::heard(quoted)
 }
 
 /// Says why a voice note wasn't heard, and what to do.
 pub fn unheard(why: &Unheard) -> String {
-    let why = match why {
-        Unheard::NoService => {
-            return "I can't listen to voice notes: no transcription service is set up (`[voice.transcribe]`). Please \
-                    type your message."
-                .to_owned();
-        }
-        Unheard::TooLong(most) => {
-            return format!(
-                "That voice note is too long: I listen to {} at most. Please send it in shorter pieces, or type it.",
-                duration(*most)
-            );
-        }
-        Unheard::TooBig(megabytes) => {
-            return format!(
-                "That voice note is too big: I take up to {megabytes} MB. Please send it in shorter pieces, or type it."
-            );
-        }
-        Unheard::Empty => return "That voice note is empty. Please record it again, or type it.".to_owned(),
-        Unheard::NotSound => {
-            return "I can't play that file: it isn't sound in a format I know. Please record it again, or type it."
-                .to_owned();
-        }
-        Unheard::Gone => "the file isn't there any more",
-        Unheard::NoDownload => "the download failed",
-        Unheard::Budget => "today's budget is used up",
+    match why {
+        Unheard::NoService => l10n::voice::no_service(),
+        Unheard::TooLong(most) => l10n::voice::too_long(duration(*most)),
+        Unheard::TooBig(megabytes) => l10n::voice::too_big(megabytes),
+        Unheard::Empty => l10n::voice::empty(),
+        Unheard::NotSound => l10n::voice::not_sound(),
+        Unheard::Gone => l10n::voice::gone(),
+        Unheard::NoDownload => l10n::voice::no_download(),
+        Unheard::Budget => l10n::voice::no_budget(),
         Unheard::Service(kind) => match kind {
-            ModelErrorKind::Auth => {
-                "the transcription service rejected the API key; check `[voice.transcribe] api_key`"
-            }
-            ModelErrorKind::RateLimit => "the transcription service is overloaded or its quota is used up",
-            ModelErrorKind::Timeout => "the transcription service took too long",
-            ModelErrorKind::Refused => "the transcription service refused the recording",
-            ModelErrorKind::Nonsense => "the transcription service gave no usable answer",
-            ModelErrorKind::Network | ModelErrorKind::NoModel => {
-                "I can't reach the transcription service right now"
-            }
+            ModelErrorKind::Auth => l10n::voice::wrong_key(),
+            ModelErrorKind::RateLimit => l10n::voice::overloaded(),
+            ModelErrorKind::Timeout => l10n::voice::too_slow(),
+            ModelErrorKind::Refused => l10n::voice::refused(),
+            ModelErrorKind::Nonsense => l10n::voice::no_answer(),
+            ModelErrorKind::Network | ModelErrorKind::NoModel => l10n::voice::unreachable(),
         },
-        Unheard::Failed => "something went wrong on my side",
-    };
-    format!("I couldn't listen to your voice note: {why}. Please send it again later, or type it.")
+        Unheard::Failed => l10n::voice::went_wrong(),
+    }
 }
 
 /// Asks about words that may not have been said.
-pub fn doubted(doubt: &Doubt, text: &str) -> String {
-    let why = match doubt {
-        Doubt::NoWords => {
-            return "I couldn't hear any words in your voice note. Please say it again, or type it."
-                .to_owned();
-        }
-        Doubt::TooMuch => {
-            return "I heard far more than anyone can say in that time, so I did nothing. Please say it again, or type it."
-                .to_owned();
-        }
-        Doubt::Silence => "that's often just silence",
-        Doubt::Language => "that isn't a language you usually use with me",
-        Doubt::Unsure => "I'm not sure of the words",
+pub fn doubted(doubt: &LowConfidence, text: &str) -> String {
+    let question = match doubt {
+        LowConfidence::NoWords => return l10n::voice::no_words(),
+        LowConfidence::TooMuch => return l10n::voice::too_much(),
+        LowConfidence::Silence => l10n::voice::maybe_silence(),
+        LowConfidence::Language => l10n::voice::maybe_other_language(),
+        LowConfidence::Unsure => l10n::voice::unsure(),
     };
-    format!("{}\nI did nothing yet: {why}. Is that what you said? Reply “yes”, or say it again.", heard(text))
+    format!("{}\n{question}", heard(text))
 }
-
-/// Tells somebody that a spoken yes isn't enough.
-pub const NEEDS_HAND: &str = "A spoken yes isn't enough for this. Press the button, or type your answer.";

@@ -1,58 +1,27 @@
 //! What the person asked for, as they are told it.
 
+use adjutant_l10n as l10n;
+
 use crate::trust::{ActionKind, Wish, WishFailure, Wishes};
 
-/// `You asked for: a new task “milk”, an answer to mail 2`.
+/// `You asked for: a new task “milk”, an answer to an email [2]`.
 pub fn asked_for(wishes: &Wishes) -> String {
     match wishes.failure {
-        Some(WishFailure::Late) => return "What you asked for couldn't be read in time".to_owned(),
-        Some(WishFailure::Unanswered) => {
-            return "What you asked for couldn't be read: the model failed".to_owned();
-        }
-        Some(WishFailure::Nonsense) => {
-            return "What you asked for couldn't be read: the model answered nonsense".to_owned();
-        }
-        None if wishes.all.is_empty() => return "You asked for nothing but an answer".to_owned(),
-        None => {}
+        Some(WishFailure::Late) => l10n::wishes::read_too_late(),
+        Some(WishFailure::Unanswered) => l10n::wishes::model_failed(),
+        Some(WishFailure::Nonsense) => l10n::wishes::nonsense(),
+        None if wishes.all.is_empty() => l10n::wishes::nothing(),
+        None => l10n::wishes::asked_for(wishes.all.iter().map(wish).collect::<Vec<_>>().join(", ")),
     }
-    let all: Vec<String> = wishes.all.iter().map(wish).collect();
-    format!("You asked for: {}", all.join(", "))
 }
 
 fn wish(wish: &Wish) -> String {
-    let kind = match wish.kind {
-        ActionKind::TaskCreate => "a new task",
-        ActionKind::TaskChange => "a changed task",
-        ActionKind::TaskDelete => "a deleted task",
-        ActionKind::EventCreate => "a new event",
-        ActionKind::EventChange => "a changed event",
-        ActionKind::EventDelete => "a deleted event",
-        ActionKind::MailSend => "an email",
-        ActionKind::MailReply => "an answer to an email",
-        ActionKind::MailForward => "a forwarded email",
-        ActionKind::MailDraft => "a draft",
-        ActionKind::MailSort => "a moved or marked email",
-        ActionKind::ContactCreate => "a new contact",
-        ActionKind::ContactChange => "a changed contact",
-        ActionKind::MemorySave => "a new memory",
-        ActionKind::MemoryForget => "a forgotten memory",
-        ActionKind::ScheduleCreate => "a new schedule",
-        ActionKind::ScheduleChange => "a paused schedule",
-        ActionKind::ScheduleDelete => "a deleted schedule",
-        ActionKind::NoteWrite => "a note",
-        ActionKind::PostSend => "a post",
-        ActionKind::PageOpen => "an opened page",
-        ActionKind::WebSearch => "a web search",
-        ActionKind::Undo => "an undo",
-        ActionKind::WorkflowRun => "a workflow",
-        ActionKind::ToolUse | ActionKind::ToolRead => "the use of a service",
+    let kind = kind(wish.kind);
+    let mut text = match wish.count {
+        Some(1) => kind,
+        Some(count) => l10n::wishes::up_to(kind, count),
+        None => l10n::wishes::all(kind),
     };
-    let mut text = kind.to_owned();
-    if wish.count != Some(1) {
-        let count =
-            wish.count.map_or_else(|| "as many as there are".to_owned(), |count| format!("up to {count}"));
-        text.push_str(&format!(" ({count})"));
-    }
     if !wish.text.is_empty() {
         text.push_str(&format!(" “{}”", wish.text));
     }
@@ -60,4 +29,34 @@ fn wish(wish: &Wish) -> String {
         text.push_str(&format!(" [{}]", wish.targets.join(", ")));
     }
     text
+}
+
+fn kind(kind: ActionKind) -> String {
+    match kind {
+        ActionKind::TaskCreate => l10n::wishes::task_create(),
+        ActionKind::TaskChange => l10n::wishes::task_change(),
+        ActionKind::TaskDelete => l10n::wishes::task_delete(),
+        ActionKind::EventCreate => l10n::wishes::event_create(),
+        ActionKind::EventChange => l10n::wishes::event_change(),
+        ActionKind::EventDelete => l10n::wishes::event_delete(),
+        ActionKind::MailSend => l10n::wishes::mail_send(),
+        ActionKind::MailReply => l10n::wishes::mail_reply(),
+        ActionKind::MailForward => l10n::wishes::mail_forward(),
+        ActionKind::MailDraft => l10n::wishes::mail_draft(),
+        ActionKind::MailSort => l10n::wishes::mail_sort(),
+        ActionKind::ContactCreate => l10n::wishes::contact_create(),
+        ActionKind::ContactChange => l10n::wishes::contact_change(),
+        ActionKind::MemorySave => l10n::wishes::memory_save(),
+        ActionKind::MemoryForget => l10n::wishes::memory_forget(),
+        ActionKind::ScheduleCreate => l10n::wishes::schedule_create(),
+        ActionKind::ScheduleChange => l10n::wishes::schedule_change(),
+        ActionKind::ScheduleDelete => l10n::wishes::schedule_delete(),
+        ActionKind::NoteWrite => l10n::wishes::note_write(),
+        ActionKind::PostSend => l10n::wishes::post_send(),
+        ActionKind::PageOpen => l10n::wishes::page_open(),
+        ActionKind::WebSearch => l10n::wishes::web_search(),
+        ActionKind::Undo => l10n::wishes::undo(),
+        ActionKind::WorkflowRun => l10n::wishes::workflow_run(),
+        ActionKind::ToolUse | ActionKind::ToolRead => l10n::wishes::tool_use(),
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use adjutant_l10n::times;
+
 type Units = [(&'static str, u64)];
 
 const UNITS: &Units = &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -33,7 +35,7 @@ pub fn parse_event(text: &str) -> Result<Duration, String> {
     if rest.is_empty() && (1..=MAX_MS).contains(&total) {
         return Ok(Duration::from_millis(total));
     }
-    Err(format!("{text:?} isn't a duration; write it like \"30m\", \"1h30m\" or \"2d\""))
+    Err(times::unknown_length(text))
 }
 
 /// The milliseconds of the number and unit at the start of a text, and the text after them.

@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use adjutant_l10n::times;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
@@ -12,8 +13,8 @@ use crate::clock::utc;
 /// The shortest interval, in minutes: each run can cost money.
 const MIN_INTERVAL_MINUTES: i64 = 5;
 
-pub(super) const WEEKDAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+/// The days of a week as a pattern counts them, from Sunday.
+const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 /// A cron pattern in a time zone.
 #[derive(Debug, Clone)]
@@ -25,12 +26,7 @@ pub struct CronRule {
 impl CronRule {
     /// Reads `0 8 * * 1-5` or `every weekday at 8`.
     pub fn parse(said: &str, zone: Tz) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "I don't understand the time \"{said}\"; write it like \"every weekday at 8\", \"every monday at \
-                 9:30\", \"every 1st at 10\", \"every 2 hours\", or as a cron pattern such as \"0 8 * * 1-5\""
-            )
-        };
+        let wrong = || times::unknown_rule(said);
         let pattern = if said.split_whitespace().count() == 5 && is_cron(said) {
             said.to_owned()
         } else {
@@ -78,50 +74,48 @@ fn spoken(pattern: &str) -> Option<String> {
     let &[minute, hour, day, "*", weekday] = fields.as_slice() else { return None };
     match (minute.strip_prefix("*/"), hour.strip_prefix("*/")) {
         (Some(count), None) if [hour, day, weekday] == ["*"; 3] => {
-            return Some(format!("every {count} minutes"));
+            return Some(times::every_minutes(count.parse::<u32>().ok()?));
         }
         (None, Some(count)) if [minute, day, weekday] == ["0", "*", "*"] => {
-            return Some(format!("every {count} hours on the hour"));
+            return Some(times::every_hours(count.parse::<u32>().ok()?));
         }
         (None, None) if [minute, hour, day, weekday] == ["0", "*", "*", "*"] => {
-            return Some("every hour on the hour".to_owned());
+            return Some(times::every_hours(1_u32));
         }
         _ => {}
     }
     let (hour, minute): (u32, u32) = (hour.parse().ok()?, minute.parse().ok()?);
-    let days = match (day, weekday) {
-        ("*", "*") => "every day".to_owned(),
-        ("*", "1-5") => "every weekday".to_owned(),
-        ("*", "0,6") => "every Saturday and Sunday".to_owned(),
+    let time = format!("{hour:02}:{minute:02}");
+    Some(match (day, weekday) {
+        ("*", "*") => times::every_day_at(time),
+        ("*", "1-5") => times::every_weekday_at(time),
         ("*", days) => {
-            let name = |day: &str| WEEKDAYS.get(day.parse::<usize>().ok()?).map(|name| (*name).to_owned());
-            format!("every {}", list(days.split(',').map(name).collect::<Option<_>>()?))
+            // A weekend begins with its Saturday.
+            let days = if days == "0,6" { "6,0" } else { days };
+            times::every_days_at(list(days.split(',').map(weekday_name).collect::<Option<_>>()?), time)
         }
-        ("L", "*") => "on the last day of every month".to_owned(),
+        ("L", "*") => times::last_day_of_month_at(time),
         (days, "*") => {
-            let days = days.split(',').map(ordinal).collect::<Option<_>>()?;
-            format!("on the {} of every month", list(days))
+            times::days_of_month_at(list(days.split(',').map(ordinal).collect::<Option<_>>()?), time)
         }
         _ => return None,
-    };
-    Some(format!("{days} at {hour:02}:{minute:02}"))
+    })
+}
+
+/// The name of a day that a pattern counts from Sunday.
+fn weekday_name(day: &str) -> Option<String> {
+    let day = day.parse::<u32>().ok().filter(|day| *day < 7)?;
+    Some(times::weekday(if day == 0 { 7 } else { day }))
 }
 
 /// `a, b and c`.
 pub(super) fn list(mut items: Vec<String>) -> String {
     let last = items.pop().unwrap_or_default();
-    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
+    if items.is_empty() { last } else { times::list(items.join(", "), last) }
 }
 
 pub(super) fn ordinal(number: &str) -> Option<String> {
-    let number: u32 = number.parse().ok()?;
-    let ending = match (number % 10, number / 10 == 1) {
-        (1, false) => "st",
-        (2, false) => "nd",
-        (3, false) => "rd",
-        _ => "th",
-    };
-    Some(format!("{number}{ending}"))
+    number.parse::<u32>().ok().map(times::ordinal)
 }
 
 fn is_cron(said: &str) -> bool {
@@ -172,7 +166,7 @@ fn in_calendar(words: &[&str], minute: u32, hour: u32) -> Option<String> {
 
 fn weekday(word: &str) -> Option<u32> {
     let word = word.trim_end_matches('s');
-    let is_meant = |name: &&str| word.len() >= 3 && name.to_lowercase().starts_with(word);
+    let is_meant = |name: &&str| word.len() >= 3 && name.starts_with(word);
     WEEKDAYS.iter().position(is_meant)?.try_into().ok()
 }
 

@@ -1,81 +1,102 @@
 //! An iCalendar rule in words.
 
+use adjutant_l10n::times;
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use chrono_tz::Tz;
 
-use super::recurring::{WEEKDAYS, list, ordinal};
+use super::WEEKDAYS;
+use super::recurring::{list, ordinal};
 use super::when::When;
 
 /// What a rule is made of, as far as it has words.
 #[derive(Default)]
 struct Parts<'a> {
     unit: &'a str,
-    interval: Option<&'a str>,
+    interval: u32,
     days: Vec<&'a str>,
     month_days: Vec<&'a str>,
     /// The last of the days of a month that it names.
     is_last: bool,
-    end: String,
+    end: End,
+}
+
+/// When a rule ends.
+#[derive(Default)]
+enum End {
+    #[default]
+    Never,
+    /// After so many times.
+    After(u32),
+    On(When),
 }
 
 /// A rule in words, its end in the person's zone: `every Monday and Friday`, `every month on the 15th, 5 times`; `None` for
 /// rules that are less simple.
 pub fn in_words(rule: &str, zone: Tz) -> Option<String> {
-    let mut parts = Parts::default();
+    let mut parts = Parts { interval: 1, ..Parts::default() };
     for part in rule.split(';') {
         match part.split_once('=')? {
             ("FREQ", "DAILY") => parts.unit = "day",
             ("FREQ", "WEEKLY") => parts.unit = "week",
             ("FREQ", "MONTHLY") => parts.unit = "month",
             ("FREQ", "YEARLY") => parts.unit = "year",
-            ("INTERVAL", "1") => {}
-            ("INTERVAL", said) => parts.interval = Some(said),
+            ("INTERVAL", said) => parts.interval = said.parse().ok()?,
             ("BYDAY", said) => parts.days = said.split(',').collect(),
             ("BYMONTHDAY", said) => parts.month_days = said.split(',').collect(),
             ("BYSETPOS", "-1") => parts.is_last = true,
-            ("COUNT", "1") => parts.end = ", once".to_owned(),
-            ("COUNT", said) => parts.end = format!(", {said} times"),
-            ("UNTIL", said) => parts.end = format!(" until {}", until(said, zone)?.spoken()),
+            ("COUNT", said) => parts.end = End::After(said.parse().ok()?),
+            ("UNTIL", said) => parts.end = End::On(until(said, zone)?),
             _ => return None,
         }
     }
-    Some(format!("{}{}", parts.repeated()?, parts.end))
+    let repeats = parts.repeated()?;
+    Some(match parts.end {
+        End::Never => repeats,
+        End::After(count) => times::repeats_times(count, repeats),
+        End::On(end) => times::repeats_until(repeats, end.spoken()),
+    })
 }
 
 /// The same after what repeats: `, repeating every Monday`.
 pub fn repeating(rule: &str, zone: Tz) -> String {
-    let words = in_words(rule, zone).map(|words| format!(" {words}"));
-    format!(", repeating{}", words.unwrap_or_default())
+    in_words(rule, zone).map_or_else(times::repeating_somehow, times::repeating)
 }
 
 impl Parts<'_> {
-    fn days_of_month(&self) -> Option<String> {
-        match (self.month_days.as_slice(), self.is_last) {
-            (["-1"], false) => Some("last day".to_owned()),
-            (["28", .., last], true) => Some(format!("{} or the last day", ordinal(last)?)),
-            (_, true) if !self.month_days.is_empty() => None,
-            (days, _) => Some(list(days.iter().map(|day| ordinal(day)).collect::<Option<_>>()?)),
+    fn repeated(&self) -> Option<String> {
+        let every = match self.unit {
+            "day" => times::daily(self.interval),
+            "week" => times::weekly(self.interval),
+            "month" => times::monthly(self.interval),
+            "year" => times::yearly(self.interval),
+            _ => return None,
+        };
+        match (self.unit, self.days.is_empty(), self.month_days.is_empty()) {
+            (_, true, true) if !self.is_last => Some(every),
+            ("week", false, true) if !self.is_last => self.on_weekdays(every),
+            ("month", true, false) => self.on_days_of_month(every),
+            _ => None,
         }
     }
 
-    fn repeated(&self) -> Option<String> {
-        let days = match self.days.as_slice() {
-            ["MO", "TU", "WE", "TH", "FR"] => "weekday".to_owned(),
-            days => list(days.iter().map(|day| weekday(day)).collect::<Option<_>>()?),
-        };
-        let month_days = self.days_of_month()?;
-        let every = match (self.unit, self.interval) {
-            ("", _) => return None,
-            (unit, None) => format!("every {unit}"),
-            (unit, Some(count)) => format!("every {count} {unit}s"),
-        };
-        match (self.unit, days.as_str(), month_days.as_str()) {
-            (_, "", "") if !self.is_last => Some(every),
-            (_, _, "") if self.is_last => None,
-            ("week", days, "") if self.interval.is_none() => Some(format!("every {days}")),
-            ("week", days, "") => Some(format!("{every} on {days}")),
-            ("month", "", days) => Some(format!("{every} on the {days}")),
-            _ => None,
+    fn on_weekdays(&self, every: String) -> Option<String> {
+        let is_each_week = self.interval == 1;
+        if self.days == ["MO", "TU", "WE", "TH", "FR"] {
+            return Some(if is_each_week { times::every_weekday() } else { times::weeks_on_weekdays(every) });
+        }
+        let days = list(self.days.iter().map(|day| weekday(day)).collect::<Option<_>>()?);
+        Some(if is_each_week { times::every_days(days) } else { times::weeks_on_days(every, days) })
+    }
+
+    fn on_days_of_month(&self, every: String) -> Option<String> {
+        match (self.month_days.as_slice(), self.is_last) {
+            (["-1"], false) => Some(times::months_on_last_day(every)),
+            (["28", .., last], true) => Some(times::months_on_day_or_last(every, ordinal(last)?)),
+            (_, true) => None,
+            (days, false) => {
+                let days = days.iter().map(|day| ordinal(day)).collect::<Option<_>>()?;
+                Some(times::months_on_days(every, list(days)))
+            }
         }
     }
 }
@@ -95,8 +116,8 @@ pub fn in_short_months(rule: &str, day: u32) -> String {
 }
 
 fn weekday(day: &str) -> Option<String> {
-    let is_meant = |name: &&&str| name.to_uppercase().starts_with(day);
-    WEEKDAYS.iter().find(is_meant).filter(|_| day.len() == 2).map(|name| (*name).to_owned())
+    let place = WEEKDAYS.iter().position(|name| name.to_uppercase().starts_with(day));
+    place.filter(|_| day.len() == 2).map(|place| times::weekday(place + 1))
 }
 
 /// `20260622T075959Z`, `20260622T095959` or `20260622`.

@@ -1,6 +1,7 @@
 //! Spans of time. Every span is half-open: it holds its beginning, and ends right before its end. A day that ends a span
 //! belongs to it; a time that ends it doesn't.
 
+use adjutant_l10n::times;
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use chrono_tz::Tz;
 
@@ -79,8 +80,8 @@ impl Span {
         };
         match (is_days, first == last) {
             (true, true) => from.spoken(),
-            (false, true) => format!("{}–{}", from.spoken(), self.to.format("%H:%M")),
-            (_, false) => format!("{} to {}", from.spoken(), to.spoken()),
+            (false, true) => times::same_day(from.spoken(), self.to.format("%H:%M")),
+            (_, false) => times::several_days(from.spoken(), to.spoken()),
         }
     }
 

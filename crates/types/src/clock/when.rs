@@ -1,5 +1,6 @@
 //! Dates and times as people write them: ISO 8601, in the person's zone unless they have an offset.
 
+use adjutant_l10n::times;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 use chrono_tz::Tz;
 
@@ -18,11 +19,8 @@ impl When {
     /// Reads `2026-11-27` or `2026-11-27T17:00[:00]` (also with a space), with or without an offset.
     pub fn parse(text: &str, zone: Tz) -> Result<Self, String> {
         let text = text.trim();
-        Self::read(text, zone).filter(|when| (1..=9999).contains(&when.local().year())).ok_or_else(|| {
-            format!(
-                "\"{text}\" isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00"
-            )
-        })
+        let read = Self::read(text, zone).filter(|when| (1..=9999).contains(&when.local().year()));
+        read.ok_or_else(|| times::unknown_time(text))
     }
 
     fn read(text: &str, zone: Tz) -> Option<Self> {
@@ -51,9 +49,12 @@ impl When {
 
     /// For people: `Fri 27 Nov 2026, 17:00`.
     pub fn spoken(self) -> String {
+        let day = self.local().date();
+        let weekday = times::short_weekday(day.weekday().number_from_monday());
+        let date = times::date(weekday, day.day(), times::short_month(day.month()), day.format("%Y"));
         match self {
-            Self::Day(day) => day.format("%a %-d %b %Y").to_string(),
-            Self::Time(time) => time.format("%a %-d %b %Y, %H:%M").to_string(),
+            Self::Day(_) => date,
+            Self::Time(time) => times::date_time(date, time.format("%H:%M")),
         }
     }
 

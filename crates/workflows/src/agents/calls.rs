@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use adjutant_skills::call::{Call, CallEnd, CallError, CallReport};
+use adjutant_skills::call::{Call, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, calls::ToolCallRow};
-use adjutant_turn::journal::Dialogue;
 use adjutant_turn::journal::dialogue::Round;
+use adjutant_turn::journal::{Dialogue, Progress, Suspend};
 use adjutant_types::{ExecutionId, ExecutionStatus, FromCall, PromptText, Taint, ours};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::delegation::DELEGATE;
 use super::outside::{List, Outside};
-use super::{AgentRun, AgentTask, Agents, Work, results};
+use super::{AgentRun, AgentTask, Agents, results};
 
 const USED_UP: &str = "not run: your skill calls are used up. Answer in text now";
 
@@ -27,14 +27,14 @@ impl Agents {
         dialogue: &mut Dialogue,
         round: &Round,
         room: usize,
-    ) -> Result<Option<Work>, StoreError> {
+    ) -> Result<Option<Suspend>, StoreError> {
         let existing = executions::of_agent(&run.ctx.store, &run.row.id).await?;
         let open = round.calls.iter().filter(|call| call.result.is_none()).cloned();
         let (delegations, open): (Vec<ToolCallRow>, Vec<ToolCallRow>) =
             open.partition(|call| call.name == DELEGATE && !run.job.task.delegates_to().is_empty());
         // Agents below don't count as skill calls.
         let before = |idx: i64| delegations.iter().filter(|call| call.idx < idx).count();
-        let one = async |call: &ToolCallRow| -> Result<(i64, CallOutcome), StoreError> {
+        let one = async |call: &ToolCallRow| -> Result<(i64, Progress<PromptText>), StoreError> {
             let end = self.use_skill(run, call, &existing, room + before(call.idx)).await?;
             Ok((call.idx, end))
         };
@@ -52,17 +52,17 @@ impl Agents {
                 }
                 let outcome = one(call).await?;
                 add_outcome(dialogue, &mut end, outcome);
-                if !matches!(end, None | Some(Work::Waiting)) {
+                if !matches!(end, None | Some(Suspend::ForPerson)) {
                     break;
                 }
             }
         }
-        if delegations.is_empty() || !matches!(end, None | Some(Work::Waiting)) {
+        if delegations.is_empty() || !matches!(end, None | Some(Suspend::ForPerson)) {
             return Ok(end);
         }
         let children = self.delegate(run, dialogue, &delegations, &existing).await?;
         Ok(match children {
-            Some(Work::LimitReached(limit)) => Some(Work::LimitReached(limit)),
+            Some(Suspend::AtLimit(limit)) => Some(Suspend::AtLimit(limit)),
             waiting => end.or(waiting),
         })
     }
@@ -89,14 +89,14 @@ impl Agents {
         call: &ToolCallRow,
         existing: &[ExecutionRow],
         room: usize,
-    ) -> Result<CallOutcome, StoreError> {
+    ) -> Result<Progress<PromptText>, StoreError> {
         let beyond = usize::try_from(call.idx).unwrap_or(0) + 1;
         let left = room.checked_sub(beyond);
         let wanted = match read(call) {
             Ok(wanted) => wanted,
             Err(error) => {
                 let taint = read_before(run.row, existing, call.n);
-                return Ok(CallOutcome::Result(misread(error, (&run.row.id, &taint), left)));
+                return Ok(Progress::Done(misread(error, (&run.row.id, &taint), left)));
             }
         };
         let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
@@ -109,11 +109,7 @@ impl Agents {
             }
             _ => self.executor.call(run.ctx, run.registry, &call, known.cloned()).await?,
         };
-        Ok(match end {
-            CallEnd::Closed(report) => CallOutcome::Result(for_model(&report, left.unwrap_or(0))),
-            CallEnd::Waiting => CallOutcome::Ends(Work::Waiting),
-            CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::LimitReached(limit)),
-        })
+        Ok(end.map(|report| for_model(&report, left.unwrap_or(0))))
     }
 
     /// What an agent may do now: what it was given, as far as its role's file still allows it.
@@ -160,14 +156,6 @@ pub(super) fn read_before(agent: &ExecutionRow, calls: &[ExecutionRow], round: i
     std::iter::once(&agent.taint).chain(earlier.map(|call| &call.taint)).collect()
 }
 
-/// The outcome of a tool call.
-enum CallOutcome {
-    /// The result for the model.
-    Result(PromptText),
-    /// The agent can't go on.
-    Ends(Work),
-}
-
 #[derive(Deserialize)]
 pub(super) struct UseSkill {
     skill: String,
@@ -202,10 +190,14 @@ fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
         .is_some_and(|skill| skill.only_reads())
 }
 
-fn add_outcome(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
+fn add_outcome(
+    dialogue: &mut Dialogue,
+    end: &mut Option<Suspend>,
+    (idx, outcome): (i64, Progress<PromptText>),
+) {
     match outcome {
-        CallOutcome::Result(result) => dialogue.set_result(idx, result),
-        CallOutcome::Ends(work) => *end = Some(work),
+        Progress::Done(result) => dialogue.set_result(idx, result),
+        Progress::Suspended(suspend) => *end = Some(suspend),
     }
 }
 

@@ -17,10 +17,10 @@ use adjutant_store::StoreError;
 use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::dialogue::Round;
-use adjutant_turn::journal::{Dialogue, Limit, TurnContext, fail_point};
+use adjutant_turn::journal::{Dialogue, Limit, Suspend, TurnContext, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::metrics;
-use adjutant_types::{AccessLevel, Bailout, ExecutionKind, ExecutionStatus, PromptText};
+use adjutant_types::{AccessLevel, ExecutionKind, ExecutionStatus, PromptText, StopReason};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use super::calls::read_before;
 use super::task::Assignment;
-use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report, Work};
+use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report};
 
 /// The tool of agents that may delegate.
 pub(super) const DELEGATE: &str = "delegate_to_agent";
@@ -78,7 +78,7 @@ impl Agents {
         dialogue: &mut Dialogue,
         calls: &[ToolCallRow],
         existing: &[ExecutionRow],
-    ) -> Result<Option<Work>, StoreError> {
+    ) -> Result<Option<Suspend>, StoreError> {
         let (children, mut reached) = self.children(run, dialogue, calls, existing).await?;
         let most = run.ctx.limits.budget.limits.concurrent_agents_per_parent as usize;
         // Their work is what this one waits for.
@@ -90,9 +90,9 @@ impl Agents {
         let mut waits = false;
         while let Some((idx, row, end)) = running.next().await {
             match end? {
-                AgentEnd::Ended(report) => dialogue.set_result(idx, report.for_parent()),
-                AgentEnd::Waiting | AgentEnd::Asleep(_) => waits = true,
-                AgentEnd::LimitReached(limit) => {
+                AgentEnd::Done(report) => dialogue.set_result(idx, report.for_parent()),
+                AgentEnd::Suspended(Suspend::ForPerson | Suspend::Until(_)) => waits = true,
+                AgentEnd::Suspended(Suspend::AtLimit(limit)) => {
                     let mut batch = run.ctx.batch();
                     executions::wait(&mut batch, &row.id);
                     run.ctx.store.write(batch).await?;
@@ -102,7 +102,7 @@ impl Agents {
         }
         drop(running);
         run.slot.take().await;
-        Ok(reached.map(Work::LimitReached).or(waits.then_some(Work::Waiting)))
+        Ok(reached.map(Suspend::AtLimit).or(waits.then_some(Suspend::ForPerson)))
     }
 
     /// The rows of the agents that these calls ask for; refused calls are answered. Also the limit that some wait for.
@@ -140,7 +140,7 @@ impl Agents {
                     dialogue.set_result(call.idx, PromptText::of_model(json!({"error": reason})))
                 }
                 Err(Refusal::Spent(reason)) => {
-                    let limit = Bailout::Agents.as_str();
+                    let limit = StopReason::Agents.as_str();
                     dialogue
                         .set_result(call.idx, PromptText::of_model(json!({"error": reason, "limit": limit})));
                 }
@@ -249,13 +249,13 @@ impl Agents {
             row.task.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
         if row.status.has_ended() {
             let calls = executions::of_agent(&run.ctx.store, &row.id).await?;
-            return Ok(AgentEnd::Ended(Box::new(Report::of(&row, &calls))));
+            return Ok(AgentEnd::Done(Box::new(Report::of(&row, &calls))));
         }
         show(run, &row, &task, ExecutionStatus::Running);
         let job = Job { task: task.clone(), conversation: run.job.conversation.clone(), ..Job::default() };
         let end = self.run_boxed(run.ctx, run.registry, &row, job).await?;
         let status = match &end {
-            AgentEnd::Ended(report) => {
+            AgentEnd::Done(report) => {
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 report.status
             }
@@ -304,14 +304,14 @@ pub(super) fn skill_calls(task: &AgentTask, round: &Round) -> usize {
 }
 
 /// Whether a limit has kept an agent from delegating.
-pub(super) fn bailout(dialogue: &Dialogue) -> Option<Bailout> {
+pub(super) fn bailout(dialogue: &Dialogue) -> Option<StopReason> {
     let calls = dialogue.rounds().iter().flat_map(|round| &round.calls);
     let mut results = calls.filter(|call| call.name == DELEGATE).filter_map(|call| call.result.as_deref());
     let is_limit = |result: &str| {
         let value: Option<Value> = serde_json::from_str(result).ok();
-        value.is_some_and(|value| value["limit"] == Bailout::Agents.as_str())
+        value.is_some_and(|value| value["limit"] == StopReason::Agents.as_str())
     };
-    results.any(is_limit).then_some(Bailout::Agents)
+    results.any(is_limit).then_some(StopReason::Agents)
 }
 
 /// Shows a child in the turn's progress, below its parent.

@@ -1,13 +1,14 @@
 //! Ends an agent with a status that matches the outcome of its calls.
 
+use adjutant_l10n as l10n;
 use adjutant_skills::call::{self, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::Stale;
+use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{Batch, StoreError};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint, ours};
+use adjutant_types::{ExecutionKind, ExecutionStatus, FromConfig, StopReason, Taint, ours};
 use serde_json::{Value, json};
 
 use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
@@ -20,7 +21,7 @@ impl Agents {
         registry: &Registry,
         (row, task): (&ExecutionRow, &AgentTask),
         text: String,
-        bailout: Option<Bailout>,
+        bailout: Option<StopReason>,
     ) -> Result<AgentEnd, StoreError> {
         let rows = executions::of_agent(&ctx.store, &row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(report).collect();
@@ -46,16 +47,14 @@ impl Agents {
             ExecutionStatus::Unknown => unknown.and_then(|call| call.error.clone()),
             ExecutionStatus::Failed => calls.last().and_then(|call| call.error.clone()),
             ExecutionStatus::Partial => match bailout {
-                Some(Bailout::Tokens | Bailout::Cost) => {
-                    Some(error(ErrorKind::Budget, wording::AGENT_UNPAID.to_owned()))
+                Some(StopReason::Tokens | StopReason::Cost) => {
+                    Some(error(ErrorKind::Budget, ours!(l10n::turns::budget_used_up)))
                 }
-                Some(Bailout::ModelCalls) => {
+                Some(StopReason::ModelCalls) => {
                     let most = task.max_model_calls();
-                    Some(error(ErrorKind::Budget, wording::roles::answers_are_used_up(most)))
+                    Some(error(ErrorKind::Budget, l10n::roles::no_more_model_calls(most)))
                 }
-                Some(Bailout::Agents) => {
-                    Some(error(ErrorKind::Budget, wording::roles::MAY_NOT_DELEGATE.to_owned()))
-                }
+                Some(StopReason::Agents) => Some(error(ErrorKind::Budget, l10n::roles::no_more_agents())),
                 _ => open.last().and_then(|call| call.error.clone()),
             },
             _ => None,
@@ -63,7 +62,8 @@ impl Agents {
         // Each failure is told once: the last one is the error.
         for call in open {
             if let Some(known) = call.error.filter(|known| error.as_ref() != Some(known)) {
-                result.push_str(&format!("\n({} failed: {})", call.skill, known.message.whole()));
+                let line = l10n::roles::call_failed(&call.skill, known.message.whole());
+                result.push_str(&format!("\n{line}"));
             }
         }
         let closing = Closing {
@@ -86,43 +86,10 @@ impl Agents {
         row: &ExecutionRow,
         status: ExecutionStatus,
         error: Option<CallError>,
-        bailout: Option<Bailout>,
+        bailout: Option<StopReason>,
     ) -> Result<AgentEnd, StoreError> {
-        let now = ctx.store.now();
-        let mut rows = executions::of_agent(&ctx.store, &row.id).await?;
-        if self.end_children(ctx, registry, &rows).await? {
-            rows = executions::of_agent(&ctx.store, &row.id).await?;
-        }
-        let mut batch = Batch::new();
-        let mut unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
-        for call in rows.iter().filter(|call| !call.status.has_ended() && call.kind == ExecutionKind::Skill) {
-            let repeatable = call
-                .skill
-                .as_deref()
-                .and_then(|name| registry.get(name))
-                .is_some_and(|skill| skill.repeatable);
-            let lost = call.status == ExecutionStatus::Running && !repeatable;
-            unknown |= lost;
-            let closed = if lost { ExecutionStatus::Unknown } else { ExecutionStatus::Cancelled };
-            let error = lost.then(|| CallError {
-                skill: call.skill.clone(),
-                ..self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME)
-            });
-            let error = error.and_then(|error| serde_json::to_string(&error).ok());
-            executions::close(&mut batch, &call.id, closed, &Closing { error, ..Closing::default() }, now);
-        }
-        if !batch.is_empty() {
-            let mut fenced = ctx.batch();
-            fenced.append(batch);
-            match ctx.store.write(fenced).await {
-                // A call's last write was still running when it was cut off; by now it has ended.
-                Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {
-                    return Box::pin(self.end(ctx, registry, row, status, error, bailout)).await;
-                }
-                done => done.map(drop)?,
-            }
-            rows = executions::of_agent(&ctx.store, &row.id).await?;
-        }
+        let rows = self.close_calls(ctx, registry, row).await?;
+        let unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
         let done: Vec<CallReport> = rows.iter().map(report).collect();
         let summaries = summaries(&done);
         let status =
@@ -131,7 +98,8 @@ impl Agents {
         if unknown {
             let lost = done.iter().find(|call| call.status == ExecutionStatus::Unknown);
             let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
-            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "stopped"));
+            let known =
+                error.get_or_insert_with(|| self::error(ErrorKind::Tool, ours!(l10n::roles::stopped)));
             known.message =
                 known.message.clone().and(ours!("; {}: {}", FromConfig(skill), wording::UNKNOWN_OUTCOME));
             known.recoverable = false;
@@ -145,6 +113,46 @@ impl Agents {
             ..Closing::default()
         };
         self.close(ctx, row, status, closing, (&rows, true)).await
+    }
+
+    /// Closes an agent's open calls, and the agents below it. Returns its rows as they are then.
+    async fn close_calls(
+        &self,
+        ctx: &TurnContext,
+        registry: &Registry,
+        row: &ExecutionRow,
+    ) -> Result<Vec<ExecutionRow>, StoreError> {
+        loop {
+            let mut rows = executions::of_agent(&ctx.store, &row.id).await?;
+            if self.end_children(ctx, registry, &rows).await? {
+                rows = executions::of_agent(&ctx.store, &row.id).await?;
+            }
+            let mut batch = ctx.batch();
+            let is_open =
+                |call: &&ExecutionRow| !call.status.has_ended() && call.kind == ExecutionKind::Skill;
+            let mut open = rows.iter().filter(is_open).peekable();
+            if open.peek().is_none() {
+                return Ok(rows);
+            }
+            for call in open {
+                let skill = call.skill.as_deref().and_then(|name| registry.get(name));
+                let is_lost =
+                    call.status == ExecutionStatus::Running && !skill.is_some_and(|skill| skill.repeatable);
+                let status = if is_lost { ExecutionStatus::Unknown } else { ExecutionStatus::Cancelled };
+                let error = is_lost.then(|| CallError {
+                    skill: call.skill.clone(),
+                    ..error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME)
+                });
+                let error = error.and_then(|error| serde_json::to_string(&error).ok());
+                let closing = Closing { error, ..Closing::default() };
+                executions::close(&mut batch, &call.id, status, &closing, ctx.store.now());
+            }
+            match ctx.store.write(batch).await {
+                // A call's last write was still running when it was cut off; by now it has ended.
+                Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {}
+                done => done.map(drop)?,
+            }
+        }
     }
 
     /// Closes the open agents below one that ends. Returns whether there were any.
@@ -183,7 +191,7 @@ impl Agents {
         registry: &Registry,
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
-        let failed = error(ErrorKind::Tool, "an internal error ended this agent");
+        let failed = error(ErrorKind::Tool, ours!(l10n::roles::crashed));
         self.end(ctx, registry, row, ExecutionStatus::Failed, Some(failed), None).await
     }
 
@@ -216,7 +224,7 @@ impl Agents {
         }
         ctx.store.write(batch).await?;
         fail_point("agent-closed");
-        Ok(AgentEnd::Ended(Box::new(Report::of(&row.closed(status, &closing, now), calls))))
+        Ok(AgentEnd::Done(Box::new(Report::of(&row.closed(status, &closing, now), calls))))
     }
 }
 

@@ -23,15 +23,18 @@ pub use report::Report;
 pub use structured_output::StructuredOutput;
 pub use task::{AgentTask, Assigned, Assignment, Job};
 
+use adjutant_l10n as l10n;
 use adjutant_models::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
-use adjutant_skills::call::{Call, CallEnd, CallError, CallReport};
+use adjutant_skills::call::{Call, CallError, CallReport};
 use adjutant_skills::executor::Executor;
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_turn::journal::{Dialogue, Limit, LimitReached, Prefix, Slot, TurnContext, fail_point, ledger};
+use adjutant_turn::journal::{
+    Dialogue, Limit, LimitReached, Prefix, Progress, Slot, Suspend, TurnContext, fail_point, ledger,
+};
 use adjutant_turn::wording;
-use adjutant_types::{Bailout, ErrorText, ExecutionId, ExecutionStatus, PromptText};
+use adjutant_types::{ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, StopReason, ours};
 
 use crate::roles::Roles;
 
@@ -50,18 +53,8 @@ pub struct Agents {
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
-/// How an agent's run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AgentEnd {
-    /// The agent has ended, and its row is closed.
-    Ended(Box<Report>),
-    /// A call of it waits for a person.
-    Waiting,
-    /// A limit of the turn was reached, and it waits.
-    LimitReached(Limit),
-    /// There is nothing to do before this time, in milliseconds.
-    Asleep(i64),
-}
+/// What became of an agent; if it is done, its row is closed.
+pub type AgentEnd = Progress<Box<Report>>;
 
 /// A sub-agent's model at work.
 struct AgentRun<'a> {
@@ -75,10 +68,9 @@ struct AgentRun<'a> {
 
 /// How the work of a sub-agent's model ended.
 enum Work {
-    Answered { text: String, bailout: Option<Bailout> },
+    Answered { text: String, bailout: Option<StopReason> },
     Failed(CallError),
-    Waiting,
-    LimitReached(Limit),
+    Suspended(Suspend),
 }
 
 impl Agents {
@@ -144,12 +136,12 @@ impl Agents {
         };
         match work {
             None => {
-                let message = format!("it ran out of time ({})", wording::duration(timeout));
+                let message = l10n::runs::run_out_of_time(wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
-                self.end(ctx, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time)).await
+                self.end(ctx, registry, row, ExecutionStatus::Timeout, Some(error), Some(StopReason::Time))
+                    .await
             }
-            Some(Work::Waiting) => Ok(AgentEnd::Waiting),
-            Some(Work::LimitReached(limit)) => Ok(AgentEnd::LimitReached(limit)),
+            Some(Work::Suspended(suspend)) => Ok(AgentEnd::Suspended(suspend)),
             Some(Work::Failed(error)) => {
                 self.end(ctx, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
@@ -189,11 +181,8 @@ impl Agents {
             ExecutionStatus::Pending => None,
             _ => executions::of_agent(&ctx.store, &row.id).await?.into_iter().next(),
         };
-        match self.executor.call(ctx, registry, &call, existing).await? {
-            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(ctx, row, *call)))),
-            CallEnd::Waiting => Ok(AgentEnd::Waiting),
-            CallEnd::LimitReached(limit) => Ok(AgentEnd::LimitReached(limit)),
-        }
+        let end = self.executor.call(ctx, registry, &call, existing).await?;
+        Ok(end.map(|call| Box::new(direct_report(ctx, row, *call))))
     }
 
     async fn work(self: &Arc<Self>, run: &AgentRun<'_>) -> Result<Work, StoreError> {
@@ -213,7 +202,7 @@ impl Agents {
                 let note = wording::roles::progress(task.path(), used(&made), most);
                 ctx.io.sub_progress.note(&task.agent_id, note);
             }
-            let bailout = (used(&made) > most as usize).then_some(Bailout::ToolCalls);
+            let bailout = (used(&made) > most as usize).then_some(StopReason::ToolCalls);
             let bailout = bailout.or_else(|| delegation::bailout(&dialogue));
             if let Some(round) = dialogue.unanswered().cloned() {
                 let earlier = made.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
@@ -223,8 +212,8 @@ impl Agents {
                     return Ok(Work::Answered { text: round.text, bailout });
                 }
                 let room = (most as usize).saturating_sub(used(earlier));
-                if let Some(end) = self.run_calls(run, &mut dialogue, &round, room).await? {
-                    return Ok(end);
+                if let Some(suspend) = self.run_calls(run, &mut dialogue, &round, room).await? {
+                    return Ok(Work::Suspended(suspend));
                 }
                 if dialogue.recorded() + 1 == task.max_model_calls() {
                     dialogue.note(LAST_CALL);
@@ -236,7 +225,7 @@ impl Agents {
             }
             if dialogue.recorded() >= task.max_model_calls() {
                 let text = dialogue.rounds().last().map(|round| round.text.clone()).unwrap_or_default();
-                return Ok(Work::Answered { text, bailout: Some(Bailout::ModelCalls) });
+                return Ok(Work::Answered { text, bailout: Some(StopReason::ModelCalls) });
             }
             if let Err(limit) = ctx.limits.budget.before_model_call() {
                 return Ok(stopped(limit, &dialogue));
@@ -313,7 +302,7 @@ async fn ask_model(
             if recoverable {
                 tracing::warn!(error = %failure, "a sub-agent's model failed");
             }
-            let error = error(ErrorKind::Model, wording::model_failure(failure));
+            let error = error(ErrorKind::Model, ours!("{}", Own(wording::model_failure(failure))));
             Some(Work::Failed(CallError { recoverable, ..error }))
         }
     };
@@ -336,7 +325,7 @@ pub fn usable(response: ModelResponse) -> Result<ModelResponse, ModelError> {
 fn stopped(limit: Limit, dialogue: &Dialogue) -> Work {
     match limit.bailout().filter(|_| dialogue.recorded() > 0) {
         Some(bailout) => Work::Answered { text: String::new(), bailout: Some(bailout) },
-        None => Work::LimitReached(limit),
+        None => Work::Suspended(Suspend::AtLimit(limit)),
     }
 }
 

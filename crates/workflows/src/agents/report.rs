@@ -2,8 +2,7 @@
 
 use adjutant_skills::call::CallError;
 use adjutant_store::executions::ExecutionRow;
-use adjutant_turn::wording;
-use adjutant_types::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PromptText, Taint};
+use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, PromptText, StopReason, Taint};
 use serde_json::{Value, json};
 
 use super::outside::{self, List, Outside};
@@ -32,7 +31,7 @@ pub struct Report {
     /// Why it failed.
     pub error: Option<CallError>,
     /// The limit that ended it.
-    pub bailout: Option<Bailout>,
+    pub bailout: Option<StopReason>,
     /// Its role, if that is one of a file.
     pub role: Option<String>,
     /// What it returned besides its summary.
@@ -52,14 +51,14 @@ impl Report {
             status: row.status,
             result: row.result.clone().unwrap_or_default(),
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
-            is_direct: row.direct != 0,
+            is_direct: row.direct,
             tool_calls_used: calls.iter().filter(|call| call.kind == ExecutionKind::Skill).count(),
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout,
             role: row.role.clone(),
             structured: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
-            untrusted: row.untrusted != 0 || !row.taint.is_clean(),
+            untrusted: row.untrusted || !row.taint.is_clean(),
             taint: row.taint.clone(),
         }
     }
@@ -203,10 +202,7 @@ impl Report {
     /// One line for a person: the result, or why there is none.
     pub fn line(&self) -> String {
         match &self.error {
-            Some(error) if self.status == ExecutionStatus::Unknown => {
-                wording::unknown(&error.message.whole())
-            }
-            Some(error) if !self.status.ended_well() => error.message.whole(),
+            Some(error) if !self.status.ended_well() => error.for_person(self.status),
             Some(error) => format!("{} ({})", self.result, error.message.whole()).trim().to_owned(),
             _ => self.result.clone(),
         }

@@ -1,5 +1,6 @@
 //! The structured output of an agent with a role: a summary, and what belongs beside it.
 
+use adjutant_l10n as l10n;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -44,13 +45,13 @@ impl StructuredOutput {
             text.push_str(&format!("\n{}", self.details));
         }
         if !self.data.is_null() {
-            text.push_str(&format!("\nData: {}", self.data));
+            text.push_str(&format!("\n{}", l10n::roles::data(&self.data)));
         }
         for warning in &self.warnings {
-            text.push_str(&format!("\nWarning: {warning}"));
+            text.push_str(&format!("\n{}", l10n::roles::warning(warning)));
         }
         for suggestion in &self.suggestions {
-            text.push_str(&format!("\nSuggestion: {suggestion}"));
+            text.push_str(&format!("\n{}", l10n::roles::suggestion(suggestion)));
         }
         text
     }

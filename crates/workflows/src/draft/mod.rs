@@ -6,6 +6,7 @@
 mod by_model;
 mod preview;
 
+use adjutant_l10n as l10n;
 use adjutant_models::ModelError;
 
 use crate::is_name;
@@ -24,20 +25,18 @@ const MAX_NAME: usize = 40;
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
     /// No words.
-    #[error("say what the workflow should do, such as “{EXAMPLE}”")]
+    #[error("{}", l10n::workflows::draft_empty())]
     Empty,
     /// Too many words.
-    #[error("the words are longer than {MAX_WORDS} bytes; describe it more briefly, then edit the file")]
+    #[error("{}", l10n::workflows::draft_too_long())]
     TooLong,
     /// The model's last answer didn't pass the check; each error is a sentence.
-    #[error("the model didn't write a workflow that passes the check: {}", .0.join("; "))]
+    #[error("{}", l10n::workflows::draft_invalid(.0.join("; ")))]
     Invalid(Vec<String>),
     /// The model call failed.
-    #[error("the model call failed: {0}")]
+    #[error("{}", l10n::workflows::draft_failed(.0))]
     Model(#[from] ModelError),
 }
-
-const EXAMPLE: &str = "first research the company, then find their problems, then draft a mail";
 
 /// The words without terminal control sequences.
 fn cleaned(words: &str) -> Result<String, DraftError> {

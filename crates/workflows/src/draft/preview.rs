@@ -3,9 +3,11 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use adjutant_l10n as l10n;
+
 use crate::is_name;
 use crate::language::definition::Workflow;
-use crate::trace::text::{clean, fenced, several};
+use crate::trace::text::{clean, fenced};
 use crate::view::draw::draw;
 use crate::view::explain::explain;
 
@@ -34,7 +36,7 @@ fn shortened(text: &str, max: usize) -> String {
         let length = line.chars().count() + 1;
         let Some(rest) = left.checked_sub(length) else {
             let more = 1 + lines.count();
-            out.push_str(&format!("… and {} more\n", several(more, "line")));
+            out.push_str(&format!("{}\n", l10n::workflows::more_lines(more)));
             return out;
         };
         left = rest;

@@ -142,7 +142,7 @@ fn what_is_shown_is_bounded() {
         .collect();
     let shown = preview(&parse("w.yaml", &format!("{GOOD}{long}")).unwrap());
     assert!(shown.chars().count() <= 3_600, "{}", shown.chars().count());
-    assert!(shown.contains(" lines more\n```"), "{shown}");
+    assert!(shown.contains(" more lines\n```"), "{shown}");
 }
 
 #[test]
@@ -206,9 +206,9 @@ async fn faults_are_put_to_the_model_once() {
     ");
     let told = |result: Result<Workflow, DraftError>| result.unwrap_err().to_string();
     let (workflow, model) = drafted(&[&faulty, &faulty, GOOD]).await;
-    insta::assert_snapshot!(told(workflow), @"the model didn't write a workflow that passes the check: w.yaml:4:5: warning: no step uses the agent 'a'; w.yaml:6:23: there is no agent 'b'");
+    insta::assert_snapshot!(told(workflow), @"The model didn't write a workflow that passes the check: w.yaml:4:5: warning: no step uses the agent 'a'; w.yaml:6:23: there is no agent 'b'");
     assert_eq!(model.requests().len(), MAX_TRIES);
-    insta::assert_snapshot!(told(drafted(&["I can't.", ""]).await.0), @"the model didn't write a workflow that passes the check: the answer contains no YAML; a workflow begins with `workflow:`");
+    insta::assert_snapshot!(told(drafted(&["I can't.", ""]).await.0), @"The model didn't write a workflow that passes the check: the answer contains no YAML; a workflow begins with `workflow:`");
 }
 
 #[tokio::test]
@@ -223,12 +223,12 @@ async fn a_hostile_answer_becomes_nothing() {
         told("```yaml\nworkflow:\n```").await,
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    the model didn't write a workflow that passes the check: w.yaml:4:34: there is no skill 'email.sendall'; did you mean 'email.send'?; w.yaml:4:49: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows all skills; w.yaml:4:55: warning: there is no skill 'mcp__x'; it grants nothing. `adjutant skills list` shows all skills
-    the model didn't write a workflow that passes the check: the workflow's name is 'morning-briefing' and must be 'w'
-    the model didn't write a workflow that passes the check: the workflow is longer than 20000 bytes; make it shorter
-    the model didn't write a workflow that passes the check: w.yaml:7:1: the file has no key 'evil'; known here: workflow
-    the model didn't write a workflow that passes the check: w.yaml:4:22: not YAML: lists or tables are nested too deeply, or an anchor contains itself
-    the model didn't write a workflow that passes the check: w.yaml:1:1: the file lacks `workflow`: everything stands under that key
+    The model didn't write a workflow that passes the check: w.yaml:4:34: there is no skill 'email.sendall'; did you mean 'email.send'?; w.yaml:4:49: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows all skills; w.yaml:4:55: warning: there is no skill 'mcp__x'; it grants nothing. `adjutant skills list` shows all skills
+    The model didn't write a workflow that passes the check: the workflow's name is 'morning-briefing' and must be 'w'
+    The model didn't write a workflow that passes the check: the workflow is longer than 20000 bytes; make it shorter
+    The model didn't write a workflow that passes the check: w.yaml:7:1: the file has no key 'evil'; known here: workflow
+    The model didn't write a workflow that passes the check: w.yaml:4:22: not YAML: lists or tables are nested too deeply, or an anchor contains itself
+    The model didn't write a workflow that passes the check: w.yaml:1:1: the file lacks `workflow`: everything stands under that key
     ");
     let (workflow, _) = drafted(&[&"`".repeat(100_000), &"workflow:\n".repeat(5_000)]).await;
     assert!(workflow.is_err());

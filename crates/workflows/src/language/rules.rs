@@ -58,25 +58,12 @@ const FIELD: &str = r#"[`'"]?([A-Za-z_][\w.]*(?: [a-z_]\w*){0,2}?)[`'"]?"#;
 const BOUND: &str = r"(exactly|at least|at most|no more than|not more than|no fewer than|no less than|more than|fewer than|less than|greater than|above|below|>=|<=|>|<)";
 
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
-    let units = "(words?|characters?|chars)";
-    let forms: [(String, Meaning); 14] = [
-        (format!("^(?:each|every|all) (?:of the )?(.+?) {MUST} (?:have|include|contain|be|has) (.+)$"), each),
+    let forms: [(String, Meaning); 8] = [
         (
-            format!("^{OUT}(?:{MUST} )?(?:have|be|contain|include)? ?{BOUND} {NUMBER} {units}(?: long)?$"),
+            format!(
+                "^{OUT}(?:{MUST} )?(?:have|be|contain|include)? ?{BOUND} {NUMBER} (words?|characters?|chars)(?: long)?$"
+            ),
             length,
-        ),
-        (
-            format!(
-                "^{OUT}(?:{MUST} )?(?:have|be|contain|include)? ?between {NUMBER} (?:and|to|-) {NUMBER} {units}(?: long)?$"
-            ),
-            length_between,
-        ),
-        (format!("^{OUT}(?:{MUST} )?be (?:a )?(?:valid )?json(?: (array|object|list))?$"), json),
-        (
-            format!(
-                r#"^{OUT}{MUST} (not )?(?:mention|contain|include|have) (?:the (?:text|word|phrase|words) )?["'“]([^"'”]+)["'”]$"#
-            ),
-            mentions,
         ),
         (format!("^{OUT}(?:{MUST} )(?:not be empty|be non-?empty)$|^(?:not empty|non-?empty)$"), |_| {
             Some(vec![Check::NotEmpty { field: None }])
@@ -87,12 +74,6 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
             ),
             not_empty,
         ),
-        (
-            format!(
-                "^(?:the )?{FIELD}(?: field)? (?:{MUST} be|is) an? (?:valid )?(url|link|web address|e-?mail(?: address)?|number|integer|boolean|string|text|array|list|object)$"
-            ),
-            kind,
-        ),
         (format!("^(?:the )?{FIELD}(?: field)? (?:{MUST} be|is) (?:one of|either) (.+)$"), one_of),
         (
             format!(
@@ -100,7 +81,6 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
             ),
             between,
         ),
-        (format!("^(?:the )?{FIELD}(?: field| value)? (?:{MUST} be|is) {BOUND} {NUMBER}$"), bounded),
         (
             format!(
                 r"^(?:{OUT}(?:{MUST} )?(?:\w+ )??)?{BOUND} {NUMBER} ([a-z_][\w -]*?)(?: in (?:the )?{FIELD})?$"
@@ -137,65 +117,25 @@ fn number(text: &str) -> Option<f64> {
     place.and_then(|place| u32::try_from(place).ok()).map(f64::from).or_else(|| text.parse().ok())
 }
 
-/// The range that a word and a number mean; counts are whole numbers.
-fn bounds(word: &str, number: f64, is_count: bool) -> (Option<f64>, Option<f64>) {
-    let step = if is_count { 1.0 } else { f64::EPSILON * number.abs().max(1.0) };
+/// The range of a count that a word and a number mean.
+fn bounds(word: &str, number: f64) -> (Option<f64>, Option<f64>) {
     match word.to_lowercase().as_str() {
         "exactly" => (Some(number), Some(number)),
         "at least" | "no fewer than" | "no less than" | ">=" => (Some(number), None),
         "at most" | "no more than" | "not more than" | "<=" => (None, Some(number)),
-        "more than" | "greater than" | "above" | ">" => (Some(number + step), None),
-        _ => (None, Some(number - step)),
+        "more than" | "greater than" | "above" | ">" => (Some(number + 1.0), None),
+        _ => (None, Some(number - 1.0)),
     }
 }
 
-fn each(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let of = Some(part(found, 1)).filter(|of| !is_thing(of)).map(str::to_owned);
-    let fields = listed(part(found, 2))?;
-    Some(vec![Check::Each { of, fields: fields.into_iter().map(|(field, _)| field).collect() }])
-}
-
 fn length(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = bounds(part(found, 1), number(part(found, 2))?, true);
+    let (least, most) = bounds(part(found, 1), number(part(found, 2))?);
     Some(vec![Check::Length { is_words: part(found, 3).to_lowercase().starts_with('w'), least, most }])
-}
-
-fn length_between(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = (number(part(found, 1)), number(part(found, 2)));
-    Some(vec![Check::Length { is_words: part(found, 3).to_lowercase().starts_with('w'), least, most }])
-}
-
-fn json(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let kind = match part(found, 1).to_lowercase().as_str() {
-        "array" | "list" => ValueType::Array,
-        "object" => ValueType::Object,
-        _ => ValueType::Json,
-    };
-    Some(vec![Check::Kind { field: None, kind }])
-}
-
-fn mentions(found: &Captures<'_>) -> Option<Vec<Check>> {
-    Some(vec![Check::Mentions { text: part(found, 2).to_owned(), is_wanted: found.get(1).is_none() }])
 }
 
 fn not_empty(found: &Captures<'_>) -> Option<Vec<Check>> {
     let field = Some(part(found, 1)).filter(|field| !is_thing(field)).map(str::to_owned);
     Some(vec![Check::NotEmpty { field }])
-}
-
-fn kind(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let kind = match part(found, 2).to_lowercase().as_str() {
-        "url" | "link" | "web address" => ValueType::Url,
-        "number" => ValueType::Number,
-        "integer" => ValueType::Integer,
-        "boolean" => ValueType::Boolean,
-        "string" | "text" => ValueType::String,
-        "array" | "list" => ValueType::Array,
-        "object" => ValueType::Object,
-        _ => ValueType::Email,
-    };
-    let field = Some(part(found, 1)).filter(|field| !is_thing(field)).map(str::to_owned);
-    Some(vec![Check::Kind { field, kind }])
 }
 
 fn one_of(found: &Captures<'_>) -> Option<Vec<Check>> {
@@ -211,13 +151,8 @@ fn between(found: &Captures<'_>) -> Option<Vec<Check>> {
     Some(vec![Check::Range { field: part(found, 1).to_owned(), least, most }])
 }
 
-fn bounded(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = bounds(part(found, 2), number(part(found, 3))?, false);
-    Some(vec![Check::Range { field: part(found, 1).to_owned(), least, most }])
-}
-
 fn count(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = bounds(part(found, 1), number(part(found, 2))?, true);
+    let (least, most) = bounds(part(found, 1), number(part(found, 2))?);
     Some(vec![Check::Count { of: counted(found), least, most }])
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use adjutant_l10n as l10n;
+
 use super::shown::{CHAT as STYLE, takes};
 use super::{Change, FailedStep, Kept, Plan, PlanStep};
 use crate::Workflow;
@@ -36,32 +38,36 @@ impl PlanStep {
 pub fn difference(before: &Plan, after: &Plan, goal: &str, workflow: &Workflow) -> String {
     let Some(change) = after.changes.last() else { return String::new() };
     let title = STYLE.bold;
-    let mut text = title(&format!("The plan needs a change: {}", STYLE.line(goal)));
+    let mut text = title(&l10n::plans::needs_change(STYLE.line(goal)));
     for failed in &change.failed {
-        let _ = write!(text, "\n\n{} failed: {}", title(&STYLE.line(&failed.id)), STYLE.line(&failed.reason));
+        let (step, reason) = (title(&STYLE.line(&failed.id)), STYLE.line(&failed.reason));
+        let _ = write!(text, "\n\n{}", l10n::plans::step_failed(step, reason));
     }
     let _ = write!(text, "\n\n{}", (STYLE.draw)(workflow).trim_end());
     let is_in = |ids: &[String], step: &PlanStep| ids.contains(&step.id);
-    let mut section = |name: &str, lines: Vec<String>| {
+    let mut section = |name: String, lines: Vec<String>| {
         if !lines.is_empty() {
-            let _ = write!(text, "\n\n{}\n{}", title(name), lines.join("\n"));
+            let _ = write!(text, "\n\n{}\n{}", title(&name), lines.join("\n"));
         }
     };
     let dash = |line: String| format!("- {line}");
     let (before_all, all) = (before.steps.iter(), after.steps.iter());
     let done = all.clone().filter(|step| !is_in(&change.added, step) && !is_in(&change.as_planned, step));
-    section("Done, and stays", done.map(|step| dash(STYLE.line(&step.id))).collect());
+    section(l10n::plans::done_and_stays(), done.map(|step| dash(STYLE.line(&step.id))).collect());
     let left_out = before_all.filter(|step| is_in(&change.left_out, step));
-    section("Left out", left_out.map(|step| dash(STYLE.short(step))).collect());
+    section(l10n::plans::left_out(), left_out.map(|step| dash(STYLE.short(step))).collect());
     let new = (1..).zip(all.clone().filter(|step| is_in(&change.added, step)));
-    section("New", new.map(|(number, step)| format!("{number}. {}", STYLE.step(step))).collect());
+    section(
+        l10n::plans::new(),
+        new.map(|(number, step)| format!("{number}. {}", STYLE.step(step))).collect(),
+    );
     let as_planned = all.filter(|step| is_in(&change.as_planned, step));
     let and_after = |step: &PlanStep| match before.steps.contains(step) || step.depends_on.is_empty() {
         true => dash(STYLE.short(step)),
-        false => dash(format!("{} (after {})", STYLE.short(step), STYLE.line(&step.depends_on.join(", ")))),
+        false => dash(l10n::plans::step_after(STYLE.short(step), STYLE.line(&step.depends_on.join(", ")))),
     };
-    section("As planned", as_planned.map(and_after).collect());
+    section(l10n::plans::as_planned(), as_planned.map(and_after).collect());
     text.push_str(&STYLE.notes(after));
-    let _ = write!(text, "\n\nThe rest takes {}", takes(&after.forecast));
+    let _ = write!(text, "\n\n{}", l10n::plans::rest_takes(takes(&after.forecast)));
     text
 }

@@ -1,5 +1,7 @@
 //! A plan as a person reads it before saying yes.
 
+use adjutant_l10n as l10n;
+
 use super::{Basis, Forecast, Plan, PlanStep};
 use crate::Workflow;
 use crate::trace::text::{count, cut, one_line};
@@ -24,8 +26,9 @@ pub(super) const CHAT: Style =
 
 /// The plan, as Markdown for a chat.
 pub fn for_chat(plan: &Plan, goal: &str, workflow: &Workflow, is_changed: bool) -> String {
-    let title = if is_changed { "Changed plan" } else { "Plan" };
-    text(title, plan, goal, workflow, &CHAT)
+    let goal = CHAT.line(goal);
+    let title = if is_changed { l10n::plans::changed_title(goal) } else { l10n::plans::title(goal) };
+    text(&title, plan, workflow, &CHAT)
 }
 
 pub fn for_terminal(plan: &Plan, goal: &str, workflow: &Workflow) -> String {
@@ -34,18 +37,17 @@ pub fn for_terminal(plan: &Plan, goal: &str, workflow: &Workflow) -> String {
         quote: ToOwned::to_owned,
         draw: |workflow| draw::draw(workflow, 100),
     };
-    text("Plan", plan, goal, workflow, &style)
+    text(&l10n::plans::title(style.line(goal)), plan, workflow, &style)
 }
 
 /// What it is for, its drawing, its steps, and what it may take.
-fn text(title: &str, plan: &Plan, goal: &str, workflow: &Workflow, style: &Style) -> String {
-    let head = (style.bold)(&format!("{title}: {}", style.line(goal)));
-    let mut text = format!("{head}\n\n{}\n", (style.draw)(workflow).trim_end());
+fn text(title: &str, plan: &Plan, workflow: &Workflow, style: &Style) -> String {
+    let mut text = format!("{}\n\n{}\n", (style.bold)(title), (style.draw)(workflow).trim_end());
     for (number, step) in (1..).zip(&plan.steps) {
         text.push_str(&format!("\n{number}. {}", style.step(step)));
     }
     text.push_str(&style.notes(plan));
-    text.push_str(&format!("\n\nIt takes {}", takes(&plan.forecast)));
+    text.push_str(&format!("\n\n{}", l10n::plans::takes(takes(&plan.forecast))));
     text
 }
 
@@ -63,48 +65,47 @@ impl Style {
 
     /// The same, and when it is done.
     pub(super) fn step(&self, step: &PlanStep) -> String {
-        format!("{}\n   Done when: {}", self.short(step), self.line(&step.success_criteria))
+        format!("{}\n   {}", self.short(step), l10n::plans::done_when(self.line(&step.success_criteria)))
     }
 
     /// What is uncertain, and what will be asked.
     pub(super) fn notes(&self, plan: &Plan) -> String {
         let mut text = String::new();
-        for (title, lines) in [("Uncertain", &plan.uncertain), ("You'll be asked", &plan.will_ask)] {
+        let parts = [(l10n::plans::uncertain(), &plan.uncertain), (l10n::plans::will_ask(), &plan.will_ask)];
+        for (title, lines) in parts {
             if !lines.is_empty() {
                 let lines: Vec<String> =
                     lines.iter().take(MAX_LINES).map(|text| format!("- {}", self.line(text))).collect();
-                text.push_str(&format!("\n\n{}\n{}", (self.bold)(title), lines.join("\n")));
+                text.push_str(&format!("\n\n{}\n{}", (self.bold)(&title), lines.join("\n")));
             }
         }
         text
     }
 }
 
-/// What it takes, as the end of a sentence, and what that goes by.
+/// What it takes, as the end of a sentence, and a sentence that says what that goes by.
 pub fn takes(forecast: &Forecast) -> String {
     let range = |(least, most): (u64, u64)| match least == most {
         true => rounded(least),
-        false => format!("{} to {}", rounded(least), rounded(most)),
+        false => l10n::plans::from_to(rounded(least), rounded(most)),
     };
     let cost = match forecast.cost_usd {
-        None => "unknown cost, because the model's price isn't known".to_owned(),
-        Some((_, 0.0)) => "no cost".to_owned(),
-        Some((least, most)) => format!("${least:.2} to ${most:.2}"),
+        None => l10n::plans::unknown_cost(),
+        Some((_, 0.0)) => l10n::plans::no_cost(),
+        Some((least, most)) => l10n::plans::from_to(format!("${least:.2}"), format!("${most:.2}")),
     };
-    format!(
-        "{} agents, the reviewer at the end among them, {} model calls, {} skill calls, {} tokens, {cost}. {}",
+    let basis = match forecast.basis {
+        Basis::Limits => l10n::plans::by_limits(),
+        Basis::Mixed => l10n::plans::by_some_agents(),
+        Basis::Past => l10n::plans::by_agents(),
+    };
+    l10n::plans::estimate(
         range(forecast.agents),
         range(forecast.model_calls),
         range(forecast.skill_calls),
         range(forecast.tokens),
-        match forecast.basis {
-            Basis::Limits =>
-                "The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked \
-                 so far to go by.",
-            Basis::Mixed =>
-                "Roles whose agents have worked often count with what those usually took, the others with their limits.",
-            Basis::Past => "That's what earlier agents of these roles usually took.",
-        }
+        cost,
+        basis,
     )
 }
 
@@ -114,6 +115,6 @@ fn rounded(number: u64) -> String {
         0..1_000 => count(number),
         1_000..100_000 => count(number / 100 * 100),
         100_000..1_000_000 => count(number / 1_000 * 1_000),
-        _ => format!("{}.{} million", number / 1_000_000, number % 1_000_000 / 100_000),
+        _ => l10n::plans::million(format!("{}.{}", number / 1_000_000, number % 1_000_000 / 100_000)),
     }
 }

@@ -83,7 +83,8 @@ fn a_plan_becomes_a_workflow_that_passes_the_check() {
     **You'll be asked**
     - whether the mail may go out
 
-    It takes 0 agents, the reviewer at the end among them, 0 model calls, 0 skill calls, 0 tokens, unknown cost, because the model's price isn't known. The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
+    It takes 0 agents (including the reviewer), 0 model calls, 0 skill calls, 0 tokens, unknown cost, because the model's price isn't known.
+    The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
     "#);
 }
 
@@ -121,7 +122,7 @@ fn what_is_no_plan_is_refused_with_what_to_change() {
     step 'a' has no `role`
     step 'a' has no `success_criteria`
     step 1 has no usable `id`: letters, digits and _, starting with a letter
-    step 'a': there is no role "reseacher"; did you mean 'researcher'? The roles are executor, planner, researcher, reviewer, tester
+    step 'a': there is no role “reseacher”; did you mean “researcher”? The roles are executor, planner, researcher, reviewer, tester
     there is no skill 'email.sendall'; did you mean 'email.send'?
     step 'a': the role researcher can't have email.send: its file doesn't allow it, or it does more than researcher may (it only reads). Leave it out, or choose another role
     step 'a': `task` is longer than 4000 bytes
@@ -137,8 +138,8 @@ fn a_role_that_is_gone_is_told_by_its_key() {
     workflow.review = Some("judge".into());
     let problems = crate::missing_roles(&workflow, &ROLES);
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert!(problems[0].contains("agents.a.as_role") && problems[0].contains("did you mean 'researcher'"));
-    assert!(problems[1].contains("review") && problems[1].contains("\"judge\""), "{problems:?}");
+    assert!(problems[0].contains("agents.a.as_role") && problems[0].contains("did you mean “researcher”"));
+    assert!(problems[1].contains("review") && problems[1].contains("“judge”"), "{problems:?}");
 }
 
 proptest! {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Weak};
 
 use adjutant_config::document::{MAX_FILE, Position, Problem, Severity};
+use adjutant_config::reload::{Fingerprint, Reloadable, watch};
 use adjutant_skills::{Registry, Skills};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::Role;
@@ -24,8 +25,6 @@ pub const BUILT_IN: [(&str, &str); 5] = [
 ];
 /// Ends the name of a built-in role's file.
 pub(super) const OURS: &str = " (built in)";
-/// How often to look for changed files.
-const POLL: Duration = Duration::from_secs(1);
 
 /// All roles at one moment.
 #[derive(Debug, Default)]
@@ -164,21 +163,18 @@ pub fn read_file(path: &Path) -> Result<String, Problem> {
     String::from_utf8(bytes).map_err(|_| problem("is not UTF-8; save the file as UTF-8".into()))
 }
 
-/// What a file looked like when it was last read.
-type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
-
 /// The roles, shared and reloadable.
 #[derive(Debug)]
 pub struct Roles {
     places: Vec<PathBuf>,
     skills: Arc<Skills>,
-    current: RwLock<Arc<RoleSet>>,
+    current: Reloadable<RoleSet>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    print: Print,
+    fingerprint: Fingerprint,
     registry: Weak<Registry>,
     /// The last good version of each file, by its name.
     good: BTreeMap<String, ReadRole>,
@@ -187,30 +183,29 @@ struct State {
 impl Roles {
     /// Reads the roles of these places. A broken file is left out, and its problems are logged.
     pub fn load(places: Vec<PathBuf>, skills: Arc<Skills>) -> Self {
-        let roles = Self { places, skills, current: RwLock::default(), state: Mutex::default() };
+        let roles = Self { places, skills, current: Reloadable::default(), state: Mutex::default() };
         roles.poll();
         roles
     }
 
     /// The roles as they are now.
     pub fn current(&self) -> Arc<RoleSet> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        self.current.current()
     }
 
     /// Reads the files again if one of them, or the skills, have changed. Problems are logged once for each change; the
     /// last good version of a broken file stays in use.
     pub fn poll(&self) {
-        let now = print(&self.places);
+        let now = fingerprint(&self.places);
         let registry = self.skills.current();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let is_same = state.registry.upgrade().is_some_and(|known| Arc::ptr_eq(&known, &registry));
-        if is_same && now == state.print {
+        if is_same && now == state.fingerprint {
             return;
         }
         let (set, good) = gather(&self.places, &registry, &state.good);
-        *state = State { print: now, registry: Arc::downgrade(&registry), good };
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.problems != set.problems {
+        *state = State { fingerprint: now, registry: Arc::downgrade(&registry), good };
+        if self.current().problems != set.problems {
             for problem in set.problems.iter().filter(|problem| !problem.is_warning()) {
                 match set.roles.iter().any(|role| role.file == problem.file) {
                     true => tracing::warn!("{problem}; the last good version stays in use"),
@@ -218,31 +213,18 @@ impl Roles {
                 }
             }
         }
-        *current = Arc::new(set);
+        self.current.replace(set);
     }
 
     /// Picks up changed files once a second, until the stop.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(POLL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                _ = ticks.tick() => self.poll(),
-            }
-        }
+        watch(|| self.poll(), stop).await;
     }
 }
 
 /// The current size and time of all files of these places: a prompt may be in any of them.
-fn print(places: &[PathBuf]) -> Print {
-    let look = |file: PathBuf| {
-        let data = std::fs::metadata(&file).ok();
-        let state = (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len()));
-        (file, state)
-    };
-    places.iter().flat_map(|place| files(place)).map(look).collect()
+fn fingerprint(places: &[PathBuf]) -> Fingerprint {
+    places.iter().flat_map(|place| files(place)).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 pub use catalogue::{BUILT_IN, RoleSet, Roles, read_file};
 
-use adjutant_chat::suggest::did_you_mean;
+use adjutant_chat::suggest::nearest;
+use adjutant_l10n as l10n;
 use adjutant_skills::RoleRights;
 use adjutant_types::ContextMode;
 
@@ -51,9 +52,11 @@ impl RoleSet {
     /// Why there is no role of this name.
     pub fn missing(&self, name: &str) -> String {
         let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        let then = if hint.is_empty() { "; the roles are" } else { " The roles are" };
-        format!("there is no role \"{name}\"{hint}{then} {}", names.join(", "))
+        let all = names.join(", ");
+        match nearest(name, names) {
+            Some(near) => l10n::roles::no_role_but(name, near, all),
+            None => l10n::roles::no_role(name, all),
+        }
     }
 
     /// A line for each role, for the model that chooses.

@@ -1,7 +1,9 @@
 //! A worker's attempts, and the consequences of its failure.
 
+use adjutant_turn::journal::Suspend;
 use std::time::Duration;
 
+use adjutant_l10n as l10n;
 use adjutant_skills::ErrorKind;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
@@ -178,12 +180,12 @@ impl Run<'_> {
         let fallback = match &assignment.worker.retry().on_failure {
             OnFailure::Abort => return Ok(outcome.failed(reason, true)),
             OnFailure::Skip => {
-                outcome.warnings.push(format!("{name} failed and was skipped: {reason}"));
+                outcome.warnings.push(l10n::runs::skipped(name, &reason));
                 return Ok(outcome.failed(reason, false));
             }
             OnFailure::Fallback(fallback) => fallback,
         };
-        outcome.warnings.push(format!("{name} failed ({reason}); {fallback} took over"));
+        outcome.warnings.push(l10n::runs::took_over(name, &reason, fallback));
         let Some(agent) = self.workflow.agent(fallback) else { return Ok(outcome.failed(reason, true)) };
         let key = format!("{}~{fallback}", assignment.key);
         let instead = Assignment {
@@ -196,7 +198,7 @@ impl Run<'_> {
             Ok((output, outside)) => Ok(Outcome { output, outside, ..outcome }),
             Err(AttemptError::Stop(stop)) => Err(stop),
             Err(AttemptError::Failed { reason: second, .. }) => {
-                Ok(outcome.failed(format!("{reason}; {fallback}, which took over: {second}"), true))
+                Ok(outcome.failed(l10n::runs::fallback_failed(reason, fallback, second), true))
             }
         }
     }
@@ -213,7 +215,7 @@ impl Run<'_> {
             return Ok(());
         }
         if let Some(limit) = self.ctx.limits.budget.tripped() {
-            return Err(Stop::LimitReached(limit));
+            return Err(Suspend::AtLimit(limit).into());
         }
         metrics::retry("workflow");
         let now = self.ctx.store.now();
@@ -254,7 +256,7 @@ impl Run<'_> {
     ) -> Result<Accepted, AttemptError> {
         let is_late = assignment.deadline.is_some_and(|deadline| deadline <= Instant::now());
         if is_late && self.state.row(key).is_none() {
-            return Err("it ran out of time".to_owned().into());
+            return Err(l10n::runs::out_of_time().into());
         }
         let job = self.job(assignment, key, feedback).await?;
         let report = self.run_unit(key, job, assignment.cancel).await?;
@@ -262,8 +264,7 @@ impl Run<'_> {
             return Err(failure(&report));
         }
         if let Some(bailout) = &report.bailout {
-            let used = bailout.as_str().replace('_', " ");
-            warnings.push(format!("{} ended early: its {used} were used up", assignment.worker.name()));
+            warnings.push(l10n::runs::ended_early(bailout.as_str(), assignment.worker.name()));
         }
         if let Some(error) = report.error.as_ref().filter(|_| report.bailout.is_none()) {
             // What comes next would build on it, and the rest of a plan can be changed.
@@ -271,7 +272,7 @@ impl Run<'_> {
                 let skill = error.skill.iter().map(|skill| format!("{skill}: ")).collect::<String>();
                 return Err(format!("{skill}{}", error.message.whole()).into());
             }
-            warnings.push(format!("{} did only a part: {}", assignment.worker.name(), error.message.whole()));
+            warnings.push(l10n::runs::only_partly(assignment.worker.name(), error.message.whole()));
         }
         let outside = report.untrusted.then(|| report.execution.to_string());
         let output = match assignment.worker {
@@ -367,7 +368,7 @@ fn failure(report: &Report) -> AttemptError {
     let may_have_happened = report.status == ExecutionStatus::Unknown
         || report.error.as_ref().is_some_and(|error| !error.recoverable);
     let line = report.line();
-    let reason = if line.is_empty() { format!("it ended as {}", report.status.as_str()) } else { line };
+    let reason = if line.is_empty() { l10n::runs::ended_as(report.status) } else { line };
     AttemptError::Failed { reason, is_final: was_rejected || may_have_happened }
 }
 

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
-use adjutant_turn::journal::TurnContext;
-use adjutant_turn::wording::{
-    self,
-    runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
-};
+use adjutant_turn::journal::{Suspend, TurnContext};
+use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 
 use super::questions::{ask, of_run, question};
@@ -88,7 +86,7 @@ impl Runner {
             Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
             Some(known) => known,
             None => {
-                ctx.limits.budget.take_agent().map_err(AgentEnd::LimitReached)?;
+                ctx.limits.budget.take_agent().map_err(Suspend::AtLimit)?;
                 let mut new = new_row(ctx, row, key, serde_json::to_string(&task).ok());
                 new.taint = taint;
                 new.role = task.assigned.is_some().then(|| task.role.clone()).flatten();
@@ -103,8 +101,8 @@ impl Runner {
             }
         };
         match self.agents.run(ctx, registry, &agent, Job { task, ..Job::default() }).await? {
-            AgentEnd::Ended(report) => Ok(*report),
-            end => Err(end.into()),
+            AgentEnd::Done(report) => Ok(*report),
+            AgentEnd::Suspended(suspend) => Err(suspend.into()),
         }
     }
 
@@ -113,19 +111,19 @@ impl Runner {
         ctx: &TurnContext,
         row: &ExecutionRow,
         workflow: &Workflow,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<Suspend, StoreError> {
         // Everybody can use a saved workflow, so only owners save.
-        let choices: &[&str] = match self.folder.is_some() && ctx.is_owners().await? {
-            true => &[RUN, SAVE, RUN_AND_SAVE, NEITHER],
-            false => &[RUN, NEITHER],
-        };
-        let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
+        let mut options = vec![l10n::runs::run_it()];
+        if self.folder.is_some() && ctx.is_owners().await? {
+            options.extend([l10n::runs::save_it(), l10n::runs::run_and_save_it()]);
+        }
+        options.push(l10n::runs::discard());
         let text = wording::choose(&draft::preview(workflow), &options);
         let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
         ask(ctx, batch, question).await?;
-        Ok(AgentEnd::Waiting)
+        Ok(Suspend::ForPerson)
     }
 
     /// Acts on the answer about a draft.
@@ -135,20 +133,23 @@ impl Runner {
         row: &ExecutionRow,
         question: &QuestionRow,
     ) -> Result<Workflow, NotStarted> {
-        let QuestionKind::Choice { subject, .. } = &question.kind else {
-            return Err(AgentEnd::Waiting.into());
+        let QuestionKind::Choice { subject, options } = &question.kind else {
+            return Err(Suspend::ForPerson.into());
         };
         let answer = match (question.state, &question.answer) {
-            (QuestionState::Pending, _) => return Err(AgentEnd::Waiting.into()),
+            (QuestionState::Pending, _) => return Err(Suspend::ForPerson.into()),
             (_, Some(answer)) => answer.as_str(),
-            _ => return Err(wording::runs::NOBODY_ANSWERED.to_owned().into()),
+            _ => return Err(l10n::runs::draft_expired().into()),
         };
-        let workflow = parse("draft.yaml", subject).map_err(|_| wording::runs::DRAFT_GONE.to_owned())?;
-        let mut message = wording::runs::THEN_NOT.to_owned();
-        if [SAVE, RUN_AND_SAVE].contains(&answer) {
-            message = wording::runs::saved(&self.save(&workflow)?, &workflow.name);
+        let workflow = parse("draft.yaml", subject).map_err(|_| l10n::runs::draft_gone())?;
+        // The options are those of `ask_whether`, in the language of that time.
+        let chosen = options.iter().position(|option| option == answer);
+        let can_save = options.len() > 2;
+        let mut message = l10n::runs::discarded();
+        if can_save && matches!(chosen, Some(1 | 2)) {
+            message = l10n::runs::saved(self.save(&workflow)?, &workflow.name);
         }
-        if [RUN, RUN_AND_SAVE].contains(&answer) {
+        if chosen == Some(0) || (can_save && chosen == Some(2)) {
             return Ok(workflow);
         }
         let closing = Closing { result: Some(message), ..Closing::default() };
@@ -156,7 +157,7 @@ impl Runner {
     }
 
     fn save(&self, workflow: &Workflow) -> Result<String, String> {
-        let folder = self.folder.as_deref().ok_or(wording::runs::NO_FOLDER)?;
+        let folder = self.folder.as_deref().ok_or_else(l10n::runs::no_folder)?;
         let path = folder.join(format!("{}.yaml", workflow.name));
         match draft::save(folder, &workflow.name, &workflow.text) {
             Ok(path) => Ok(path.display().to_string()),
@@ -164,7 +165,7 @@ impl Runner {
             Err(_) if std::fs::read_to_string(&path).is_ok_and(|text| text == workflow.text) => {
                 Ok(path.display().to_string())
             }
-            Err(error) => Err(format!("it can't be saved as {}: {error}", path.display())),
+            Err(error) => Err(l10n::runs::cannot_save(path.display(), error)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Steps of several workers: parallel steps and maps.
 
+use adjutant_l10n as l10n;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::{Map, Value};
@@ -188,7 +189,7 @@ fn gathered(results: Vec<(&Member, Result<Outcome, Stop>)>, enough: usize) -> Re
     }
     let error = match enough == all {
         true => failed.join("; "),
-        false => format!("only {succeeded} of the {enough} that are needed succeeded: {}", failed.join("; ")),
+        false => l10n::runs::too_few(succeeded, enough, failed.join("; ")),
     };
     let is_fatal = fatal.is_some() || (succeeded == 0 && enough < all);
     let how = if is_fatal { StepOutcome::Fatal } else { StepOutcome::Failed };
@@ -222,7 +223,8 @@ fn listed(results: Vec<Result<Outcome, Stop>>) -> Result<StepResult, Stop> {
         return Err(stop);
     }
     if !outputs.is_empty() && outputs.iter().all(Value::is_null) {
-        return Ok(StepResult { error: Some("every item failed".into()), how: StepOutcome::Failed, ..step });
+        let error = Some(l10n::runs::all_items_failed());
+        return Ok(StepResult { error, how: StepOutcome::Failed, ..step });
     }
     step.output = Value::Array(outputs);
     Ok(step)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_chat::AgentProgress;
+use adjutant_l10n as l10n;
 use adjutant_skills::ErrorKind;
 use adjutant_skills::call::CallError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
@@ -60,7 +61,7 @@ fn failed(kind: ErrorKind, why: &str) -> Option<String> {
 }
 
 fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i64) -> AgentEnd {
-    AgentEnd::Ended(Box::new(agents::Report::of(&row.closed(status, closing, now), &[])))
+    AgentEnd::Done(Box::new(agents::Report::of(&row.closed(status, closing, now), &[])))
 }
 
 impl Run<'_> {
@@ -132,7 +133,7 @@ impl Run<'_> {
         }
         let end = self.runner.agents.cancel(self.ctx, self.registry, &row).await?;
         let status = match end {
-            AgentEnd::Ended(report) => report.status,
+            AgentEnd::Done(report) => report.status,
             _ => ExecutionStatus::Cancelled,
         };
         Ok(ExecutionRow { status, ended_at: Some(self.ctx.store.now()), ..row })
@@ -178,7 +179,7 @@ impl Run<'_> {
         };
         if matches!(walk, Walk::TimedOut) {
             let time = self.workflow.timeout.map(adjutant_turn::wording::duration).unwrap_or_default();
-            warnings.push(format!("it ran out of time ({time})"));
+            warnings.push(l10n::runs::run_out_of_time(time));
         }
         warnings.extend(fatal);
         warnings.extend(self.state.review_warnings());
@@ -212,7 +213,7 @@ impl Run<'_> {
         let before = changes.flat_map(|change| change.before()).filter(is_gone);
         let ids: BTreeSet<&String> = by_agents.chain(before).collect();
         let rows = ids.into_iter().flat_map(|id| self.state.rows_of(id));
-        rows.filter(|row| row.direct == 0).count()
+        rows.filter(|row| !row.direct).count()
     }
 
     /// Shows the progress of the steps.
@@ -224,7 +225,7 @@ impl Run<'_> {
             status: status.as_str().to_owned(),
             // The question isn't known before.
             mission: if matches!(step.kind, StepKind::Approval(_)) {
-                "a question".into()
+                l10n::runs::question()
             } else {
                 title.clone()
             },

@@ -41,7 +41,7 @@ use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::runs::RunRow;
-use adjutant_turn::journal::{Limit, TurnContext};
+use adjutant_turn::journal::{Suspend, TurnContext};
 use adjutant_types::{ExecutionId, Taint};
 use chrono_tz::Tz;
 use futures::StreamExt;
@@ -75,15 +75,16 @@ pub struct Runner {
 /// Why a run or a step stops before its end.
 #[derive(Debug)]
 enum Stop {
-    /// A person is asked.
-    Waiting,
-    /// A limit tripped.
-    LimitReached(Limit),
-    /// It starts at this time, in milliseconds.
-    Until(i64),
+    Suspend(Suspend),
     Cancelled,
     /// The store failed, or the turn lost its lease.
     Store(StoreError),
+}
+
+impl From<Suspend> for Stop {
+    fn from(suspend: Suspend) -> Self {
+        Self::Suspend(suspend)
+    }
 }
 
 impl From<StoreError> for Stop {
@@ -111,6 +112,12 @@ impl From<TemplateError> for StepError {
     }
 }
 
+impl From<Suspend> for StepError {
+    fn from(suspend: Suspend) -> Self {
+        Self::Stop(suspend.into())
+    }
+}
+
 impl From<Stop> for StepError {
     fn from(stop: Stop) -> Self {
         Self::Stop(stop)
@@ -127,7 +134,7 @@ impl From<StoreError> for StepError {
 enum NotStarted {
     /// It can't run; the reason is for the person.
     Refused(String),
-    /// It ended or waits.
+    /// It ended or goes on later.
     End(AgentEnd),
     Store(StoreError),
 }
@@ -141,6 +148,12 @@ impl From<String> for NotStarted {
 impl From<AgentEnd> for NotStarted {
     fn from(end: AgentEnd) -> Self {
         Self::End(end)
+    }
+}
+
+impl From<Suspend> for NotStarted {
+    fn from(suspend: Suspend) -> Self {
+        Self::End(AgentEnd::Suspended(suspend))
     }
 }
 
@@ -226,9 +239,7 @@ impl Runner {
             let end = match walk {
                 Walk::Changed => continue,
                 Walk::Stopped(Stop::Store(error)) => return Err(error),
-                Walk::Stopped(Stop::Waiting) => AgentEnd::Waiting,
-                Walk::Stopped(Stop::LimitReached(limit)) => AgentEnd::LimitReached(limit),
-                Walk::Stopped(Stop::Until(moment)) => AgentEnd::Asleep(moment),
+                Walk::Stopped(Stop::Suspend(suspend)) => AgentEnd::Suspended(suspend),
                 walk => return run.end(&walk).await,
             };
             run.keep().await?;
@@ -286,7 +297,7 @@ impl Run<'_> {
                         }
                     }
                     Some((at, Err(stop))) => {
-                        self.state.asleep(at, matches!(stop, Stop::Waiting));
+                        self.state.asleep(at, matches!(stop, Stop::Suspend(Suspend::ForPerson)));
                         asleep.push((at, stop));
                     }
                     None => {}
@@ -295,7 +306,7 @@ impl Run<'_> {
                     if let Err(error) = self.reload().await {
                         return Walk::Stopped(error.into());
                     }
-                    let woken = asleep.extract_if(.., |(_, stop)| matches!(stop, Stop::Waiting));
+                    let woken = asleep.extract_if(.., |(_, stop)| matches!(stop, Stop::Suspend(Suspend::ForPerson)));
                     woken.for_each(|(at, _)| self.state.awake(at));
                 }
                 () = up => {
@@ -321,9 +332,9 @@ impl Run<'_> {
         let weight = |stop: &Stop| match stop {
             Stop::Store(_) => (0, 0),
             Stop::Cancelled => (1, 0),
-            Stop::LimitReached(_) => (2, 0),
-            Stop::Until(moment) => (3, *moment),
-            Stop::Waiting => (4, 0),
+            Stop::Suspend(Suspend::AtLimit(_)) => (2, 0),
+            Stop::Suspend(Suspend::Until(moment)) => (3, *moment),
+            Stop::Suspend(Suspend::ForPerson) => (4, 0),
         };
         let most_serious = asleep.into_iter().map(|(_, stop)| stop).min_by_key(weight);
         most_serious.map_or(Walk::Ended, Walk::Stopped)

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use adjutant_l10n as l10n;
 use adjutant_skills::schema_misfit;
 use serde::Deserialize;
 use serde_json::Value;
@@ -58,12 +59,12 @@ impl Run<'_> {
         };
         let report = self.run_unit(&key, Job { task, ..Job::default() }, assignment.cancel).await?;
         if !report.status.ended_well() {
-            return Err(AttemptError::rejected(format!("it could not be judged: {}", report.line())));
+            return Err(AttemptError::rejected(l10n::runs::not_judged(report.line())));
         }
         match first_json(&report.result).map(serde_json::from_value::<Verdict>) {
             Some(Ok(Verdict { kept: true, .. })) => Ok(()),
             Some(Ok(Verdict { reason, .. })) => Err(AttemptError::rejected(reason)),
-            _ => Err(AttemptError::rejected("it could not be judged: the judge gave no verdict")),
+            _ => Err(AttemptError::rejected(l10n::runs::no_verdict())),
         }
     }
 }

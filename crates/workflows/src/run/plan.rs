@@ -7,20 +7,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::runs::{self, PlanRow};
 use adjutant_store::usage::role_history;
-use adjutant_turn::journal::{Question, TurnContext, fail_point};
-use adjutant_turn::wording::{self, plans as words};
+use adjutant_turn::journal::{Question, Suspend, TurnContext, fail_point};
+use adjutant_turn::wording::plans as words;
 use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState, block};
 
 use super::questions::{ask, of_run, question};
 use super::rest::Rest;
 use super::{NotStarted, Runner, keys};
-use crate::agents::{AgentEnd, AgentTask, Assignment, Report};
+use crate::agents::{AgentTask, Assignment, Report};
 use crate::draft::{self, MAX_TRIES};
 use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
 use crate::view::estimate::Range;
@@ -69,14 +70,14 @@ impl Runner {
                 Err(self.propose(ctx, registry, row, &wanted).await?.into())
             }
             Decision::Cancel => {
-                let closing = Closing { result: Some(words::CANCELLED.to_owned()), ..Closing::default() };
+                let closing = Closing { result: Some(l10n::plans::cancelled()), ..Closing::default() };
                 Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
             }
-            Decision::Expired => Err(words::NOBODY_ANSWERED.to_owned().into()),
+            Decision::Expired => Err(l10n::plans::nobody_answered().into()),
             Decision::Run => {
                 let plan: Option<Plan> = serde_json::from_str(&kept.body).ok();
                 let workflow = plan.and_then(|plan| plans::workflow(&plan, &kept.goal).ok());
-                Ok((workflow.ok_or_else(|| words::GONE.to_owned())?, kept.version))
+                Ok((workflow.ok_or_else(l10n::plans::gone)?, kept.version))
             }
         }
     }
@@ -89,7 +90,7 @@ impl Runner {
     ) -> Result<Decision, NotStarted> {
         let asked = of_run(ctx, row).await?;
         let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
-        let Some(at) = asked.iter().rposition(is_plan) else { return Err(AgentEnd::Waiting.into()) };
+        let Some(at) = asked.iter().rposition(is_plan) else { return Err(Suspend::ForPerson.into()) };
         let Some(said) = answer(&asked[at])? else { return Ok(Decision::Expired) };
         let wish = match said {
             Answer::Approve => return Ok(Decision::Run),
@@ -103,13 +104,13 @@ impl Runner {
         Ok(answer(more)?.map_or(Decision::Expired, |said| Decision::Change(said.as_str().to_owned())))
     }
 
-    async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<AgentEnd, StoreError> {
-        let kind = QuestionKind::Input { name: words::CHANGE.to_owned() };
-        let question = question(row, kind, wording::ask_for(words::WHAT_TO_CHANGE));
+    async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<Suspend, StoreError> {
+        let kind = QuestionKind::Input { name: l10n::plans::change_question() };
+        let question = question(row, kind, l10n::questions::ask_for_text(l10n::plans::what_to_change()));
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
         ask(ctx, batch, question).await?;
-        Ok(AgentEnd::Waiting)
+        Ok(Suspend::ForPerson)
     }
 
     /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
@@ -119,19 +120,20 @@ impl Runner {
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         wanted: &Wanted<'_>,
-    ) -> Result<AgentEnd, NotStarted> {
+    ) -> Result<Suspend, NotStarted> {
         let Wanted { goal, version, rest, .. } = *wanted;
         let mut plan = self.by_planner(ctx, registry, row, wanted).await?;
-        let workflow = plans::workflow(&plan, goal).map_err(|_| words::GONE.to_owned())?;
+        let workflow = plans::workflow(&plan, goal).map_err(|_| l10n::plans::gone())?;
         let text = match rest {
             None => {
                 plan.forecast = self.forecast(ctx, registry, &workflow).await?;
-                format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), words::ASK)
+                format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), l10n::plans::ask())
             }
             Some(rest) => {
                 rest.take_over(&mut plan)?;
                 plan.forecast = self.forecast(ctx, registry, &rest.only(&workflow)).await?;
-                format!("{}\n\n{}", plans::difference(&rest.plan, &plan, goal, &workflow), words::ASK_REST)
+                let difference = plans::difference(&rest.plan, &plan, goal, &workflow);
+                format!("{difference}\n\n{}", l10n::plans::ask_rest())
             }
         };
         let kept = PlanRow {
@@ -149,7 +151,7 @@ impl Runner {
         executions::wait(&mut batch, &row.id);
         fail_point("plan-made");
         ask(ctx, batch, question).await?;
-        Ok(AgentEnd::Waiting)
+        Ok(Suspend::ForPerson)
     }
 
     /// The planner's plan. Its errors are put to it once.
@@ -187,7 +189,7 @@ impl Runner {
                 Assignment { role, asked: None, parent: None, success_criteria: None, offered, limits };
             let report = self.think(ctx, registry, row, &key, assignment.apply(task)?).await?;
             if !report.status.ended_well() {
-                return Err(words::planner_failed(&report.line()).into());
+                return Err(l10n::plans::planner_failed(report.line()).into());
             }
             match plans::read(&report.result, report.structured.as_ref(), (&name, wanted.goal), &context) {
                 Ok(plan) => return Ok(plan),
@@ -195,7 +197,7 @@ impl Runner {
             }
             parts.push(words::correct(&errors, &repeated(&report)));
         }
-        Err(words::no_plan(&errors).into())
+        Err(l10n::plans::no_plan(errors.join("; ")).into())
     }
 
     /// What a workflow of roles takes, by what their agents took so far.
@@ -237,9 +239,9 @@ impl Runner {
 }
 
 /// The answer to a question of a plan, once none is waited for; none if nobody gave one.
-fn answer(question: &QuestionRow) -> Result<Option<&Answer>, AgentEnd> {
+fn answer(question: &QuestionRow) -> Result<Option<&Answer>, Suspend> {
     match (question.state, &question.answer) {
-        (QuestionState::Pending, _) => Err(AgentEnd::Waiting),
+        (QuestionState::Pending, _) => Err(Suspend::ForPerson),
         (QuestionState::Answered, answer) => Ok(answer.as_ref()),
         _ => Ok(None),
     }

@@ -1,17 +1,18 @@
 //! Questions to a person: for a run's missing inputs, and in approval steps.
 
+use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::{Question, TurnContext, fail_point};
-use adjutant_turn::wording::{self, runs::NOBODY_ANSWERED};
+use adjutant_turn::journal::{Question, Suspend, TurnContext, fail_point};
+use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::Value;
 
 use super::state::{StepOutcome, StepResult};
 use super::steps::{StepContext, fatal};
-use super::{NotStarted, Run, Runner, StepError, Stop};
-use crate::agents::{AgentEnd, AgentTask};
+use super::{NotStarted, Run, Runner, StepError};
+use crate::agents::AgentTask;
 use crate::definition::{ApprovalStep, Input, Workflow};
 use crate::language::inputs::fitting;
 
@@ -60,8 +61,8 @@ impl Runner {
             let QuestionKind::Input { name } = &question.kind else { continue };
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
             match &question.answer {
-                None if question.state == QuestionState::Pending => return Err(AgentEnd::Waiting.into()),
-                None => return Err(wording::runs::nobody_said(name).into()),
+                None if question.state == QuestionState::Pending => return Err(Suspend::ForPerson.into()),
+                None => return Err(l10n::runs::no_input(name).into()),
                 Some(answer) => match fitting(input, &Value::from(answer.as_str())) {
                     Ok(value) => answers.values.push((name.clone(), value)),
                     Err(error) => answers.error = Some(error),
@@ -78,14 +79,14 @@ impl Runner {
         workflow: &str,
         input: &Input,
         error: Option<String>,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<Suspend, StoreError> {
         let text = wording::runs::input(workflow, &input.name, &input.description, error.as_deref());
         let kind = QuestionKind::Input { name: input.name.clone() };
-        let question = question(row, kind, wording::ask_for(&text));
+        let question = question(row, kind, l10n::questions::ask_for_text(text));
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
         ask(ctx, batch, question).await?;
-        Ok(AgentEnd::Waiting)
+        Ok(Suspend::ForPerson)
     }
 }
 
@@ -105,15 +106,17 @@ impl Run<'_> {
             return Ok(chosen(row.result.unwrap_or_default()));
         }
         if row.status.has_ended() {
-            return Ok(fatal(NOBODY_ANSWERED));
+            return Ok(fatal(l10n::runs::nobody_answered()));
         }
         let asked = of_run(self.ctx, &row).await?;
         let (status, answer) = match asked.last() {
-            Some(question) if question.state == QuestionState::Pending => return Err(Stop::Waiting.into()),
+            Some(question) if question.state == QuestionState::Pending => {
+                return Err(Suspend::ForPerson.into());
+            }
             Some(QuestionRow { answer: Some(answer), state: QuestionState::Answered, .. }) => {
                 (ExecutionStatus::Completed, answer.as_str().to_owned())
             }
-            _ => (ExecutionStatus::Failed, NOBODY_ANSWERED.to_owned()),
+            _ => (ExecutionStatus::Failed, l10n::runs::nobody_answered()),
         };
         let now = self.ctx.store.now();
         let mut batch = self.ctx.batch();
@@ -137,7 +140,7 @@ impl Run<'_> {
             question(&row, QuestionKind::Choice { subject: text, options: choices.to_vec() }, asked);
         ask(self.ctx, batch, question).await?;
         self.state.put_row(key, row);
-        Err(Stop::Waiting.into())
+        Err(Suspend::ForPerson.into())
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use adjutant_chat::AgentProgress;
+use adjutant_l10n as l10n;
 use adjutant_store::{StoreError, executions, questions, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording::plans as words;
@@ -37,7 +38,7 @@ impl Rest {
     /// Makes a planner's rest a version of the plan, or says why there is none.
     pub(super) fn take_over(&self, plan: &mut Plan) -> Result<(), String> {
         if plan.steps.len() == self.kept.done.len() {
-            return Err(words::NO_REST.to_owned());
+            return Err(l10n::plans::no_rest());
         }
         plan.changes.clone_from(&self.plan.changes);
         plan.changes.push(Change::of(&self.plan, &plan.steps, &self.kept, self.failed.clone()));
@@ -73,12 +74,8 @@ impl Run<'_> {
                 walk
             }
             Err(NotStarted::Store(error)) => Walk::Stopped(error.into()),
-            Err(NotStarted::End(end)) => Walk::Stopped(match end {
-                AgentEnd::LimitReached(limit) => Stop::LimitReached(limit),
-                AgentEnd::Asleep(moment) => Stop::Until(moment),
-                AgentEnd::Waiting => Stop::Waiting,
-                AgentEnd::Ended(_) => Stop::Cancelled,
-            }),
+            Err(NotStarted::End(AgentEnd::Suspended(suspend))) => Walk::Stopped(suspend.into()),
+            Err(NotStarted::End(AgentEnd::Done(_))) => Walk::Stopped(Stop::Cancelled),
         }
     }
 
@@ -98,7 +95,7 @@ impl Run<'_> {
                 Decision::Run => {
                     let plan: Option<Plan> = serde_json::from_str(&newest.body).ok();
                     let workflow = plan.and_then(|plan| plans::workflow(&plan, goal).ok());
-                    let workflow = workflow.ok_or_else(|| words::GONE.to_owned())?;
+                    let workflow = workflow.ok_or_else(l10n::plans::gone)?;
                     let mut batch = self.ctx.batch();
                     executions::start(&mut batch, &self.row.id, store.now());
                     runs::change(&mut batch, &self.row.id, &workflow.text, newest.version);
@@ -106,8 +103,8 @@ impl Run<'_> {
                     fail_point("rest-changed");
                     return Ok(true);
                 }
-                Decision::Cancel => return Err(words::REST_CANCELLED.to_owned().into()),
-                Decision::Expired => return Err(words::REST_EXPIRED.to_owned().into()),
+                Decision::Cancel => return Err(l10n::plans::rest_cancelled().into()),
+                Decision::Expired => return Err(l10n::plans::rest_expired().into()),
                 Decision::Change(said) => wish = said,
             }
             Wanted { goal, version: newest.version + 1, change: Some((&newest, &wish)), rest }
@@ -116,7 +113,7 @@ impl Run<'_> {
         };
         self.show_planning(wanted.version);
         let asked = self.runner.propose(self.ctx, self.registry, self.row, &wanted).await;
-        Err(asked.map_or_else(|why| why, NotStarted::End))
+        Err(asked.map_or_else(|why| why, NotStarted::from))
     }
 
     /// Shows that the rest is being planned. The line goes when the steps are shown again.
@@ -124,7 +121,7 @@ impl Run<'_> {
         let line = AgentProgress {
             agent_id: self.name_of(&keys::plan(version, 1)),
             status: ExecutionStatus::Running.as_str().to_owned(),
-            mission: words::PLANNING_REST.to_owned(),
+            mission: l10n::plans::planning_rest(),
             skill: None,
             depends_on: Vec::new(),
             elapsed_ms: 0,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use adjutant_chat::AgentProgress;
+use adjutant_l10n as l10n;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::runs;
 use adjutant_store::{StoreError, executions};
@@ -72,7 +73,7 @@ impl Run<'_> {
         }
         let ids: Vec<&str> = judged.iter().map(|(step, _)| step.id.as_str()).collect();
         let Some(verdicts) = verdicts(&report, &ids) else {
-            return Ok(self.not_reviewed(wording::plans::NO_VERDICT));
+            return Ok(self.not_reviewed(&l10n::plans::no_verdict()));
         };
         self.state.reviewed(verdicts.clone(), None);
         let short = judged.iter().filter_map(|(step, _)| {
@@ -87,7 +88,7 @@ impl Run<'_> {
 
     /// Notes that nobody judged the run; nothing is done again.
     fn not_reviewed(&self, why: &str) -> Vec<(&str, Redo)> {
-        self.state.reviewed(HashMap::new(), Some(wording::plans::not_reviewed(why)));
+        self.state.reviewed(HashMap::new(), Some(l10n::plans::not_reviewed(why)));
         Vec::new()
     }
 
@@ -148,7 +149,7 @@ impl Run<'_> {
         let reviews = steps.filter_map(|step| Some((&step.id, self.state.review_of(&step.id)?)));
         let short: Vec<String> = reviews
             .filter(|(_, review)| !review.fulfilled)
-            .map(|(step, review)| wording::plans::shortcoming(step, &review.reason))
+            .map(|(step, review)| l10n::plans::falls_short(step, &review.reason))
             .collect();
         (!short.is_empty()).then(|| short.join("; "))
     }
@@ -178,7 +179,7 @@ impl Run<'_> {
         Some(AgentProgress {
             agent_id: row.agent_id.clone().unwrap_or_default(),
             status: row.status.as_str().to_owned(),
-            mission: wording::plans::REVIEWING.to_owned(),
+            mission: l10n::plans::reviewing(),
             skill: None,
             depends_on: Vec::new(),
             elapsed_ms: row

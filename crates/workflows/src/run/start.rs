@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use adjutant_chat::suggest::did_you_mean;
+use adjutant_chat::suggest::nearest;
+use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::runs::{self, RunRow};
@@ -183,8 +184,11 @@ impl Runner {
         let workflows = self.workflows.current();
         let name = &request.workflow;
         workflows.get(name).cloned().map(|workflow| (workflow, None)).ok_or_else(|| {
-            let hint = did_you_mean(name, workflows.workflows.iter().map(|known| known.name.as_str()));
-            format!("there is no workflow '{name}'{hint}").into()
+            let known = workflows.workflows.iter().map(|known| known.name.as_str());
+            NotStarted::Refused(match nearest(name, known) {
+                Some(near) => l10n::runs::no_workflow_but(name, near),
+                None => l10n::runs::no_workflow(name),
+            })
         })
     }
 
@@ -214,31 +218,32 @@ impl Runner {
         beginning: &str,
         from: &str,
     ) -> Result<RunRow, NotStarted> {
-        const SEE: &str = "`adjutant workflow runs` shows them";
         let found = runs::beginning_with(&ctx.store, beginning, 2).await?;
-        let unknown = || format!("there is no run whose id begins with {beginning}; {SEE}");
         let earlier = match &found[..] {
             [earlier] => earlier,
-            [] => return Err(unknown().into()),
-            _ => return Err(format!("there are several runs whose id begins with {beginning}; {SEE}").into()),
+            [] => return Err(l10n::runs::no_run(beginning).into()),
+            _ => return Err(l10n::runs::several_runs(beginning).into()),
         };
         let turn = turns::by_id(&ctx.store, &earlier.turn_id).await?;
         let is_theirs = turn.is_some_and(|turn| turn.person_id == ctx.turn.person.id);
         if !is_theirs && !ctx.is_owners().await? {
-            return Err(unknown().into());
+            return Err(l10n::runs::no_run(beginning).into());
         }
         let outputs = earlier.outputs.as_ref().filter(|_| earlier.ended_at.is_some());
         let (Some(outputs), Ok(workflow)) = (outputs, parse(&earlier.file, &earlier.text)) else {
             let why = match earlier.ended_at {
-                None => "it hasn't ended; cancel it first",
-                Some(_) => "the results of its steps are no longer kept",
+                None => l10n::runs::still_running(beginning),
+                Some(_) => l10n::runs::results_gone(beginning),
             };
-            return Err(format!("the run {beginning} can't be rerun: {why}").into());
+            return Err(why.into());
         };
         let outputs: BTreeMap<String, StepResult> = serde_json::from_str(outputs).unwrap_or_default();
         let Some(first) = workflow.steps.iter().position(|step| step.id == from) else {
-            let hint = did_you_mean(from, workflow.steps.iter().map(|step| step.id.as_str()));
-            return Err(format!("the workflow '{}' has no step '{from}'{hint}", workflow.name).into());
+            let why = match nearest(from, workflow.steps.iter().map(|step| step.id.as_str())) {
+                Some(near) => l10n::runs::no_step_but(&workflow.name, from, near),
+                None => l10n::runs::no_step(&workflow.name, from),
+            };
+            return Err(why.into());
         };
         let before = ancestors(&workflow.steps);
         let is_kept = |(at, step): &(usize, &Step)| {

@@ -4,10 +4,10 @@ mod outside;
 mod reviews;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adjutant_store::executions::ExecutionRow;
 use adjutant_types::block;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -161,7 +161,7 @@ impl State {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Marks the steps that start now as running and returns them. Steps that weren't chosen end here. After a failure

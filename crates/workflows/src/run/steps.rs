@@ -1,7 +1,9 @@
 //! Running a step of each kind.
 
+use adjutant_turn::journal::Suspend;
 use std::time::Duration;
 
+use adjutant_l10n as l10n;
 use adjutant_store::StoreError;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -73,7 +75,7 @@ impl Run<'_> {
         let moment = start.map_err(|error| format!("wait_until: {error}"))?.moment(ready, self.zone);
         let rest = Duration::from_millis(u64::try_from(moment - self.ctx.store.now()).unwrap_or(0));
         if rest > SHORT_WAIT {
-            return Err(Stop::Until(moment).into());
+            return Err(Suspend::Until(moment).into());
         }
         tokio::select! {
             () = tokio::time::sleep(rest) => Ok(()),
@@ -107,7 +109,7 @@ impl Run<'_> {
                 Verdict::No => {}
                 Verdict::Ambiguous(why) => {
                     let condition = case.when.plain();
-                    warnings.push(format!("`{condition}` can't be evaluated ({why}), so it counts as false"));
+                    warnings.push(l10n::runs::unclear_condition(condition, why));
                 }
             }
         }
@@ -153,7 +155,7 @@ impl Run<'_> {
                     return Ok(StepResult { error: Some(reason.clone()), how: StepOutcome::Fatal, ..result });
                 }
                 Some(Failure { reason, is_fatal: false }) => {
-                    result.warnings.push(format!("round {round} could not be judged: {reason}"));
+                    result.warnings.push(l10n::runs::round_not_judged(round, reason));
                     return Ok(result);
                 }
                 None if verdict.output["passed"] == Value::Bool(true) => return Ok(result),
@@ -168,10 +170,7 @@ impl Run<'_> {
             context = Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"));
             review = Some(verdict);
         }
-        result.warnings.push(format!(
-            "it had not passed after {} rounds; the last version is used",
-            step.max_iterations
-        ));
+        result.warnings.push(l10n::runs::not_passed(step.max_iterations));
         Ok(result)
     }
 
@@ -200,7 +199,7 @@ impl Run<'_> {
             None => {
                 let task = AgentTask {
                     agent_id: self.name_of(key),
-                    mission: format!("the workflow {}", sub.name),
+                    mission: l10n::runs::workflow(&sub.name),
                     ..AgentTask::default()
                 };
                 self.new_run(key, &task).await?

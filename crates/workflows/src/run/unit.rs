@@ -2,7 +2,7 @@
 
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_turn::journal::{TurnContext, fail_point};
+use adjutant_turn::journal::{Suspend, TurnContext, fail_point};
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionKind, ExecutionStatus, Taint};
 use tokio_util::sync::CancellationToken;
@@ -52,13 +52,13 @@ impl Run<'_> {
     /// The unit's row, if need be a new one that is written as begun.
     async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
         if let Some(limit) = self.ctx.limits.budget.tripped() {
-            return Err(Stop::LimitReached(limit));
+            return Err(Suspend::AtLimit(limit).into());
         }
         if !self.state.count(key)
             && let Err(limit) = self.ctx.limits.budget.take_agent()
         {
             self.state.uncount(key);
-            return Err(Stop::LimitReached(limit));
+            return Err(Suspend::AtLimit(limit).into());
         }
         if let Some(row) = self.state.row(key) {
             return Ok(row);
@@ -67,12 +67,12 @@ impl Run<'_> {
         let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
         row.taint = self.taint();
         row.role = job.task.assigned.is_some().then(|| job.task.role.clone()).flatten();
-        row.direct = i64::from(job.task.is_direct());
+        row.direct = job.task.is_direct();
         let mut batch = self.ctx.batch();
         executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
         row.started_at = Some(now);
         // A skill call writes its own start.
-        if row.direct == 0 {
+        if !row.direct {
             executions::start(&mut batch, &row.id, now);
         }
         self.ctx.store.write(batch).await?;
@@ -110,7 +110,7 @@ impl Run<'_> {
         end: AgentEnd,
     ) -> Result<Report, Stop> {
         match end {
-            AgentEnd::Ended(report) => {
+            AgentEnd::Done(report) => {
                 self.state.put_row(key, row.closed(report.status, &closing(&report), self.ctx.store.now()));
                 fail_point("piece-ended");
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
@@ -120,23 +120,15 @@ impl Run<'_> {
                 }
                 Ok(*report)
             }
-            AgentEnd::Waiting => {
+            AgentEnd::Suspended(suspend) => {
                 row.status = ExecutionStatus::Waiting;
+                if matches!(suspend, Suspend::AtLimit(_)) {
+                    let mut batch = self.ctx.batch();
+                    executions::wait(&mut batch, &row.id);
+                    self.ctx.store.write(batch).await?;
+                }
                 self.state.put_row(key, row);
-                Err(Stop::Waiting)
-            }
-            AgentEnd::Asleep(moment) => {
-                row.status = ExecutionStatus::Waiting;
-                self.state.put_row(key, row);
-                Err(Stop::Until(moment))
-            }
-            AgentEnd::LimitReached(limit) => {
-                row.status = ExecutionStatus::Waiting;
-                let mut batch = self.ctx.batch();
-                executions::wait(&mut batch, &row.id);
-                self.ctx.store.write(batch).await?;
-                self.state.put_row(key, row);
-                Err(Stop::LimitReached(limit))
+                Err(suspend.into())
             }
         }
     }

@@ -24,7 +24,6 @@ fn built_in(name: &str) -> Workflow {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn what_is_compiled_in_is_sound_and_drawn() {
     let catalogue = Catalogue::load(&[], &skills(), &Approval::default());
     assert_eq!(catalogue.problems, []);

@@ -197,7 +197,7 @@ fn runs_that_have_not_ended() {
         step("write", "writer", "pending", None),
     ];
     insta::assert_snapshot!(report("waiting", steps, "").markdown(), @"
-    visit-report is waiting for a person: 1 of 3 steps, 5 agents, 1 retry, 12.3 s so far
+    visit-report is waiting for an answer: 1 of 3 steps, 5 agents, 1 retry, 12.3 s so far
     - send? is waiting
 
     ```

@@ -3,11 +3,12 @@
 
 use std::fmt::Write;
 
+use adjutant_l10n as l10n;
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionKind, ExecutionStatus, NO_MODEL, TurnStatus};
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, several, wrap};
+use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, wrap};
 use super::{Execution, Trace, Turn, transcript};
 
 /// How a trace is drawn.
@@ -82,7 +83,7 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
     let _ = writeln!(
         out,
         "{} · {place} · {} · {}",
-        style.paint(Ink::Bold, &format!("Turn {}", turn.id)),
+        style.paint(Ink::Bold, &l10n::trace::request(&turn.id)),
         one_line(&turn.user),
         turn.started_at
     );
@@ -93,31 +94,31 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
         let _ = writeln!(out, "{}", cut(&one_line(&wording::wishes::asked_for(wishes)), style.columns()));
     }
     for (what, at) in &turn.emptied {
-        let what = if *what == "texts" { "the text" } else { "the models' and skills' input" };
-        let _ = writeln!(
-            out,
-            "{}",
-            style.paint(Ink::Dim, &format!("({what} was deleted at {at}, see [retention])"))
-        );
+        let line = match *what {
+            "texts" => l10n::trace::text_deleted(at),
+            _ => l10n::trace::input_deleted(at),
+        };
+        let _ = writeln!(out, "{}", style.paint(Ink::Dim, &line));
     }
     let (mark, ink) = turn_mark(turn.status);
     let is_open = matches!(turn.status, TurnStatus::Queued | TurnStatus::Running | TurnStatus::Waiting);
-    let mut totals = vec![
-        format!("{} {} {}", turn.status, if is_open { "for" } else { "in" }, duration(turn.duration_ms)),
-        several(turn.agents, "agent"),
-        several(turn.skill_calls, "skill call"),
-        several(turn.model_calls, "model call"),
-    ];
+    let time = duration(turn.duration_ms);
     let mut models: Vec<&str> =
         executions.iter().filter_map(|one| one.model.as_deref()).filter(|model| *model != NO_MODEL).collect();
     models.sort_unstable();
     models.dedup();
-    if !models.is_empty() {
-        totals[3].push_str(&format!(" ({})", one_line(&models.join(", "))));
-    }
+    let mut totals = vec![
+        if is_open { l10n::trace::open(turn.status, time) } else { l10n::trace::ended(turn.status, time) },
+        l10n::runs::agents(turn.agents),
+        l10n::trace::skill_calls(turn.skill_calls),
+        match models.is_empty() {
+            true => l10n::runs::model_calls(turn.model_calls),
+            false => l10n::trace::model_calls_by(turn.model_calls, one_line(&models.join(", "))),
+        },
+    ];
     let tokens = turn.tokens.prompt + turn.tokens.completion;
     if tokens > 0 {
-        totals.push(format!("{} tokens ({} cached)", count(tokens), count(turn.tokens.cached)));
+        totals.push(l10n::trace::tokens(count(tokens), count(turn.tokens.cached)));
     }
     if turn.cost_usd > 0.0 {
         totals.push(cost(turn.cost_usd));
@@ -133,12 +134,12 @@ fn answer(out: &mut String, answer: &str, style: Style) {
     if lines.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{}", style.paint(Ink::Bold, "Answer"));
+    let _ = writeln!(out, "\n{}", style.paint(Ink::Bold, &l10n::trace::answer()));
     for line in lines.iter().take(ANSWER_LINES) {
         let _ = writeln!(out, "{}", format!("  {line}").trim_end());
     }
     if lines.len() > ANSWER_LINES {
-        let more = format!("  … and {} more", several(lines.len() - ANSWER_LINES, "line"));
+        let more = format!("  {}", l10n::workflows::more_lines(lines.len() - ANSWER_LINES));
         let _ = writeln!(out, "{}", style.paint(Ink::Dim, &more));
     }
 }
@@ -155,15 +156,15 @@ struct Table<'a> {
 
 /// A column of numbers; none when it would be empty.
 struct Column {
-    name: &'static str,
+    name: String,
     width: usize,
     cell: fn(&Execution) -> String,
 }
 
 impl Column {
-    fn of(name: &'static str, cell: fn(&Execution) -> String, executions: &[Execution]) -> Option<Self> {
+    fn of(name: String, cell: fn(&Execution) -> String, executions: &[Execution]) -> Option<Self> {
         let widest = executions.iter().map(|execution| cell(execution).len()).max().unwrap_or(0);
-        (widest > 0).then(|| Self { name, width: widest.max(name.len()) + 2, cell })
+        (widest > 0).then(|| Self { width: widest.max(name.chars().count()) + 2, name, cell })
     }
 }
 
@@ -191,10 +192,10 @@ impl<'a> Table<'a> {
     fn new(trace: &'a Trace, style: Style) -> Self {
         let of = |name, cell| Column::of(name, cell, &trace.executions);
         let columns = [
-            of("time", time_cell),
-            of("calls", calls_cell),
-            of("tokens", tokens_cell),
-            of("cost", cost_cell),
+            of(l10n::trace::time(), time_cell),
+            of(l10n::trace::calls(), calls_cell),
+            of(l10n::trace::tokens_column(), tokens_cell),
+            of(l10n::trace::cost(), cost_cell),
         ];
         let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
         let bar = (style.columns() / 5).max(8);
@@ -284,10 +285,10 @@ impl<'a> Table<'a> {
             return Some(format!("{}{kind}: {}", status.as_str(), text("message")));
         }
         match (status, &execution.bailout, &execution.result) {
-            (ExecutionStatus::Skipped, _, Some(reason)) => Some(format!("skipped: {}", clean(reason))),
-            (_, Some(limit), _) => Some(format!("{}: {} limit reached", status.as_str(), limit.as_str())),
+            (ExecutionStatus::Skipped, _, Some(reason)) => Some(l10n::trace::skipped(clean(reason))),
+            (_, Some(limit), _) => Some(l10n::trace::limit_reached(status, limit)),
             (ExecutionStatus::Waiting, ..) if execution.kind == ExecutionKind::Skill => {
-                Some("waiting for approval".to_owned())
+                Some(l10n::trace::waits_for_approval())
             }
             _ => None,
         }
@@ -355,7 +356,7 @@ fn label(execution: &Execution) -> String {
         let _ = write!(label, " {given}");
     }
     if !execution.depends_on.is_empty() {
-        let _ = write!(label, " after {}", one_line(&execution.depends_on.join(", ")));
+        label = l10n::trace::after(label, one_line(&execution.depends_on.join(", ")));
     }
     let calls = execution.max_tool_calls.map(|most| format!(" {}/{most}", execution.tool_calls_used));
     let calls = calls.unwrap_or_default();
@@ -374,7 +375,7 @@ fn label(execution: &Execution) -> String {
 /// The outside texts that a skill call returned or was made from.
 fn read_from_outside(execution: &Execution) -> Option<String> {
     let is_shown = execution.kind == ExecutionKind::Skill && !execution.taint.is_clean();
-    is_shown.then(|| format!("from outside: {}", execution.taint.sources().collect::<Vec<_>>().join("; ")))
+    is_shown.then(|| l10n::trace::from_outside(execution.taint.sources().collect::<Vec<_>>().join("; ")))
 }
 
 fn mark(status: ExecutionStatus) -> (&'static str, Ink) {

@@ -29,7 +29,7 @@ use adjutant_store::{Store, StoreError, retention};
 use adjutant_turn::trust::Wishes;
 use adjutant_types::clock::rfc3339;
 use adjutant_types::{
-    Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId, TurnStatus,
+    ExecutionId, ExecutionKind, ExecutionStatus, PersonId, StopReason, Taint, TurnId, TurnStatus,
 };
 
 use crate::agents::AgentTask;
@@ -132,7 +132,7 @@ pub struct Execution {
     pub tokens: Usage,
     pub cost_usd: f64,
     /// Which limit ended it early.
-    pub bailout: Option<Bailout>,
+    pub bailout: Option<StopReason>,
     /// When it began, if it did.
     pub started_at: Option<String>,
     /// How long it took, or has taken so far.

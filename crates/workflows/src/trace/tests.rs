@@ -2,7 +2,7 @@
 
 use adjutant_store::executions::Closing;
 use adjutant_test_support::journal::{TestStore, busy_turn};
-use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, Taint, TurnStatus};
+use adjutant_types::{ExecutionKind, ExecutionStatus, StopReason, Taint, TurnStatus};
 use serde_json::json;
 
 use super::text::{arguments, clean, count, cut, duration, fit, wrap};
@@ -57,7 +57,7 @@ async fn the_drawing_shows_what_ran_beside_what() {
     let turn = busy_turn(&app).await;
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 100), @r#"
-    Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
+    Request turn-1 · console:main · ada · 2026-01-01T09:00:00Z
     “Find what is overdue, mail it to Bob�[31m”
     ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model calls (fine-1) · 4,936 tokens (3,200
       cached) · $0.0084
@@ -88,7 +88,7 @@ async fn a_narrow_drawing_keeps_the_labels() {
     let turn = busy_turn(&app).await;
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 60), @r#"
-    Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
+    Request turn-1 · console:main · ada · 2026-01-01T09:00:00Z
     “Find what is overdue, mail it to Bob�[31m”
     ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model
       calls (fine-1) · 4,936 tokens (3,200 cached) · $0.0084
@@ -123,7 +123,7 @@ async fn a_chat_gets_a_block_of_code() {
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(for_chat(&trace), @r#"
     ```
-    Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
+    Request turn-1 · console:main · ada · 2026-01-01T09:00:00Z
     “Find what is overdue, mail it to Bob�[31m”
     ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model calls
       (fine-1) · 4,936 tokens (3,200 cached) · $0.0084
@@ -251,12 +251,12 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     app.skill(&turn, "asks", 0, "email.send", json!({})).await;
     app.write(|batch| executions::wait(batch, &"asks-0".into())).await;
     app.later(1900);
-    let early = Closing { bailout: Some(Bailout::ToolCalls), ..Closing::default() };
+    let early = Closing { bailout: Some(StopReason::ToolCalls), ..Closing::default() };
     app.close("short", ExecutionStatus::Partial, early).await;
     app.failed("runs", ExecutionStatus::Timeout, "timeout", "it ran out of time (2 minutes)").await;
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 80), @r"
-    Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
+    Request turn-2 · console:main · ada · 2026-01-01T09:00:00Z
     “mail Bob and find everything”
     ▸ running for 2.00 s · 4 agents · 1 skill call · 0 model calls
 
@@ -274,7 +274,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     let ended = app.end(&turn, "cancelled", "").await;
     let trace = load(&app.store, &ended, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 80), @r"
-    Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
+    Request turn-2 · console:main · ada · 2026-01-01T09:00:00Z
     “mail Bob and find everything”
     ⊘ cancelled in 2.00 s · 4 agents · 1 skill call · 0 model calls
 
@@ -380,7 +380,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         cost_usd: 1.0,
         answer: None,
         max_tool_calls: None,
-        bailout: Some(Bailout::Cost),
+        bailout: Some(StopReason::Cost),
         started_at: None,
         duration_ms: to - from,
         calls: None,

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 
 pub(crate) use adjutant_chat::fenced;
+pub use adjutant_types::text::count;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Text from anywhere without what could steer a terminal or turn a line's reading order around.
@@ -97,19 +98,6 @@ pub fn duration(ms: i64) -> String {
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
     }
-}
-
-/// A number with its thousands parted.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// `1 agent`, `2 agents`.

@@ -1,25 +1,26 @@
 //! A run beside what was expected of it: what became of each step, what it took, and where it differs from the plan.
 
+use adjutant_l10n as l10n;
+
 use super::report::{Report, Spent, StepReport, StepStatus};
+use super::report_text::status_word;
 use crate::plans::Change;
-use crate::trace::text::{cost, count, cut, one_line, several};
+use crate::trace::text::{cost, count, cut, one_line};
 
 /// Columns of a reason.
 const MAX_LENGTH: usize = 300;
 
-/// The titles of the two parts.
-pub(super) const RESULT: &str = "Plan and result";
-const CHANGED: &str = "Changed while it ran, with your yes";
-
 impl Report {
     /// A line for each step and one for all; none for a run that nobody judged.
-    pub(super) fn comparison(&self, title: &str, quote: fn(&str) -> String) -> Option<String> {
+    pub(super) fn comparison(&self, bold: fn(&str) -> String, quote: fn(&str) -> String) -> Option<String> {
         let all = self.run.spent?;
-        let mut text = title.to_owned();
+        let mut text = bold(&l10n::runs::plan_and_result());
         for step in &self.steps {
-            let agent =
-                step.agent.as_deref().map(|agent| format!(" ({})", one_line(agent))).unwrap_or_default();
-            let mut line = format!("{}{agent}: {}", one_line(&step.id), deed(step, self.is_added(step)));
+            let (id, result) = (one_line(&step.id), deed(step, self.is_added(step)));
+            let mut line = match step.agent.as_deref() {
+                Some(agent) => l10n::runs::step_result_by(id, one_line(agent), result),
+                None => l10n::runs::step_result(id, result),
+            };
             if let Some(spent) = step.spent.filter(|spent| spent.model_calls > 0) {
                 line.push_str(&format!("; {}", took(&spent)));
             }
@@ -28,18 +29,24 @@ impl Report {
         let changes: Vec<String> =
             self.run.changes.iter().map(|it| quote(&cut(&changed(it), MAX_LENGTH))).collect();
         if !changes.is_empty() {
-            text.push_str(&format!("\n\n{}\n- {}", title.replace(RESULT, CHANGED), changes.join("\n- ")));
+            text.push_str(&format!("\n\n{}\n- {}", bold(&l10n::runs::changes()), changes.join("\n- ")));
         }
-        text.push_str(&format!("\n\nIt took {} in all", took(&all)));
-        if let Some(forecast) = self.run.forecast {
-            let (least, most) = forecast.model_calls;
-            text.push_str(&format!("; planned were {} to {} model calls", count(least), count(most)));
-            if let Some((least, most)) = forecast.cost_usd.filter(|(_, most)| *most > 0.0) {
-                text.push_str(&format!(" and ${least:.2} to ${most:.2}"));
-            }
-        }
-        text.push('.');
+        text.push_str(&format!("\n\n{}", self.took_in_all(&all)));
         Some(text)
+    }
+
+    /// What all of it took, and what was planned.
+    fn took_in_all(&self, all: &Spent) -> String {
+        let spent = took(all);
+        let Some(forecast) = self.run.forecast else { return l10n::runs::took(spent) };
+        let (least, most) = (count(forecast.model_calls.0), count(forecast.model_calls.1));
+        match forecast.cost_usd {
+            Some((least_cost, most_cost)) if most_cost > 0.0 => {
+                let (least_cost, most_cost) = (format!("${least_cost:.2}"), format!("${most_cost:.2}"));
+                l10n::runs::took_planned_cost(spent, least, most, least_cost, most_cost)
+            }
+            _ => l10n::runs::took_planned(spent, least, most),
+        }
     }
 
     /// Whether a step came into the plan while it ran.
@@ -51,48 +58,42 @@ impl Report {
 /// What failed, and what came instead.
 fn changed(change: &Change) -> String {
     let failed = change.failed.iter();
-    let failed: Vec<String> =
-        failed.map(|failed| one_line(&format!("{} failed: {}", failed.id, failed.reason))).collect();
-    let listed = |title: &str, ids: &[String]| match ids.is_empty() {
-        true => String::new(),
-        false => format!("; {title}: {}", one_line(&ids.join(", "))),
-    };
-    let (added, left_out) = (listed("instead", &change.added), listed("left out", &change.left_out));
-    format!("{}{added}{left_out}", failed.join("; "))
+    let mut parts: Vec<String> =
+        failed.map(|failed| one_line(&l10n::runs::step_failed_because(&failed.id, &failed.reason))).collect();
+    let listed = |ids: &[String]| (!ids.is_empty()).then(|| one_line(&ids.join(", ")));
+    parts.extend(listed(&change.added).map(l10n::runs::instead));
+    parts.extend(listed(&change.left_out).map(l10n::runs::left_out));
+    parts.join("; ")
 }
 
 /// What became of a step, compared with the plan.
 pub fn deed(step: &StepReport, is_added: bool) -> String {
     match step.status {
         StepStatus::Completed => {}
-        StepStatus::Skipped => return "not reached".to_owned(),
-        StepStatus::Pending => return "to do".to_owned(),
-        other => return other.to_string(),
+        StepStatus::Skipped => return l10n::runs::not_reached(),
+        other => return status_word(other),
     }
-    let how = match (step.redone, step.attempts) {
-        (true, _) => "done again after the review",
-        (false, ..=1) => "done",
-        (false, _) => "done after more than one try",
-    };
-    match &step.review {
-        None => format!("{how}, not reviewed"),
-        Some(review) if review.fulfilled && how == "done" && is_added => {
-            "done as the changed plan says".to_owned()
-        }
-        Some(review) if review.fulfilled && how == "done" => "done as planned".to_owned(),
-        Some(review) if review.fulfilled => format!("{how}, now as planned"),
-        Some(review) => format!("{how}, but it falls short: {}", one_line(&review.reason)),
+    // What the review says: fulfilled, or what it objects to.
+    let fulfilled = step.review.as_ref().map(|review| review.fulfilled.then_some(()).ok_or(&review.reason));
+    match (step.redone, step.attempts, fulfilled) {
+        (true, _, None) => l10n::runs::again_not_reviewed(),
+        (true, _, Some(Ok(()))) => l10n::runs::again_as_planned(),
+        (true, _, Some(Err(reason))) => l10n::runs::again_falls_short(one_line(reason)),
+        (false, ..=1, None) => l10n::runs::done_not_reviewed(),
+        (false, ..=1, Some(Ok(()))) if is_added => l10n::runs::as_changed_plan(),
+        (false, ..=1, Some(Ok(()))) => l10n::runs::as_planned(),
+        (false, ..=1, Some(Err(reason))) => l10n::runs::done_falls_short(one_line(reason)),
+        (false, _, None) => l10n::runs::retried_not_reviewed(),
+        (false, _, Some(Ok(()))) => l10n::runs::retried_as_planned(),
+        (false, _, Some(Err(reason))) => l10n::runs::retried_falls_short(one_line(reason)),
     }
 }
 
 /// What it took, in words.
 pub fn took(spent: &Spent) -> String {
-    let mut text = several(spent.model_calls, "model call");
-    if spent.tokens > 0 {
-        text.push_str(&format!(", {} tokens", count(u64::try_from(spent.tokens).unwrap_or(0))));
-    }
-    if spent.cost_usd > 0.0 {
-        text.push_str(&format!(", {}", cost(spent.cost_usd)));
-    }
-    text
+    let tokens = u64::try_from(spent.tokens).unwrap_or(0);
+    let mut parts = vec![l10n::runs::model_calls(spent.model_calls)];
+    parts.extend((tokens > 0).then(|| l10n::runs::tokens(tokens, count(tokens))));
+    parts.extend((spent.cost_usd > 0.0).then(|| cost(spent.cost_usd)));
+    parts.join(", ")
 }

@@ -1,8 +1,10 @@
 //! The content of a drawing, for all formats.
 
+use adjutant_l10n as l10n;
+
 use crate::language::definition::{Choice, Step, StepKind, Target, WaitFor, Workflow};
 use crate::language::order::places;
-use crate::trace::text::{one_line, several};
+use crate::trace::text::one_line;
 
 /// A step in a drawing.
 pub(crate) struct Node {
@@ -56,6 +58,8 @@ pub(crate) struct Edge {
     pub(crate) to: usize,
     /// The condition, where there is one.
     pub(crate) label: Option<String>,
+    /// Whether the choice leads there only if none of its conditions holds.
+    pub(crate) is_otherwise: bool,
 }
 
 /// A workflow's graph.
@@ -70,22 +74,29 @@ impl Diagram {
         let (places, mut edges) = (places(&workflow.steps), Vec::new());
         for (to, step) in workflow.steps.iter().enumerate() {
             for from in step.depends_on.iter().filter_map(|needed| places.get(needed.as_str()).copied()) {
-                edges.push(Edge { from, to, label: label(&workflow.steps[from], &step.id) });
+                let (label, is_otherwise) = label(&workflow.steps[from], &step.id).unzip();
+                edges.push(Edge { from, to, label, is_otherwise: is_otherwise.unwrap_or_default() });
             }
         }
         Self { nodes, edges }
     }
 }
 
-/// The condition under which a choice leads to a step.
-fn label(from: &Step, to: &str) -> Option<String> {
+/// The condition under which a choice leads to a step, and whether that is only where no other holds.
+fn label(from: &Step, to: &str) -> Option<(String, bool)> {
     let StepKind::Choice(choice) = &from.kind else { return None };
     let is_it = |target: Option<&Target>| matches!(target, Some(Target::Step(id)) if id == to);
     let cases =
         choice.cases.iter().filter(|case| is_it(case.then.as_ref())).map(|case| one_line(&case.when.plain()));
-    let otherwise = is_it(choice.otherwise.as_ref()).then(|| "otherwise".to_owned());
-    let labels: Vec<String> = cases.chain(otherwise).collect();
-    (!labels.is_empty()).then(|| labels.join(", or "))
+    let conditions = cases.reduce(l10n::workflows::or_condition);
+    match (conditions, is_it(choice.otherwise.as_ref())) {
+        (Some(conditions), true) => {
+            Some((l10n::workflows::or_condition(conditions, l10n::workflows::otherwise()), false))
+        }
+        (Some(conditions), false) => Some((conditions, false)),
+        (None, true) => Some((l10n::workflows::otherwise(), true)),
+        (None, false) => None,
+    }
 }
 
 /// An agent's name for people.
@@ -101,9 +112,9 @@ fn node(workflow: &Workflow, step: &Step) -> Node {
         StepKind::Parallel(parallel) => {
             let count = parallel.members.len();
             let title = match parallel.wait {
-                WaitFor::All => format!("all of {count} in parallel"),
-                WaitFor::AtLeast(1) => format!("the first of {count} in parallel"),
-                WaitFor::AtLeast(some) => format!("the first {some} of {count} in parallel"),
+                WaitFor::All => l10n::workflows::all_in_parallel(count),
+                WaitFor::AtLeast(1) => l10n::workflows::first_in_parallel(count),
+                WaitFor::AtLeast(some) => l10n::workflows::some_in_parallel(some, count),
             };
             let line = |member: &crate::language::definition::Member| {
                 let agent = name(&member.agent);
@@ -115,23 +126,23 @@ fn node(workflow: &Workflow, step: &Step) -> Node {
             };
             (Shape::Parallel, title, parallel.members.iter().map(line).collect())
         }
-        StepKind::Choice(choice) => (Shape::Choice, "which branch?".to_owned(), branches(workflow, choice)),
+        StepKind::Choice(choice) => {
+            (Shape::Choice, l10n::workflows::which_branch(), branches(workflow, choice))
+        }
         StepKind::Map(map) => {
-            let mut lines = vec![format!("{}, at most {} at once", name(&map.agent), map.max_concurrent)];
-            lines.extend(map.reduce.as_ref().map(|agent| format!("then {} with all outputs", name(agent))));
-            (Shape::Map, format!("for each of {}", one_line(map.over.source())), lines)
+            let mut lines = vec![l10n::workflows::at_once(name(&map.agent), map.max_concurrent)];
+            lines.extend(map.reduce.as_ref().map(|agent| l10n::workflows::then_with_all(name(agent))));
+            (Shape::Map, l10n::workflows::for_each(one_line(map.over.source())), lines)
         }
         StepKind::Loop(step) => {
-            let line = format!("{} → {}, and back until it passes", name(&step.agent), name(&step.validator));
-            (Shape::Loop, format!("at most {}", several(step.max_iterations, "round")), vec![line])
+            let line = l10n::workflows::until_passed(name(&step.agent), name(&step.validator));
+            (Shape::Loop, l10n::workflows::rounds(step.max_iterations), vec![line])
         }
         StepKind::Approval(question) => {
             let choices = question.choices.iter().map(|choice| format!("[{}]", one_line(choice)));
             (Shape::Approval, one_line(question.text.source()), vec![choices.collect::<Vec<_>>().join(" ")])
         }
-        StepKind::Workflow(sub) => {
-            (Shape::Workflow, format!("the workflow {}", one_line(&sub.name)), Vec::new())
-        }
+        StepKind::Workflow(sub) => (Shape::Workflow, l10n::runs::workflow(one_line(&sub.name)), Vec::new()),
     };
     Node { id: step.id.clone(), kind, title, lines }
 }
@@ -141,11 +152,12 @@ pub(crate) fn branches(workflow: &Workflow, choice: &Choice) -> Vec<String> {
     let target = |target: Option<&Target>| match target {
         Some(Target::Step(id)) => id.clone(),
         Some(Target::Agent(agent)) => named(workflow, agent),
-        None => "nothing".to_owned(),
+        None => l10n::workflows::nothing(),
     };
     let cases = choice
         .cases
         .iter()
-        .map(|case| format!("if {} → {}", one_line(&case.when.plain()), target(case.then.as_ref())));
-    cases.chain([format!("otherwise → {}", target(choice.otherwise.as_ref()))]).collect()
+        .map(|case| l10n::workflows::branch_if_to(one_line(&case.when.plain()), target(case.then.as_ref())));
+    let otherwise = l10n::workflows::branch_otherwise_to(target(choice.otherwise.as_ref()));
+    cases.chain([otherwise]).collect()
 }

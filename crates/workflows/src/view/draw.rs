@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use adjutant_l10n as l10n;
+
 use super::diagram::{Diagram, Node};
 use crate::language::definition::Workflow;
 use crate::language::order::waves;
@@ -127,10 +129,12 @@ impl Drawing<'_> {
     fn node(&mut self, at: usize, step: usize) {
         let node = &self.diagram.nodes[step];
         let mut words = format!("{:width$}  {}", node.id, node.title, width = self.label);
-        let labels =
-            self.diagram.edges.iter().filter(|edge| edge.to == step).filter_map(|edge| edge.label.as_deref());
-        for label in labels {
-            let _ = write!(words, "  ({}{label})", if label == "otherwise" { "" } else { "if " });
+        for edge in self.diagram.edges.iter().filter(|edge| edge.to == step) {
+            let _ = match &edge.label {
+                None => Ok(()),
+                Some(label) if edge.is_otherwise => write!(words, "  ({label})"),
+                Some(label) => write!(words, "  ({})", l10n::workflows::if_condition(label)),
+            };
         }
         self.rows.push((self.prefix(at, node.kind.mark(), &[]), words));
     }
@@ -170,7 +174,10 @@ fn list(diagram: &Diagram, order: &[usize], width: usize) -> String {
             .filter(|edge| edge.to == *step)
             .map(|edge| diagram.nodes[edge.from].id.as_str())
             .collect();
-        let after = if after.is_empty() { String::new() } else { format!("  after {}", after.join(", ")) };
+        let after = match after.is_empty() {
+            true => String::new(),
+            false => format!("  {}", l10n::workflows::after_steps(after.join(", "))),
+        };
         let _ = writeln!(out, "{}", cut(&format!("{} {id}  {title}{after}", kind.mark()), width));
         for line in lines {
             let _ = writeln!(out, "{}", cut(&format!("    {line}"), width));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use adjutant_l10n as l10n;
 use adjutant_turn::wording::duration;
 
 use super::diagram::named;
@@ -20,19 +21,19 @@ pub fn explain(workflow: &Workflow) -> String {
     }
     out.push('\n');
     if let Some(timeout) = workflow.timeout {
-        let _ = writeln!(out, "A run takes at most {}.", duration(timeout));
+        let _ = writeln!(out, "{}", l10n::workflows::run_at_most(duration(timeout)));
     }
     if !workflow.inputs.is_empty() {
-        out.push_str("\nInputs\n");
+        let _ = writeln!(out, "\n{}", l10n::workflows::inputs());
     }
     workflow.inputs.iter().for_each(|input| out.push_str(&given(input)));
-    out.push_str("\nSteps\n");
+    let _ = writeln!(out, "\n{}", l10n::workflows::steps());
     for (place, at) in waves(&workflow.steps).into_iter().flatten().enumerate() {
         let step = &workflow.steps[at];
         let _ = writeln!(out, "{:>3}. {}: {}", place + 1, step.id, sentence(workflow, step));
     }
     if !workflow.agents.is_empty() {
-        out.push_str("\nAgents\n");
+        let _ = writeln!(out, "\n{}", l10n::workflows::agents());
     }
     workflow.agents.iter().for_each(|agent| out.push_str(&described(workflow, agent)));
     out
@@ -40,23 +41,23 @@ pub fn explain(workflow: &Workflow) -> String {
 
 fn given(input: &Input) -> String {
     let kind = match input.kind {
-        InputType::String => "a text",
-        InputType::Number => "a number",
-        InputType::Boolean => "true or false",
-        InputType::Json => "JSON",
-        InputType::FilePath => "a file",
+        InputType::String => l10n::workflows::kind_text(),
+        InputType::Number => l10n::workflows::kind_number(),
+        InputType::Boolean => l10n::workflows::kind_boolean(),
+        InputType::Json => l10n::workflows::kind_json(),
+        InputType::FilePath => l10n::workflows::kind_file(),
     };
-    let need = match (&input.default, input.required) {
-        (Some(default), _) => format!("; default: {default}"),
-        (None, true) => String::new(),
-        (None, false) => "; optional".to_owned(),
+    let line = match (&input.default, input.required) {
+        (Some(default), _) => l10n::workflows::input_default(&input.name, kind, default),
+        (None, true) => l10n::workflows::input(&input.name, kind),
+        (None, false) => l10n::workflows::input_optional(&input.name, kind),
     };
     let about = if input.description.is_empty() {
         String::new()
     } else {
         format!(": {}", one_line(&input.description))
     };
-    format!("  - {}, {kind}{need}{about}\n", input.name)
+    format!("  - {line}{about}\n")
 }
 
 /// Names joined as people do.
@@ -64,109 +65,102 @@ fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] => l10n::workflows::and(first.join(", "), last),
     }
 }
 
 fn sentence(workflow: &Workflow, step: &Step) -> String {
-    let when = match (&step.chosen_by, &step.depends_on[..]) {
-        (Some(chooser), _) => format!("If {chooser} leads here, "),
-        (None, []) => "At the start, ".to_owned(),
-        (None, needed) => format!("After {}, ", listed(needed)),
-    };
-    let wait = step.wait_until.as_ref().map(|start| format!("but not before {}, ", one_line(start.source())));
-    let mut text = format!("{when}{}{}.", wait.unwrap_or_default(), work(workflow, step));
-    match &step.input {
-        Some(InputMapping::AllPrior) => text.push_str(" It gets every output so far."),
-        Some(InputMapping::Template(input)) => {
-            let _ = write!(text, " It gets “{}”.", one_line(input.source()));
-        }
-        None => {}
-    }
-    if let Some(timeout) = step.timeout {
-        let _ = write!(text, " It takes at most {}.", duration(timeout));
-    }
+    let mut sentences = vec![first_sentence(workflow, step)];
+    sentences.extend(step.input.as_ref().map(|input| match input {
+        InputMapping::AllPrior => l10n::workflows::gets_all(),
+        InputMapping::Template(input) => l10n::workflows::gets(one_line(input.source())),
+    }));
+    sentences.extend(step.timeout.map(|timeout| l10n::workflows::step_at_most(duration(timeout))));
     if let Output { store_as: Some(name), .. } = &step.output {
-        let _ = write!(text, " Its output is stored as {name}.");
+        sentences.push(l10n::workflows::stored_as(name));
     }
-    text
+    sentences.join(" ")
+}
+
+/// When a step starts, and what it does.
+fn first_sentence(workflow: &Workflow, step: &Step) -> String {
+    let work = work(workflow, step);
+    let not_before = step.wait_until.as_ref().map(|start| one_line(start.source()));
+    match (&step.chosen_by, &step.depends_on[..], not_before) {
+        (Some(chooser), _, None) => l10n::workflows::if_chosen(chooser, work),
+        (Some(chooser), _, Some(time)) => l10n::workflows::if_chosen_not_before(chooser, time, work),
+        (None, [], None) => l10n::workflows::at_start(work),
+        (None, [], Some(time)) => l10n::workflows::at_start_not_before(time, work),
+        (None, needed, None) => l10n::workflows::after(listed(needed), work),
+        (None, needed, Some(time)) => l10n::workflows::after_not_before(listed(needed), time, work),
+    }
 }
 
 fn work(workflow: &Workflow, step: &Step) -> String {
     let name = |agent: &str| named(workflow, agent);
     match &step.kind {
-        StepKind::Agent(agent) => format!("{} runs", name(agent)),
+        StepKind::Agent(agent) => l10n::workflows::agent_runs(name(agent)),
         StepKind::Skill(call) => {
-            format!("the skill {} is called{}", one_line(&call.skill), failure(workflow, &call.retry))
+            let mut clauses = vec![l10n::workflows::skill_called(one_line(&call.skill))];
+            clauses.extend(failure(workflow, &call.retry));
+            clauses.join("; ")
         }
         StepKind::Parallel(parallel) => {
             let who: Vec<String> = parallel.members.iter().map(|member| name(&member.agent)).collect();
-            let until = match parallel.wait {
-                WaitFor::All => "until all are done".to_owned(),
-                WaitFor::AtLeast(1) => "until the first is done; the others are then stopped".to_owned(),
-                WaitFor::AtLeast(some) => format!("until {some} are done; the others are then stopped"),
-            };
-            format!("{} run in parallel {until}", listed(&who))
+            match parallel.wait {
+                WaitFor::All => l10n::workflows::parallel_all(listed(&who)),
+                WaitFor::AtLeast(1) => l10n::workflows::parallel_first(listed(&who)),
+                WaitFor::AtLeast(some) => l10n::workflows::parallel_some(listed(&who), some),
+            }
         }
         StepKind::Choice(choice) => {
             let target = |target: Option<&Target>| match target {
                 Some(Target::Step(id)) => id.clone(),
                 Some(Target::Agent(agent)) => name(agent),
-                None => "nothing".to_owned(),
+                None => l10n::workflows::nothing(),
             };
-            let cases = choice
-                .cases
-                .iter()
-                .map(|case| format!("if {}, {}", one_line(&case.when.plain()), target(case.then.as_ref())));
-            let all: Vec<String> =
-                cases.chain([format!("otherwise {}", target(choice.otherwise.as_ref()))]).collect();
-            format!("a branch is chosen: {}", all.join("; "))
+            let cases = choice.cases.iter().map(|case| {
+                l10n::workflows::branch_if(one_line(&case.when.plain()), target(case.then.as_ref()))
+            });
+            let otherwise = l10n::workflows::branch_otherwise(target(choice.otherwise.as_ref()));
+            let all: Vec<String> = cases.chain([otherwise]).collect();
+            l10n::workflows::branch_chosen(all.join("; "))
         }
         StepKind::Map(map) => {
-            let over = one_line(map.over.source());
-            let reduce = map.reduce.as_ref().map(|agent| format!("; then {} gets all outputs", name(agent)));
-            let reduce = reduce.unwrap_or_default();
-            format!(
-                "{} runs for each item of {over}, at most {} at once{reduce}",
-                name(&map.agent),
-                map.max_concurrent
-            )
+            let (agent, items) = (name(&map.agent), one_line(map.over.source()));
+            match &map.reduce {
+                None => l10n::workflows::for_each_item(agent, items, map.max_concurrent),
+                Some(reducer) => {
+                    l10n::workflows::for_each_item_then(agent, items, map.max_concurrent, name(reducer))
+                }
+            }
         }
-        StepKind::Loop(step) => format!(
-            "{} works and {} reviews, with feedback for the next round, until the review passes or after {} rounds",
-            name(&step.agent),
-            name(&step.validator),
-            step.max_iterations
-        ),
+        StepKind::Loop(step) => {
+            l10n::workflows::in_rounds(step.max_iterations, name(&step.agent), name(&step.validator))
+        }
         StepKind::Approval(question) => {
-            let choices: Vec<String> = question.choices.iter().map(|choice| one_line(choice)).collect();
-            format!(
-                "a person is asked “{}” and answers {}",
-                one_line(question.text.source()),
-                choices.join(" or ")
-            )
+            let choices = question.choices.iter().map(|choice| one_line(choice));
+            let choices = choices.reduce(l10n::workflows::or);
+            l10n::workflows::asked(one_line(question.text.source()), choices.unwrap_or_default())
         }
-        StepKind::Workflow(sub) => format!("the workflow {} runs", one_line(&sub.name)),
+        StepKind::Workflow(sub) => l10n::workflows::workflow_runs(one_line(&sub.name)),
     }
 }
 
-fn failure(workflow: &Workflow, retry: &Retry) -> String {
+/// What happens when it fails, as clauses.
+fn failure(workflow: &Workflow, retry: &Retry) -> Vec<String> {
     let again = match (retry.max_attempts, retry.backoff) {
-        (1, _) => String::new(),
-        (most, Backoff::None) => format!("; up to {most} attempts"),
-        (most, Backoff::Linear) => {
-            format!("; up to {most} attempts, waiting 5 seconds longer each time")
-        }
-        (most, Backoff::Exponential) => {
-            format!("; up to {most} attempts, waiting twice as long each time")
-        }
+        (1, _) => None,
+        (most, Backoff::None) => Some(l10n::workflows::attempts(most)),
+        (most, Backoff::Linear) => Some(l10n::workflows::attempts_longer(most)),
+        (most, Backoff::Exponential) => Some(l10n::workflows::attempts_twice_as_long(most)),
     };
     let after = match &retry.on_failure {
-        OnFailure::Abort => String::new(),
-        OnFailure::Skip => "; if it still fails, the run goes on without it".to_owned(),
-        OnFailure::Fallback(agent) => format!("; if it still fails, {} takes over", named(workflow, agent)),
+        OnFailure::Abort => None,
+        OnFailure::Skip => Some(l10n::workflows::goes_on()),
+        OnFailure::Fallback(agent) => Some(l10n::workflows::falls_back(named(workflow, agent))),
     };
-    format!("{again}{after}")
+    again.into_iter().chain(after).collect()
 }
 
 fn described(workflow: &Workflow, agent: &Agent) -> String {
@@ -178,24 +172,20 @@ fn described(workflow: &Workflow, agent: &Agent) -> String {
         let _ = write!(out, ": {}", one_line(&agent.role));
     }
     let skills: Vec<String> = agent.skills.iter().map(|skill| one_line(skill)).collect();
-    match &skills[..] {
-        [] => out.push_str(". Uses no skills"),
-        skills => {
-            let _ = write!(out, ". May use {}", listed(skills));
-        }
-    }
-    if let Some(model) = &agent.model {
-        let _ = write!(out, "; uses the model {}", one_line(model));
-    }
-    if let Some(timeout) = agent.timeout {
-        let _ = write!(out, "; takes at most {}", duration(timeout));
-    }
-    let _ = writeln!(out, "{}.", failure(workflow, &agent.retry));
+    let mut clauses = vec![match &skills[..] {
+        [] => l10n::workflows::uses_no_skills(),
+        skills => l10n::workflows::may_use(listed(skills)),
+    }];
+    clauses.extend(agent.model.as_ref().map(|model| l10n::workflows::uses_model(one_line(model))));
+    clauses.extend(agent.timeout.map(|timeout| l10n::workflows::agent_at_most(duration(timeout))));
+    clauses.extend(failure(workflow, &agent.retry));
+    let _ = writeln!(out, ". {}.", clauses.join("; "));
     if agent.validation.schema.is_some() {
-        out.push_str("      checked: its output fits a JSON Schema\n");
+        let _ = writeln!(out, "      {}", l10n::workflows::checked_schema());
     }
     for rule in &agent.validation.rules {
-        let _ = writeln!(out, "      checked: “{}” ({})", one_line(&rule.text), one_line(&rule.understood()));
+        let checked = l10n::workflows::checked_rule(one_line(&rule.text), one_line(&rule.understood()));
+        let _ = writeln!(out, "      {checked}");
     }
     out
 }

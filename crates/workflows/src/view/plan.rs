@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use adjutant_config::{Limits, Policy, Price};
+use adjutant_l10n as l10n;
 use adjutant_skills::risk::policy;
 use serde_json::{Map, Value, json};
 
@@ -134,31 +135,31 @@ impl Planner<'_> {
         let mut texts = Vec::new();
         let mut add = |what: String, text: String| texts.push((what, text));
         let feed = |feed: &InputMapping| match feed {
-            InputMapping::AllPrior => "every output so far".to_owned(),
+            InputMapping::AllPrior => l10n::workflows::every_output(),
             InputMapping::Template(template) => self.fill(template),
         };
         for agent in step.kind.agents() {
             if let Some(agent) = self.workflow.agent(agent) {
-                add(format!("prompt of {}", agent.name), self.fill(&agent.prompt));
+                add(l10n::workflows::prompt_of(&agent.name), self.fill(&agent.prompt));
             }
         }
         if let Some(input) = &step.input {
-            add("input".to_owned(), feed(input));
+            add(l10n::workflows::step_input(), feed(input));
         }
         match &step.kind {
             StepKind::Parallel(parallel) => {
                 for member in &parallel.members {
                     if let Some(input) = &member.input {
-                        add(format!("input of {}", member.output_key), feed(input));
+                        add(l10n::workflows::input_of(&member.output_key), feed(input));
                     }
                 }
             }
             StepKind::Skill(SkillCall { arguments: given, .. }) => {
-                add("arguments".to_owned(), self.filled(given))
+                add(l10n::workflows::arguments(), self.filled(given))
             }
-            StepKind::Workflow(sub) => add("inputs".to_owned(), self.filled(&sub.inputs)),
-            StepKind::Map(map) => add("items".to_owned(), self.fill(&map.over)),
-            StepKind::Approval(question) => add("question".to_owned(), self.fill(&question.text)),
+            StepKind::Workflow(sub) => add(l10n::workflows::step_inputs(), self.filled(&sub.inputs)),
+            StepKind::Map(map) => add(l10n::workflows::items(), self.fill(&map.over)),
+            StepKind::Approval(question) => add(l10n::workflows::question(), self.fill(&question.text)),
             StepKind::Agent(_) | StepKind::Choice(_) | StepKind::Loop(_) => {}
         }
         texts
@@ -205,9 +206,9 @@ impl Planner<'_> {
         }
         let asks = self.skills(step).into_iter().filter(|(_, _, policy)| *policy == Policy::Ask);
         let is_sure = matches!(step.kind, StepKind::Skill(_));
-        asks.map(|(name, risk, _)| {
-            let call = if is_sure { "the call of" } else { "each call of" };
-            format!("{}: {call} {name} ({risk} risk) must be approved", step.id)
+        asks.map(|(name, risk, _)| match is_sure {
+            true => l10n::workflows::call_needs_approval(&step.id, name, risk),
+            false => l10n::workflows::each_call_needs_approval(&step.id, name, risk),
         })
         .collect()
     }
@@ -215,24 +216,20 @@ impl Planner<'_> {
     fn notes(&self, estimate: &Estimate) -> Vec<String> {
         let mut notes = Vec::new();
         let limits = self.context.limits;
-        let mut stops = |most: u64, limit: u32, what: &str| {
-            if most > u64::from(limit) {
-                notes.push(format!(
-                    "it may pause and ask whether to continue: up to {most} {what}, and the limit is {limit}"
-                ));
-            }
-        };
-        stops(estimate.agents.1, limits.agents_per_turn, "agents");
-        stops(estimate.skill_calls.1, limits.skill_calls_per_turn, "skill calls");
+        let (agents, limit) = (estimate.agents.1, limits.agents_per_turn);
+        if agents > u64::from(limit) {
+            notes.push(l10n::workflows::may_pause_for_agents(agents, limit));
+        }
+        let (calls, limit) = (estimate.skill_calls.1, limits.skill_calls_per_turn);
+        if calls > u64::from(limit) {
+            notes.push(l10n::workflows::may_pause_for_skill_calls(calls, limit));
+        }
         let known = self.values;
         for step in &self.workflow.steps {
             if let StepKind::Map(map) = &step.kind
                 && map.over.items(known).is_err()
             {
-                notes.push(format!(
-                    "the number of items of '{}' isn't known; the estimate assumes 1 to 20",
-                    step.id
-                ));
+                notes.push(l10n::workflows::unknown_items(&step.id));
             }
         }
         notes
@@ -242,53 +239,59 @@ impl Planner<'_> {
 impl Plan {
     /// The plan for a person.
     pub fn text(&self) -> String {
-        let mut out = format!("Dry run of {}: nothing runs.\n", self.workflow);
+        let mut out = l10n::workflows::dry_run(&self.workflow);
+        out.push('\n');
         if !self.inputs.is_empty() || !self.missing.is_empty() {
-            out.push_str("\nInputs\n");
+            let _ = writeln!(out, "\n{}", l10n::workflows::inputs());
         }
         for (name, value) in &self.inputs {
             let _ = writeln!(out, "  {name}: {}", one_line(&plain(value)));
         }
         for name in &self.missing {
-            let _ = writeln!(out, "  {name}: would be asked for");
+            let _ = writeln!(out, "  {name}: {}", l10n::workflows::would_ask());
         }
         for (place, wave) in self.waves.iter().enumerate() {
             let chooser = wave[0].chosen_by.as_ref();
             let side = match (wave.len(), chooser) {
                 (1, _) => String::new(),
                 (count, Some(_)) if wave.iter().all(|step| step.chosen_by.as_ref() == chooser) => {
-                    format!(" (one of {count})")
+                    format!(" {}", l10n::workflows::one_of(count))
                 }
-                (count, _) => format!(" ({count} in parallel)"),
+                (count, _) => format!(" {}", l10n::workflows::in_parallel(count)),
             };
             let _ = writeln!(out, "\n{}.{side}", place + 1);
             wave.iter().for_each(|step| step.write(&mut out));
         }
-        section(&mut out, "Questions to a person", &self.prompts);
-        let _ = write!(out, "\nEstimate\n{}", self.estimated());
-        section(&mut out, "Notes", &self.notes);
+        section(&mut out, &l10n::workflows::questions(), &self.prompts);
+        let _ = write!(out, "\n{}\n{}", l10n::workflows::estimate(), self.estimated());
+        section(&mut out, &l10n::workflows::notes(), &self.notes);
         out
     }
 
     fn estimated(&self) -> String {
         let estimate = &self.estimate;
         let range = |Range(least, most): Range| {
-            if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
+            if least == most {
+                return count(least);
+            }
+            l10n::workflows::from_to(count(least), count(most))
         };
         let Range(least, most) = estimate.prompt_tokens;
         let tokens = Range(least + estimate.completion_tokens.0, most + estimate.completion_tokens.1);
         let money = match self.cost_usd {
-            None => "unknown: the model has no price in [model]".to_owned(),
-            Some((_, 0.0)) => "none: there is no language model, so agents can't run".to_owned(),
-            Some((least, most)) => format!("{} to {}", cost(least), cost(most)),
+            None => l10n::workflows::unknown_cost(),
+            Some((_, 0.0)) => l10n::workflows::no_model(),
+            Some((least, most)) => l10n::workflows::from_to(cost(least), cost(most)),
         };
-        format!(
-            "  agents       {}\n  model calls  {}\n  skill calls  {}\n  tokens       {}\n  cost         {money}\n",
-            range(estimate.agents),
-            range(estimate.model_calls),
-            range(estimate.skill_calls),
-            range(tokens),
-        )
+        let rows = [
+            (l10n::workflows::estimated_agents(), range(estimate.agents)),
+            (l10n::workflows::model_calls(), range(estimate.model_calls)),
+            (l10n::workflows::skill_calls(), range(estimate.skill_calls)),
+            (l10n::workflows::tokens(), range(tokens)),
+            (l10n::workflows::cost(), money),
+        ];
+        let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        rows.iter().map(|(name, value)| format!("  {name:widest$}  {value}\n")).collect()
     }
 
     /// The plan for a program.
@@ -341,29 +344,30 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Null => "not given".to_owned(),
+        Value::Null => l10n::workflows::not_given(),
         other => other.to_string(),
     }
 }
 
 impl PlannedStep {
     fn write(&self, out: &mut String) {
-        let after = match (&self.chosen_by, &self.after[..]) {
-            (Some(chooser), _) => format!(", if {chooser} leads here"),
-            (None, []) => String::new(),
-            (None, after) => format!(", after {}", after.join(", ")),
+        let Self { id, kind, title, .. } = self;
+        let line = match (&self.chosen_by, &self.after[..]) {
+            (Some(chooser), _) => l10n::workflows::step_if_chosen(id, kind, title, chooser),
+            (None, []) => l10n::workflows::step(id, kind, title),
+            (None, after) => l10n::workflows::step_after(id, kind, title, after.join(", ")),
         };
-        let _ = writeln!(out, "  {} ({}): {}{after}", self.id, self.kind, self.title);
+        let _ = writeln!(out, "  {line}");
         for way in &self.ways {
             let _ = writeln!(out, "      {way}");
         }
         for (name, risk, policy) in &self.skills {
-            let needs = match policy {
-                Policy::Auto => "",
-                Policy::Ask => ", asks first",
-                Policy::Deny => ", denied",
+            let line = match policy {
+                Policy::Auto => l10n::workflows::skill(name, risk),
+                Policy::Ask => l10n::workflows::skill_asks(name, risk),
+                Policy::Deny => l10n::workflows::skill_denied(name, risk),
             };
-            let _ = writeln!(out, "      skill {name}: {risk} risk{needs}");
+            let _ = writeln!(out, "      {line}");
         }
         for (what, text) in &self.texts {
             let text = clean(text);

@@ -1,14 +1,14 @@
 //! A run's report for people, in a terminal and in a chat.
 
 use adjutant_chat::OutgoingFile;
+use adjutant_l10n as l10n;
 use adjutant_store::outbox::Message;
 use adjutant_types::RunStatus;
 use unicode_width::UnicodeWidthStr;
 
-use super::comparison::RESULT;
 use super::report::{Report, StepReport, StepStatus};
 use crate::is_name;
-use crate::trace::text::{clean, cut, duration, fenced, fit, one_line, several};
+use crate::trace::text::{clean, cut, duration, fenced, fit, one_line};
 
 /// A longer output goes last in a chat, where it becomes several messages, so that people read the short parts first.
 const LONG: usize = 3_000;
@@ -28,13 +28,13 @@ impl Report {
         let mut parts = vec![self.head(usize::MAX, ToOwned::to_owned)];
         let output = self.run.output.split('\t').map(clean).collect::<Vec<_>>().join("\t");
         parts.push(if output.trim().is_empty() { self.no_output() } else { output });
-        parts.push(match self.comparison(RESULT, ToOwned::to_owned) {
+        parts.push(match self.comparison(ToOwned::to_owned, ToOwned::to_owned) {
             Some(compared) => compared,
             None => self.table(width, usize::MAX),
         });
-        parts.push(self.warnings("Warnings", usize::MAX, ToOwned::to_owned));
+        parts.push(self.warnings(ToOwned::to_owned, usize::MAX, ToOwned::to_owned));
         parts.extend(
-            self.again().map(|words| format!("To run it again from there: adjutant workflow {words}")),
+            self.again().map(|words| l10n::runs::run_again(format_args!("adjutant workflow {words}"))),
         );
         joined(parts) + "\n"
     }
@@ -63,7 +63,7 @@ impl Report {
         let name: String =
             self.run.workflow.chars().filter(|letter| is_name_letter(*letter)).take(50).collect();
         let ending = if is_json { "json" } else { "md" };
-        let text = self.around("", &format!("**Output, {}**", size(output.len())));
+        let text = self.around("", &bold(&l10n::runs::output(size(output.len()))));
         let file = Some(OutgoingFile { name: format!("{name}.{ending}"), text: output });
         Message { text, file, ..Message::default() }
     }
@@ -80,15 +80,13 @@ impl Report {
     /// The rest of the message, around these parts in its middle and at its end.
     fn around(&self, middle: &str, end: &str) -> String {
         let mut parts = vec![self.head(MAX_LINES, escaped), middle.to_owned()];
-        parts.push(
-            match (self.comparison(&format!("**{RESULT}**"), escaped), self.table(NARROW, MAX_STEPS)) {
-                (Some(compared), _) => compared,
-                (None, table) if table.is_empty() => table,
-                (None, table) => fenced(&format!("{table}\n")),
-            },
-        );
-        parts.push(self.warnings("**Warnings**", MAX_LINES, escaped));
-        parts.extend(self.again().map(|words| format!("To run it again from there: `/{words}`")));
+        parts.push(match (self.comparison(bold, escaped), self.table(NARROW, MAX_STEPS)) {
+            (Some(compared), _) => compared,
+            (None, table) if table.is_empty() => table,
+            (None, table) => fenced(&format!("{table}\n")),
+        });
+        parts.push(self.warnings(bold, MAX_LINES, escaped));
+        parts.extend(self.again().map(|words| l10n::runs::run_again(format_args!("`/{words}`"))));
         parts.push(end.to_owned());
         joined(parts)
     }
@@ -97,10 +95,10 @@ impl Report {
     fn head(&self, most: usize, quote: fn(&str) -> String) -> String {
         let mut lines = vec![quote(&self.sentence())];
         let line = |step: &StepReport| match (step.status, &step.error) {
-            (StepStatus::Waiting, _) => Some(format!("{} is waiting", one_line(&step.id))),
-            (StepStatus::Failed, None) => Some(format!("{} failed", one_line(&step.id))),
+            (StepStatus::Waiting, _) => Some(l10n::runs::step_waits(one_line(&step.id))),
+            (StepStatus::Failed, None) => Some(l10n::runs::step_failed(one_line(&step.id))),
             (StepStatus::Failed, Some(error)) => {
-                Some(format!("{} failed: {}", one_line(&step.id), one_line(error)))
+                Some(l10n::runs::step_failed_because(one_line(&step.id), one_line(error)))
             }
             _ => None,
         };
@@ -110,41 +108,39 @@ impl Report {
 
     fn sentence(&self) -> String {
         let run = &self.run;
-        let (what, so_far) = match run.status {
-            RunStatus::Complete => ("is complete", ""),
-            RunStatus::Partial => ("is partly done", ""),
-            RunStatus::Failed => ("failed", ""),
-            RunStatus::Cancelled => ("was cancelled", ""),
-            RunStatus::Waiting => ("is waiting for a person", " so far"),
-            RunStatus::Running => ("is running", " so far"),
-        };
-        let mut facts = vec![format!("{} of {}", run.steps_completed, several(run.steps_total, "step"))];
-        for (count, word) in [(run.steps_failed, "failed"), (run.steps_skipped, "skipped")] {
-            facts.extend((count > 0).then(|| format!("{count} {word}")));
+        let mut facts = vec![l10n::runs::steps_done(run.steps_total, run.steps_completed)];
+        facts.extend((run.steps_failed > 0).then(|| l10n::runs::steps_failed(run.steps_failed)));
+        facts.extend((run.steps_skipped > 0).then(|| l10n::runs::steps_skipped(run.steps_skipped)));
+        facts.extend((run.agents > 0).then(|| l10n::runs::agents(run.agents)));
+        facts.extend((run.retries > 0).then(|| l10n::runs::retries(run.retries)));
+        facts.push(duration(run.duration_ms));
+        let facts = facts.join(", ");
+        let name = if run.forecast.is_some() { l10n::runs::the_plan() } else { one_line(&run.workflow) };
+        match run.status {
+            RunStatus::Complete => l10n::runs::complete(name, facts),
+            RunStatus::Partial => l10n::runs::partial(name, facts),
+            RunStatus::Failed => l10n::runs::failed(name, facts),
+            RunStatus::Cancelled => l10n::runs::cancelled(name, facts),
+            RunStatus::Waiting => l10n::runs::waiting(name, facts),
+            RunStatus::Running => l10n::runs::running(name, facts),
         }
-        facts.extend((run.agents > 0).then(|| several(run.agents, "agent")));
-        facts.extend(match run.retries {
-            0 => None,
-            1 => Some("1 retry".to_owned()),
-            retries => Some(format!("{retries} retries")),
-        });
-        facts.push(format!("{}{so_far}", duration(run.duration_ms)));
-        let name = if run.forecast.is_some() { "The plan".to_owned() } else { one_line(&run.workflow) };
-        format!("{name} {what}: {}", facts.join(", "))
     }
 
     fn no_output(&self) -> String {
         let has_ended_well = matches!(self.run.status, RunStatus::Complete | RunStatus::Partial);
-        if has_ended_well { "There is no output.".to_owned() } else { String::new() }
+        if has_ended_well { l10n::runs::no_output() } else { String::new() }
     }
 
-    fn warnings(&self, title: &str, most: usize, quote: fn(&str) -> String) -> String {
+    fn warnings(&self, bold: fn(&str) -> String, most: usize, quote: fn(&str) -> String) -> String {
         // The head shows why steps failed.
         let reason = |step: &StepReport| step.error.as_ref().map(|error| format!("{}: {error}", step.id));
         let reasons: Vec<String> = self.steps.iter().filter_map(reason).collect();
         let warnings = self.run.warnings.iter().filter(|warning| !reasons.contains(warning));
         let lines = listed(warnings.map(|warning| one_line(warning)), most, quote);
-        if lines.is_empty() { String::new() } else { format!("{title}\n{}", lines.join("\n")) }
+        if lines.is_empty() {
+            return String::new();
+        }
+        format!("{}\n{}", bold(&l10n::runs::warnings()), lines.join("\n"))
     }
 
     /// The command that reruns it from where it broke off.
@@ -165,7 +161,14 @@ impl Report {
     /// A line for each step; empty without steps.
     fn table(&self, width: usize, most: usize) -> String {
         let shown = &self.steps[..self.steps.len().min(most)];
-        let head = ["step", "agent", "status", "time", "tries", "size"].map(str::to_owned);
+        let head = [
+            l10n::runs::step(),
+            l10n::runs::agent(),
+            l10n::runs::status(),
+            l10n::runs::time(),
+            l10n::runs::tries(),
+            l10n::runs::size(),
+        ];
         let mut rows = vec![head];
         rows.extend(shown.iter().map(row));
         if shown.is_empty() {
@@ -185,10 +188,14 @@ impl Report {
         }
         let mut lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
         if self.steps.len() > shown.len() {
-            lines.push(format!("… and {}", several(self.steps.len() - shown.len(), "more step")));
+            lines.push(l10n::runs::more_steps(self.steps.len() - shown.len()));
         }
         lines.join("\n")
     }
+}
+
+fn bold(text: &str) -> String {
+    format!("**{text}**")
 }
 
 /// Characters of a file name.
@@ -208,21 +215,29 @@ fn listed(texts: impl Iterator<Item = String>, most: usize, quote: fn(&str) -> S
     let mut lines: Vec<String> =
         texts.by_ref().take(most).map(|text| format!("- {}", quote(&cut(&text, MAX_LINE)))).collect();
     let more = texts.count();
-    lines.extend((more > 0).then(|| format!("- and {more} more")));
+    lines.extend((more > 0).then(|| format!("- {}", l10n::runs::more_lines(more))));
     lines
 }
 
+/// How a step stands, for people.
+pub(super) fn status_word(status: StepStatus) -> String {
+    match status {
+        StepStatus::Pending => l10n::runs::status_to_do(),
+        StepStatus::Running => l10n::runs::status_running(),
+        StepStatus::Waiting => l10n::runs::status_waiting(),
+        StepStatus::Completed => l10n::runs::status_done(),
+        StepStatus::Failed => l10n::runs::status_failed(),
+        StepStatus::Skipped => l10n::runs::status_skipped(),
+        StepStatus::Cancelled => l10n::runs::status_cancelled(),
+    }
+}
+
 fn row(step: &StepReport) -> [String; 6] {
-    let status = match step.status {
-        StepStatus::Completed => "done",
-        StepStatus::Pending => "to do",
-        other => other.as_str(),
-    };
     let was_at_work = !matches!(step.status, StepStatus::Pending | StepStatus::Skipped);
     [
         one_line(&step.id),
         step.agent.as_deref().map(one_line).unwrap_or_default(),
-        status.to_owned(),
+        status_word(step.status),
         if was_at_work { duration(step.duration_ms) } else { String::new() },
         if step.attempts > 0 { step.attempts.to_string() } else { String::new() },
         if step.output_bytes > 0 { size(step.output_bytes) } else { String::new() },

@@ -33,7 +33,7 @@ pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report,
         steps.push(line);
     }
     let by_agents = workflow.iter().flat_map(|workflow| &workflow.steps).filter(|step| is_by_agents(step));
-    let agents = by_agents.flat_map(units).filter(|(row, _)| row.direct == 0).count();
+    let agents = by_agents.flat_map(units).filter(|(row, _)| !row.direct).count();
     let retries = steps.iter().map(|step| step.attempts.saturating_sub(1) as usize).sum();
     Ok(Report {
         run: RunReport {

@@ -2,6 +2,7 @@
 
 use adjutant_chat::{IncomingMessage, one_line};
 use adjutant_files::file_name;
+use adjutant_l10n as l10n;
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::UnheardNote;
 use adjutant_types::FILES_ALONE;
@@ -28,8 +29,7 @@ pub(in crate::gateway) fn files(message: &IncomingMessage, voice: Option<&Unhear
             mime_type: voice.mime_type.clone(),
             bytes: voice.bytes,
         });
-        let source =
-            format!("the file “{}” that {} sent", file_name(&one.name), display_name(&message.sender_name));
+        let source = l10n::sources::sent_file(file_name(&one.name), display_name(&message.sender_name));
         let name = line(&one.name, usize::MAX);
         files.push(SentFile { name, source, text: one.text.clone(), remote: one.file.clone().or(sound) });
     }

@@ -13,7 +13,8 @@ mod strangers;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
+use adjutant_chat::{Address, ButtonPress, EventId, Inbound, IncomingMessage, MessageEdit, SenderId};
+use adjutant_l10n as l10n;
 use adjutant_store::access::{self, code_in};
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::{self, InboxRow, NewRow, UnheardNote};
@@ -25,9 +26,10 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionState, Taint
 
 use super::attached;
 use crate::conversation::access::Access;
+use crate::conversation::command::{is_background, is_command};
 use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, commands, memory_commands, questions, rules};
-use crate::gateway::lanes::Lanes;
+use crate::conversation::{Conversations, memory_commands, questions, rules};
+use crate::gateway::lanes::{Lanes, OnArrival};
 
 /// Journals what arrives and passes it on.
 pub struct Intake {
@@ -65,12 +67,80 @@ pub enum Arrival {
     TooLate(String),
 }
 
+/// Where something arrived, and whose it is.
+struct Arrived {
+    /// The channel and the platform's id.
+    event: String,
+    conversation: Conversation,
+    person: Person,
+}
+
+/// What something is, decided before it is journalled.
+struct Decision {
+    kind: InboxKind,
+    /// The text, or the button's id.
+    text: String,
+    /// The outside sources of the text.
+    taint: Taint,
+    /// The question that it answers.
+    question: Option<QuestionId>,
+}
+
+/// What comes with a message besides its text.
+#[derive(Default)]
+struct Attached {
+    voice: Option<UnheardNote>,
+    files: Vec<SentFile>,
+    mentions: String,
+}
+
+/// What decides what a message is.
+struct Facts {
+    text: String,
+    /// Who wrote it, if its sender only forwards it.
+    forwarded_from: Option<String>,
+    is_spoken: bool,
+    brings_invitation: bool,
+    answers: Option<AnswerMatch>,
+    claims_ownership: bool,
+    /// What a yes to a voice note that was asked about stands for.
+    confirmed: Option<String>,
+}
+
+fn decide(facts: Facts) -> Decision {
+    let decision = |kind, text| Decision { kind, text, taint: Taint::default(), question: None };
+    // The code of an invitation stays out of the journal.
+    let text = if facts.brings_invitation { "/start".to_owned() } else { facts.text };
+    // What somebody else wrote is neither an answer nor a command.
+    if let Some(writer) = facts.forwarded_from {
+        let taint = Taint::by(&l10n::sources::forwarded_message(writer));
+        return Decision { taint, ..decision(InboxKind::Message, text) };
+    }
+    match facts.answers {
+        // What a voice note is turns out when it is heard.
+        _ if facts.is_spoken => decision(InboxKind::Message, text),
+        Some(AnswerMatch::Question(question)) => {
+            Decision { question: Some(question), ..decision(InboxKind::Answer, text) }
+        }
+        Some(AnswerMatch::Unclear) => decision(InboxKind::Command, text),
+        None if is_command(&text) || facts.claims_ownership => decision(InboxKind::Command, text),
+        None => decision(InboxKind::Message, facts.confirmed.unwrap_or(text)),
+    }
+}
+
 impl Intake {
-    /// Journals what arrived; `None` if it was journalled before. After an error the platform must deliver it again.
+    /// Journals what arrived, for a terminal; platforms, whose people may be told at once, use [`Self::receive`]. None if it
+    /// was journalled before. After an error the platform must deliver it again.
     pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>, StoreError> {
         match inbound {
             Inbound::Message(message) => self.message(message).await,
-            Inbound::ButtonPress(pressed) => self.press(pressed).await,
+            Inbound::ButtonPress(pressed) => {
+                let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
+                match self.access.may_speak(&self.conversations.store, channel, user).await? {
+                    true => self.press(pressed).await,
+                    false => Ok(None),
+                }
+            }
         }
     }
 
@@ -79,85 +149,59 @@ impl Intake {
         let (channel, user) = (&message.address.channel, &message.sender.0);
         let voice = attached::voice_note(&message);
         let files = attached::files(&message, voice.as_ref());
-        let mut text = attached::text(&message, !files.is_empty() && voice.is_none());
-        let mentions = inbox::mentions(&message.mentions);
-        if !self.access.may_speak(store, channel, user).await? {
+        let mut attached = Attached { voice, files, mentions: inbox::mentions(&message.mentions) };
+        let text = attached::text(&message, !attached.files.is_empty() && attached.voice.is_none());
+        let brings_invitation = if self.access.may_speak(store, channel, user).await? {
+            false
+        } else if !message.direct {
             // Others read along in a room, so no code is offered there.
-            if !message.direct {
-                return Ok(None);
-            }
-            if !self.brings_invitation(&message).await? {
-                return self.stranger(&message, &text, voice, files).await;
-            }
-            "/start".clone_into(&mut text);
-        }
-        let (person, conversation) = self
-            .person_and_conversation(&message.address, user, &message.sender_name, message.direct)
+            return Ok(None);
+        } else if self.brings_invitation(&message).await? {
+            true
+        } else {
+            return self.stranger(&message, &text, attached).await;
+        };
+        let arrived = self
+            .arrived(
+                &message.address,
+                &message.event,
+                (&message.sender, &message.sender_name),
+                message.direct,
+            )
             .await?;
-        let event = format!("{channel} {}", message.event.0);
-        // What somebody else wrote is neither an answer nor a command.
-        if let Some(writer) = &message.forwarded_from {
-            let taint = Taint::by(&format!("a forwarded message from {writer}"));
-            return self
-                .insert(
-                    event,
-                    (&conversation, &person),
-                    InboxKind::Message,
-                    (&text, taint),
-                    None,
-                    (voice, files, mentions),
-                )
-                .await;
-        }
-        // What a voice note is turns out when it is heard.
-        if voice.is_some() {
-            let (kind, content) = (InboxKind::Message, (text.as_str(), Taint::default()));
-            return self
-                .insert(event, (&conversation, &person), kind, content, None, (voice, files, mentions))
-                .await;
-        }
-        let (kind, question_id) = self.kind_of(&mut text, &message, (&conversation, &person)).await?;
-        let mut attached = (None, files, mentions);
-        if kind != InboxKind::Message && !attached.1.is_empty() {
-            attached.1.clear();
+        let is_spoken = attached.voice.is_some();
+        let decision = decide(self.facts(text, &message, &arrived, (is_spoken, brings_invitation)).await?);
+        if decision.kind != InboxKind::Message && !attached.files.is_empty() {
+            attached.files.clear();
             let notice =
-                outbox::Message { text: wording::files::NOT_HERE.into(), ..outbox::Message::default() };
-            self.say_once(&format!("files {event}"), &conversation.id, notice).await?;
+                outbox::Message { text: l10n::files::not_with_command(), ..outbox::Message::default() };
+            self.say_once(&format!("files {}", arrived.event), &arrived.conversation.id, notice).await?;
         }
-        let content = (text.as_str(), Taint::default());
-        self.insert(event, (&conversation, &person), kind, content, question_id, attached).await
+        self.commit(arrived, decision, attached).await
     }
 
-    /// What a typed message is. Its text becomes a command where it means one.
-    async fn kind_of(
+    async fn facts(
         &self,
-        text: &mut String,
+        text: String,
         message: &IncomingMessage,
-        (conversation, person): (&Conversation, &Person),
-    ) -> Result<(InboxKind, Option<QuestionId>), StoreError> {
-        let matched = self
-            .conversations
-            .match_answer(message.reply_to.as_deref(), text, conversation, &person.id)
-            .await?;
-        Ok(match matched {
-            Some(AnswerMatch::Question(question)) => (InboxKind::Answer, Some(question)),
-            Some(AnswerMatch::Unclear) => {
-                *text = format!("/answer {text}");
-                (InboxKind::Command, None)
-            }
-            None if commands::is_command(text) => (InboxKind::Command, None),
-            None if self.conversations.claims_ownership(text, &person.id).await? => {
-                "/mine it".clone_into(text);
-                (InboxKind::Command, None)
-            }
-            None => {
-                let confirmed = self.conversations.confirmed(text, conversation, &person.id).await?;
-                if let Some(confirmed) = confirmed {
-                    *text = confirmed;
-                }
-                (InboxKind::Message, None)
-            }
-        })
+        arrived: &Arrived,
+        (is_spoken, brings_invitation): (bool, bool),
+    ) -> Result<Facts, StoreError> {
+        let Self { conversations, .. } = self;
+        let (here, person) = (&arrived.conversation, &arrived.person.id);
+        let forwarded_from = message.forwarded_from.clone();
+        let is_own = !brings_invitation && forwarded_from.is_none() && !is_spoken;
+        let answers = match is_own {
+            true => conversations.match_answer(message.reply_to.as_deref(), &text, here, person).await?,
+            false => None,
+        };
+        let is_new = is_own && answers.is_none() && !is_command(&text);
+        let claims_ownership = is_new && conversations.claims_ownership(&text, person).await?;
+        let confirmed = match is_new && !claims_ownership {
+            true => conversations.confirmed(&text, here, person).await?,
+            false => None,
+        };
+        Ok(Facts { text, forwarded_from, is_spoken, brings_invitation, answers, claims_ownership, confirmed })
     }
 
     /// Says something once, whatever comes again.
@@ -196,22 +240,18 @@ impl Intake {
     /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must
     /// not fill the journal. Where the platform tells one person alone, that is how they learn that they are too late.
     pub async fn receive(&self, inbound: Inbound, shows_notices: bool) -> Result<Arrival, StoreError> {
-        let journalled = match inbound {
-            Inbound::Message(message) => self.message(message).await?,
-            Inbound::ButtonPress(pressed) => {
-                let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
-                if !self.access.may_speak(&self.conversations.store, channel, user).await?
-                    || !self.conversations.may_press(channel, user, &pressed.button).await?
-                {
-                    return Ok(Arrival::NotTheirs);
-                }
-                if shows_notices && let Some(notice) = self.too_late(&pressed).await? {
-                    return Ok(Arrival::TooLate(notice));
-                }
-                self.insert_press(pressed).await?
+        if let Inbound::ButtonPress(pressed) = &inbound {
+            let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
+            if !self.access.may_speak(&self.conversations.store, channel, user).await?
+                || !self.conversations.may_press(channel, user, &pressed.button).await?
+            {
+                return Ok(Arrival::NotTheirs);
             }
-        };
-        Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
+            if shows_notices && let Some(notice) = self.too_late(pressed).await? {
+                return Ok(Arrival::TooLate(notice));
+            }
+        }
+        Ok(self.journal(inbound).await?.map_or(Arrival::Nothing, Arrival::New))
     }
 
     /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and
@@ -241,80 +281,61 @@ impl Intake {
             return Ok(());
         }
         let answers = vec![edited.event.0.clone()];
-        let message = outbox::Message { text: wording::EDITED.into(), answers, ..outbox::Message::default() };
+        let message =
+            outbox::Message { text: l10n::notices::edited(), answers, ..outbox::Message::default() };
         self.say_once(&format!("edited {event}"), &conversation, message).await
     }
 
     async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
-        let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
-        if !self.access.may_speak(&self.conversations.store, channel, user).await? {
-            return Ok(None);
-        }
-        self.insert_press(pressed).await
-    }
-
-    async fn insert_press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
-        let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
-        let (person, conversation) = self
-            .person_and_conversation(&pressed.address, user, &pressed.sender_name, pressed.direct)
+        let arrived = self
+            .arrived(
+                &pressed.address,
+                &pressed.event,
+                (&pressed.sender, &pressed.sender_name),
+                pressed.direct,
+            )
             .await?;
-        let question_id = questions::button(&pressed.button).map(|(question, _)| question);
-        let event = format!("{channel} {}", pressed.event.0);
         let command =
             memory_commands::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
-        if let Some(command) = command {
-            let content = (command.as_str(), Taint::default());
-            return self
-                .insert(
-                    event,
-                    (&conversation, &person),
-                    InboxKind::Command,
-                    content,
-                    None,
-                    Default::default(),
-                )
-                .await;
-        }
-        let button = (pressed.button.as_str(), Taint::default());
-        self.insert(
-            event,
-            (&conversation, &person),
-            InboxKind::Press,
-            button,
-            question_id,
-            Default::default(),
-        )
-        .await
+        let decision = match command {
+            Some(text) => {
+                Decision { kind: InboxKind::Command, text, taint: Taint::default(), question: None }
+            }
+            None => {
+                let question = questions::button(&pressed.button).map(|(question, _)| question);
+                let (kind, text) = (InboxKind::Press, pressed.button);
+                Decision { kind, text, taint: Taint::default(), question }
+            }
+        };
+        self.commit(arrived, decision, Attached::default()).await
     }
 
-    async fn person_and_conversation(
+    async fn arrived(
         &self,
         address: &Address,
-        user: &str,
-        name: &str,
+        event: &EventId,
+        (sender, name): (&SenderId, &str),
         direct: bool,
-    ) -> Result<(Person, Conversation), StoreError> {
-        let store = &self.conversations.store;
+    ) -> Result<Arrived, StoreError> {
+        let (store, user) = (&self.conversations.store, &sender.0);
+        let event = format!("{} {}", address.channel, event.0);
         // Never cached: the account may have been linked to another person since.
         let person = people::person(store, &address.channel, user, name).await?;
         let key = (address.channel.clone(), address.place.clone(), format!("{user} {direct}"));
         if let Some(conversation) = self.known.get(&key).await {
-            return Ok((person, conversation));
+            return Ok(Arrived { event, conversation, person });
         }
         let conversation =
             people::conversation(store, &address.channel, &address.place, &person.id, direct).await?;
         self.known.insert(key, conversation.clone()).await;
-        Ok((person, conversation))
+        Ok(Arrived { event, conversation, person })
     }
 
-    async fn insert(
+    async fn commit(
         &self,
-        event: String,
-        (conversation, person): (&Conversation, &Person),
-        kind: InboxKind,
-        (text, taint): (&str, Taint),
-        question_id: Option<QuestionId>,
-        (voice, files, mentions): (Option<UnheardNote>, Vec<SentFile>, String),
+        Arrived { event, conversation, person }: Arrived,
+        Decision { kind, text, taint, question }: Decision,
+        Attached { voice, files, mentions }: Attached,
     ) -> Result<Option<Journalled>, StoreError> {
         // What is heard, fetched, answered or carried out at once is ours; a message is its lane's.
         let Conversations { instance, .. } = &*self.conversations;
@@ -324,19 +345,20 @@ impl Intake {
             conversation_id: &conversation.id,
             person_id: &person.id,
             kind,
-            text,
+            text: &text,
             taint,
-            question_id,
+            question_id: question,
             instance: if is_ours { &instance.id } else { instance.owner() },
             voice,
             files,
             mentions,
         };
-        if kind == InboxKind::Message && row.is_whole() && !commands::is_background(text) {
+        if kind == InboxKind::Message && row.is_whole() && !is_background(&text) {
             let now = self.conversations.store.now();
-            let begun = self.lanes.begin_on_arrival(row.as_stored(0, now)).await?;
-            if let Some(is_new) = begun {
-                return Ok(is_new.then_some(Journalled(None)));
+            match self.lanes.begin_on_arrival(row.as_stored(0, now)).await? {
+                OnArrival::Journalled => return Ok(Some(Journalled(None))),
+                OnArrival::Known => return Ok(None),
+                OnArrival::LaneAtWork => {}
             }
         }
         Ok(self.conversations.journal(&row).await?.map(|row| Journalled(Some(Box::new(row)))))

@@ -3,6 +3,7 @@
 mod attached;
 pub mod download;
 pub mod files;
+pub mod health;
 pub mod intake;
 pub mod receiver;
 pub mod voice;

@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Address;
+use adjutant_l10n as l10n;
 use adjutant_models::ModelError;
-use adjutant_models::voice::doubt::{Doubt, doubt};
+use adjutant_models::voice::doubt::{LowConfidence, doubt};
 use adjutant_models::voice::{Sound, Spoken, Transcript, Voice};
 use adjutant_store::inbox::{self, InboxRow, UnheardNote};
 use adjutant_store::spending::Amount;
@@ -236,7 +237,7 @@ impl Lanes {
     }
 
     async fn reserve(&self, row: &InboxRow, seconds: u64) -> Result<(BudgetLedger, Reservation), NotHeard> {
-        let settings = self.conversations.settings.now();
+        let settings = self.conversations.settings.current();
         let ledger = self.conversations.ledger(settings, &row.person_id, &TurnId::default());
         let execution = format!("voice {}", self.conversations.store.new_id::<String>()).into();
         let cost = self.transcriber.voice.price_of(seconds as f64);
@@ -259,7 +260,8 @@ impl Lanes {
         let mut text = heard.spoken.result.text.clone();
         text.truncate(text.floor_char_boundary(MAX_LENGTH));
         if let Some(doubt) = self.doubt(row, &heard).await? {
-            let marked = if matches!(doubt, Doubt::NoWords | Doubt::TooMuch) { "" } else { &text };
+            let marked =
+                if matches!(doubt, LowConfidence::NoWords | LowConfidence::TooMuch) { "" } else { &text };
             let question = wording::voice::doubted(&doubt, &text);
             inbox::dismiss(&mut batch, row.id, InboxKind::Message, &with_words(&row.text, marked));
             return self.end(row, batch, question, "doubted").await.map(|()| None);
@@ -280,7 +282,7 @@ impl Lanes {
         };
         let question = match spoken_as {
             SpokenAs::NeedsHand => {
-                let sentence = format!("{}\n{}", wording::voice::heard(&text), wording::voice::NEEDS_HAND);
+                let sentence = format!("{}\n{}", wording::voice::heard(&text), l10n::voice::needs_hand());
                 inbox::dismiss(&mut batch, row.id, InboxKind::Answer, "");
                 return self.end(row, batch, sentence, "heard").await.map(|()| None);
             }
@@ -302,7 +304,7 @@ impl Lanes {
     }
 
     /// Why the words can't be believed, if they can't.
-    async fn doubt(&self, row: &InboxRow, heard: &Heard) -> Result<Option<Doubt>, StoreError> {
+    async fn doubt(&self, row: &InboxRow, heard: &Heard) -> Result<Option<LowConfidence>, StoreError> {
         // Nobody knows which languages others speak.
         if !row.taint.is_clean() {
             return Ok(doubt(&heard.spoken.result, heard.seconds, &[], &[]));

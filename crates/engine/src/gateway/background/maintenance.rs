@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
+use crate::gateway::health::Health;
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Deliverer;
-use crate::gateway::receiver::Health;
 
 /// How often the maintenance runs.
 const INTERVAL: Duration = Duration::from_secs(1);

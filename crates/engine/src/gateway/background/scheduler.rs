@@ -12,12 +12,14 @@
 
 use std::sync::Arc;
 
+use adjutant_l10n as l10n;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::schedules::{self, Reminder, ScheduleRow};
 use adjutant_store::{Batch, StoreError, inbox, people, taints};
 use adjutant_turn::wording;
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::when::When;
+use adjutant_types::text::one_line;
 use adjutant_types::{ConversationId, InboxKind, PersonId, ScheduleState};
 
 use crate::conversation::Conversations;
@@ -76,7 +78,7 @@ impl Scheduler {
         }
         if new.failures >= MAX_FAILURES {
             new.state = ScheduleState::Stopped;
-            let text = wording::schedule_stopped(&row.text, &row.id);
+            let text = l10n::notices::schedule_stopped(one_line(&row.text, 200), &row.id);
             let message = Message { text, ..Message::default() };
             outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
         } else if row.next_at <= now {

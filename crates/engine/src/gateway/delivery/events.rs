@@ -1,11 +1,12 @@
 //! Acts on what running turns tell: wakes delivery, shows progress, passes ended turns on to the trace export.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use adjutant_chat::Progress;
 use adjutant_turn::journal::{TurnEvent, TurnEventQueue};
 use adjutant_types::TurnId;
 use adjutant_types::metrics;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::outbox::Deliverer;
@@ -27,14 +28,14 @@ struct Sink {
 impl EndedTurns {
     /// Sends the turns that have ended, and those to come, to this bounded queue.
     pub fn export_to(&self, queue: mpsc::Sender<TurnId>) {
-        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sink = self.0.lock();
         let early = std::mem::take(&mut sink.early);
         sink.queue = Some(queue);
         early.into_iter().for_each(|turn| sink.add(turn));
     }
 
     fn add(&self, turn: TurnId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(turn);
+        self.0.lock().add(turn);
     }
 }
 

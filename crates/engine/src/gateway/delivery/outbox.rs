@@ -158,7 +158,7 @@ impl Deliverer {
             return Ok(Step::Nothing);
         }
         // Files that aren't their turn are not among the rows.
-        let last = rows.len() == 1 && rows[0].only_file == 0;
+        let last = rows.len() == 1 && !rows[0].only_file;
         let wanted =
             |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };

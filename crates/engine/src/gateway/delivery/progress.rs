@@ -10,8 +10,8 @@
 //! - Progress never delays an answer and never makes a turn fail.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{ChatPort, Delivery, Progress};
@@ -19,6 +19,7 @@ use adjutant_store::{Store, outbox};
 use adjutant_turn::wording;
 use adjutant_types::TurnId;
 use adjutant_types::metrics;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
@@ -64,7 +65,7 @@ impl ProgressDisplay {
     /// The same for a turn that has been running for a while when it is first heard of.
     pub fn progress_since(self: &Arc<Self>, progress: Progress, age: Duration) {
         let Some(port) = self.ports.get(&progress.address.channel) else { return };
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.turns.lock();
         if let Some(watched) = turns.get(progress.turn.as_str()).filter(|watched| !watched.work.is_finished())
         {
             watched.latest.send_replace(progress);
@@ -83,19 +84,19 @@ impl ProgressDisplay {
 
     /// Ends the displays on a channel that another instance receives now. It goes on with their messages.
     pub fn leave(&self, channel: &str) {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.turns.lock();
         turns.retain(|_, watched| watched.latest.borrow().address.channel != channel);
     }
 
     /// Whether a turn has a progress message here. While its place is locked, that doesn't change.
     pub fn has_message(&self, turn: &TurnId) -> bool {
-        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = self.turns.lock();
         turns.get(turn).is_some_and(|watched| watched.has_message.load(Ordering::Acquire))
     }
 
     /// Ends the display of a turn that no longer runs. Returns the receipt of its message, if this process showed one.
     pub async fn end(&self, turn: &TurnId) -> Option<String> {
-        let watched = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn)?;
+        let watched = self.turns.lock().remove(turn)?;
         // Dropping the last sender ends the task; a message being sent right now is waited for.
         drop(watched.latest);
         watched.work.await.ok().flatten()

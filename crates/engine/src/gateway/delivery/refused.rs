@@ -17,6 +17,7 @@
 use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Delivery};
+use adjutant_l10n as l10n;
 use adjutant_store::StoreError;
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_turn::journal::fail_point;
@@ -94,11 +95,11 @@ impl Deliverer {
         port: &Arc<dyn ChatPort>,
     ) -> Result<Step, StoreError> {
         let outbound = form::outbound(row, port);
-        match outbound.file.filter(|_| row.only_file != 0) {
+        match outbound.file.filter(|_| row.only_file) {
             _ if form::is_voice_part(row, port) => outbox::leave_unspoken(&self.store, row).await?,
             file => {
-                let notice =
-                    file.map_or_else(words::too_late, |file| words::no_file(&row.channel, &file.name));
+                let notice = file
+                    .map_or_else(l10n::delivery::too_late, |file| words::no_file(&row.channel, &file.name));
                 self.give_up(conversation, row, "it couldn't be sent for a day", Some(notice)).await?;
             }
         }

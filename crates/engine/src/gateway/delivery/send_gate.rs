@@ -3,10 +3,11 @@
 //! Platforms say when to wait, and that applies to everything sent to the same place. Progress and typing indicators
 //! give way: they are skipped rather than delayed, and never hold up an answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use adjutant_chat::Address;
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 /// Coordinates what this process sends.
@@ -38,7 +39,7 @@ impl SendGate {
     /// A permit to send progress; none if it would delay an answer.
     pub async fn try_send(&self, address: &Address) -> Option<OwnedMutexGuard<()>> {
         let place = self.place(address).await;
-        let not_before = *place.not_before.lock().unwrap_or_else(PoisonError::into_inner);
+        let not_before = *place.not_before.lock();
         match not_before.is_some_and(|not_before| Instant::now() < not_before) {
             true => None,
             false => place.sending.clone().try_lock_owned().ok(),
@@ -49,7 +50,7 @@ impl SendGate {
     pub async fn pause(&self, address: &Address, pause: Duration) {
         let place = self.place(address).await;
         let until = Instant::now() + pause;
-        let mut not_before = place.not_before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut not_before = place.not_before.lock();
         *not_before = (*not_before).max(Some(until));
     }
 

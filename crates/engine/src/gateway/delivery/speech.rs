@@ -7,12 +7,14 @@
 
 use std::sync::Arc;
 
+use adjutant_config::Settings;
+use adjutant_config::reload::Reloadable;
 use adjutant_models::voice::{Speaker, aloud};
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_store::spending::Amount;
 use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::{Batch, StoreError, people};
-use adjutant_turn::journal::{BudgetLedger, SharedSettings, fail_point};
+use adjutant_turn::journal::{BudgetLedger, fail_point};
 use adjutant_types::{ConversationId, TurnId};
 use chrono_tz::Tz;
 
@@ -23,7 +25,7 @@ pub struct SpeechRenderer {
     /// The service.
     pub speaker: Speaker,
     /// The budgets.
-    pub settings: Arc<SharedSettings>,
+    pub settings: Arc<Reloadable<Settings>>,
     /// The time zone that days are counted in.
     pub zone: Tz,
 }
@@ -46,7 +48,7 @@ impl Deliverer {
             person: person.clone(),
             turn: TurnId::default(),
             zone: renderer.zone,
-            settings: renderer.settings.now(),
+            settings: renderer.settings.current(),
         };
         let execution = format!("speech {}", self.store.new_id::<String>()).into();
         let reserved = ledger.reserve_cost(&execution, renderer.speaker.price_of(&text)).await?;

@@ -4,10 +4,11 @@
 //! writing can't spend without limit. The counts are in memory; a restart forgets one minute.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_types::PersonId;
+use parking_lot::Mutex;
 
 /// The time over which turns are counted, in milliseconds.
 pub const WINDOW_MS: i64 = 60_000;
@@ -38,7 +39,7 @@ impl Pace {
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let begun = self.begun.get_with(person.clone(), async { Begun::default() }).await;
-        let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = begun.lock();
         // If the limit was lowered, there may be more than it allows.
         while begun.len() >= most
             && let Some(oldest) = begun.front()
@@ -55,7 +56,7 @@ impl Pace {
     /// A turn that was counted hasn't begun after all.
     pub async fn take_back(&self, person: &PersonId) {
         if let Some(begun) = self.begun.get(person).await {
-            begun.lock().unwrap_or_else(PoisonError::into_inner).pop_back();
+            begun.lock().pop_back();
         }
     }
 }

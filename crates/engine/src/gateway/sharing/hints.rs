@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_store::sharing::WaitingLane;
 use adjutant_types::{ConversationId, InstanceId};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -48,7 +48,7 @@ struct Waiting {
 
 impl Hints {
     fn waiting(&self) -> MutexGuard<'_, HashMap<InstanceId, Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// Tells an instance of a lane that waits for it.

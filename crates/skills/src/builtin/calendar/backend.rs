@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use adjutant_chat::Finding;
 use adjutant_dav::{CalDav, Collection, CreateOutcome, EventTime, Series, TimeRange, WriteOutcome};
+use adjutant_l10n as l10n;
 use adjutant_store::Batch;
 use adjutant_store::objects::{self, ObjectRow, TimeSpan};
 use adjutant_types::{FromCall, Own, ours};
 use chrono_tz::Tz;
 
+use super::event;
 use crate::builtin::{CallContext, Idempotency, Location};
 use crate::{Failure, SkillError};
 
@@ -81,7 +83,7 @@ impl CalendarAccount {
         let found: Vec<Collection> = all.iter().filter(is_it).cloned().collect();
         if found.is_empty() {
             let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-            let message = ours!("there is no calendar “{}”; there are {}", FromCall(name), names.join(", "));
+            let message = ours!(l10n::calendar::no_such_calendar, FromCall(name), names.join(", "));
             return Err(SkillError::not_found(message).into());
         }
         Ok(found)
@@ -91,7 +93,7 @@ impl CalendarAccount {
     async fn target(&self, name: Option<&str>) -> Result<Collection, Failure> {
         let default = Some(self.default.as_str()).filter(|name| !name.is_empty());
         let found = self.named(name.or(default)).await?;
-        let missing = || SkillError::not_found("the account has no calendar");
+        let missing = || SkillError::not_found(ours!(l10n::calendar::no_calendar));
         found.into_iter().next().ok_or_else(|| missing().into())
     }
 
@@ -228,19 +230,18 @@ async fn apply_on_server(
     match written {
         WriteOutcome::Done(_) => Ok(()),
         WriteOutcome::Conflict(now) => Err(conflict(&now.text, call.zone()).into()),
-        WriteOutcome::Gone => Err(SkillError::not_found("somebody else has just deleted the event").into()),
+        WriteOutcome::Gone => Err(SkillError::not_found(ours!(l10n::calendar::deleted_meanwhile)).into()),
     }
 }
 
 fn conflict(text: &str, zone: Tz) -> SkillError {
-    let now = Series::read(text).and_then(|series| series.event()).map(|it| {
-        let start = it.start.instant(zone).with_timezone(&zone);
-        ours!(": it is now “{}”, {}", it.title, Own(start.format("%-d %b %Y, %H:%M")))
-    });
-    SkillError::tool(ours!(
-        "somebody else changed the event at the same time, so I changed nothing{}. Look at it and try again",
-        now.unwrap_or_else(|_| "".into())
-    ))
+    SkillError::tool(match Series::read(text).and_then(|series| series.event()) {
+        Ok(now) => {
+            let start = Own(event::spoken_at(&now.start, zone));
+            ours!(l10n::calendar::changed_meanwhile_to, now.title, start)
+        }
+        Err(_) => ours!(l10n::calendar::changed_meanwhile),
+    })
 }
 
 /// When an event first starts, and when it is over for good: never if it recurs.

@@ -1,6 +1,7 @@
 //! Creating, changing and deleting events.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, TimeRange};
+use adjutant_l10n as l10n;
 use adjutant_store::{Batch, executions};
 use adjutant_turn::trust::Thing;
 use adjutant_types::clock::rule;
@@ -13,7 +14,7 @@ use super::clashes::Clashes;
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
 use super::{MAX_INSTANCES, event};
 use crate::builtin::undo::{self, Step};
-use crate::builtin::{CallContext, Preview, ambiguous, contacts, email, is_named};
+use crate::builtin::{CallContext, Preview, contacts, email, is_named, joined, under};
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 
 /// The part of a series that a call means.
@@ -72,14 +73,12 @@ pub(super) async fn create(
     let invitation = Notice::invitation(&series, planned.clone())?;
     let clashes = Clashes::of(call, &planned, &series).await;
     backend::apply(call, Change::Create(&series, calendar), writes).await?;
-    let mut summary = format!("Created “{}”, {}", planned.title, spoken(&planned, call));
-    if let Some(repeats) = &planned.rule {
-        summary.push_str(&rule::repeating(repeats, call.zone()));
-    }
-    summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
+    let repeats = planned.rule.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+    let receipt = l10n::calendar::created(&planned.title, spoken(&planned, call), repeats);
+    let notes = notify(call, invitation.into_iter().collect(), calendar, approved).await?;
     let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
     let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
-    Ok(clashes.described(call, Output::ours(summary, item)).undone_by(undo::left(&made)))
+    Ok(clashes.described(call, Output::ours(under(receipt, notes), item)).undone_by(undo::left(&made)))
 }
 
 fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
@@ -125,14 +124,23 @@ pub(super) async fn update(
     let (uid, before) = (series.uid(), Some(stored.series.text()));
     let mut changed = vec![Step::Event { uid, before, after: Some(series.text()) }];
     changed.extend(tail.map(|tail| Step::Event { uid: tail.uid(), before: None, after: Some(tail.text()) }));
-    let mut output = finish_update(call, &stored, &new, notices, approved).await?;
-    if matches!(part, Part::One(_)) {
-        output.summary.push_str(" (only this time)");
-    }
-    if (&old.start, &old.end) != (&new.start, &new.end) {
-        output.summary.push_str(&format!(". It was {}", spoken(&old, call)));
-    }
+    let receipt = receipt(call, Some(&old), &new, matches!(part, Part::One(_)));
+    let output = finish_update(call, &stored, (&new, receipt), notices, approved).await?;
     Ok(clashes.described(call, output).undone_by(undo::left(&changed)))
+}
+
+/// What an update did to an event, or to one event of a series.
+fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEvent, is_one: bool) -> String {
+    let when = spoken(new, call);
+    let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
+    let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+    let moved = old.filter(|old| (&old.start, &old.end) != (&new.start, &new.end));
+    match (moved.map(|old| spoken(old, call)), is_one) {
+        (Some(before), true) => l10n::calendar::moved_one(&new.title, when, before),
+        (Some(before), false) => l10n::calendar::moved(&new.title, when, repeats, before),
+        (None, true) => l10n::calendar::changed_one(&new.title, when),
+        (None, false) => l10n::calendar::changed(&new.title, when, repeats),
+    }
 }
 
 /// Goes on with an update of "this and following" after an earlier attempt has cut the series.
@@ -146,23 +154,20 @@ async fn resume_cut(
     let (old, new) = (head.series.event()?, tail.series.event()?);
     let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
     let notices = update.notices(&head.series, None, call.now())?;
-    finish_update(call, head, &new, notices, approved).await
+    finish_update(call, head, (&new, receipt(call, None, &new, false)), notices, approved).await
 }
 
 async fn finish_update(
     call: &CallContext<'_>,
     stored: &StoredEvent,
-    new: &CalendarEvent,
+    (new, receipt): (&CalendarEvent, String),
     notices: Vec<Notice>,
     approved: &Approved,
 ) -> Result<Output, Failure> {
-    let note = notify(call, notices, stored.calendar_name(), approved).await?;
-    let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
-    let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
-    let summary = format!("Changed “{}”, {}{repeats}{note}", new.title, spoken(new, call));
+    let notes = notify(call, notices, stored.calendar_name(), approved).await?;
     Ok(Output::outside_if(
         call.services.calendar.is_some(),
-        summary,
+        under(receipt, notes),
         event::item(new, &stored.calendar, call.zone()),
     ))
 }
@@ -189,22 +194,23 @@ pub(super) async fn delete(
 ) -> Result<Output, Failure> {
     let stored = match by_id(call).await {
         Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
-            return Ok(Output::ours("The event is deleted", Value::Null));
+            return Ok(Output::ours(l10n::calendar::deleted_before(), Value::Null));
         }
         stored => stored?,
     };
     let title = stored.series.event()?.title;
     let part = part(call, &stored.series)?;
-    let which = match &part {
-        Part::All => String::new(),
-        Part::One(instance) => format!(" on {}", event::spoken_at(instance, call.zone())),
-        Part::Following(instance) => format!(" from {} on", event::spoken_at(instance, call.zone())),
+    let at = |instance| event::spoken_at(instance, call.zone());
+    let receipt = match &part {
+        Part::All => l10n::calendar::deleted(&title),
+        Part::One(instance) => l10n::calendar::deleted_one(&title, at(instance)),
+        Part::Following(instance) => l10n::calendar::deleted_following(&title, at(instance)),
     };
-    let note = match without(&stored.series, &part, call.now()) {
+    let notes = match without(&stored.series, &part, call.now()) {
         // An earlier attempt did it, which is the last of its steps.
         Err(error) if call.is_retry && error.kind == adjutant_dav::ErrorKind::NotFound => {
             let phase = executions::phase(call.store(), call.execution).await?;
-            phase.map(|_| "; the people invited were told by mail".to_owned()).unwrap_or_default()
+            phase.map(|_| l10n::calendar::guests_told()).into_iter().collect()
         }
         left => cancel(call, &stored, &part, left?.as_ref(), approved, writes).await?,
     };
@@ -212,11 +218,11 @@ pub(super) async fn delete(
     let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
     let data = json!({"id": uid, "title": title});
     let deleted = [Step::Event { uid, before, after }];
-    let summary = format!("Deleted “{title}”{which}{note}");
+    let summary = under(receipt, notes);
     Ok(Output::outside_if(call.services.calendar.is_some(), summary, data).undone_by(undo::left(&deleted)))
 }
 
-/// Tells the people who are invited, then deletes. Returns a note about telling them.
+/// Tells the people who are invited, then deletes. Returns notes about telling them.
 async fn cancel(
     call: &CallContext<'_>,
     stored: &StoredEvent,
@@ -224,7 +230,7 @@ async fn cancel(
     left: Option<&Series>,
     approved: &Approved,
     writes: &mut Batch,
-) -> Result<String, Failure> {
+) -> Result<Vec<String>, Failure> {
     let occasion = stored.series.event()?;
     let to = occasion.attendees.clone();
     let notice = match (part, left) {
@@ -236,10 +242,10 @@ async fn cancel(
         }
         _ => Notice::cancellation(occasion, to, stored.series.cancel(None, call.now())?),
     };
-    let note = notify(call, notice.into_iter().collect(), stored.calendar_name(), approved).await?;
+    let notes = notify(call, notice.into_iter().collect(), stored.calendar_name(), approved).await?;
     let change = left.map_or(Change::Delete(stored), |left| Change::Update(stored, left));
     backend::apply(call, change, writes).await?;
-    Ok(note)
+    Ok(notes)
 }
 
 /// The event of a call, and the addresses of its guests.
@@ -257,20 +263,15 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
     if let Some(stored) = backend::find(call, id).await? {
         return Ok(stored);
     }
-    let missing = || {
-        let message = ours!("there is no event called “{}” ahead, and none with that id", FromCall(id));
-        SkillError::not_found(message)
-    };
     let ahead = TimeRange { from: call.now(), to: call.now() + TimeDelta::days(5 * 366) };
     // A retry may have deleted what these words named: another thing of that name stays.
     let named = if call.is_retry { Vec::new() } else { backend::list(call, ahead, None).await? };
     let mut named: Vec<StoredEvent> =
         named.into_iter().filter(|stored| title(stored).is_some_and(|title| is_named(&title, id))).collect();
     match named.len() {
-        0 => Err(missing().into()),
+        0 => Err(SkillError::not_found(ours!(l10n::calendar::not_found, FromCall(id))).into()),
         1 if named[0].series.event()?.rule.is_some() && call.text("start").is_some() => {
-            Err(SkillError::params(ours!("“{}” repeats, so give its id and the instance", FromCall(id)))
-                .into())
+            Err(SkillError::params(ours!(l10n::calendar::id_needed, FromCall(id))).into())
         }
         1 => Ok(named.remove(0)),
         _ => {
@@ -278,7 +279,8 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
                 let uid = stored.series.uid();
                 ours!("“{}”", FromStore("calendar", uid.as_str(), title(stored).unwrap_or_default().as_str()))
             };
-            Err(ambiguous(ours!("several events match “{}”", FromCall(id)), named.iter().map(name)).into())
+            let names = joined(named.iter().map(name));
+            Err(SkillError::params(ours!(l10n::calendar::several_match, FromCall(id), names)).into())
         }
     }
 }
@@ -289,7 +291,7 @@ fn title(stored: &StoredEvent) -> Option<String> {
 
 pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let occasion = planned(call).await?;
-    Ok(preview(call, &occasion, None, "Add to the calendar", (Risk::Medium, true)))
+    Ok(preview(call, &occasion, None, l10n::calendar::add_event, (Risk::Medium, true)))
 }
 
 pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -297,22 +299,22 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
     let part = part(call, &stored.series)?;
     let (old, new) = replanned(call, &stored.series, &part).await?;
     let risk = if invites_to(call, &old) { Risk::Medium } else { Risk::High };
-    Ok(preview(call, &new, Some(&old), "Change the event", (risk, true)))
+    Ok(preview(call, &new, Some(&old), l10n::calendar::change_event, (risk, true)))
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let stored = by_id(call).await?;
     let occasion = stored.series.event()?;
-    let (verb, risk) = match part(call, &stored.series)? {
-        Part::One(_) => ("Delete one event of the series", Risk::Medium),
-        Part::Following(_) => ("Delete this and all later events of the series", Risk::High),
-        Part::All if occasion.rule.is_some() => ("Delete the whole series", Risk::High),
-        Part::All => ("Delete the event", Risk::Medium),
+    let (heading, risk): (fn(String) -> String, Risk) = match part(call, &stored.series)? {
+        Part::One(_) => (l10n::calendar::delete_one, Risk::Medium),
+        Part::Following(_) => (l10n::calendar::delete_following, Risk::High),
+        Part::All if occasion.rule.is_some() => (l10n::calendar::delete_series, Risk::High),
+        Part::All => (l10n::calendar::delete_event, Risk::Medium),
     };
     // Only the organizer's cancellation goes to others.
     let is_ours = invites_to(call, &occasion);
     let risk = if is_ours { risk } else { Risk::High };
-    Ok(preview(call, &occasion, None, verb, (risk, is_ours)))
+    Ok(preview(call, &occasion, None, heading, (risk, is_ours)))
 }
 
 /// What else takes place at the time of the event that a call makes or changes.
@@ -335,16 +337,17 @@ fn preview(
     call: &CallContext<'_>,
     occasion: &CalendarEvent,
     old: Option<&CalendarEvent>,
-    verb: &str,
+    heading: fn(String) -> String,
     (risk, is_announced): (Risk, bool),
 ) -> Preview {
     let is_outside =
         is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
     let risk = if is_outside || are_many { Risk::High } else { risk };
-    let mut text = format!("{verb}: {}", event::lines(occasion, old, call.zone()));
-    if let Some(at) = call.text("instance") {
-        text.push_str(&format!("\n- which: the one of {at}"));
+    let mut text = heading(event::lines(occasion, old, call.zone()));
+    if let Ok(Some(at)) = event::moment(call, "instance") {
+        let at = event::spoken_at(&at, call.zone());
+        text.push_str(&format!("\n- {}", l10n::calendar::instance(at)));
     }
     Preview { risk, text: Some(text) }
 }
@@ -376,8 +379,8 @@ fn instance_of(
     let is_it = |instant: &EventTime| instant.instant(call.zone()) == at;
     let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
     let missing = || {
-        let at = event::iso(instance, call.zone());
-        SkillError::not_found(ours!("the series has no event on {}", Own(at)))
+        let at = Own(event::iso(instance, call.zone()));
+        SkillError::not_found(ours!(l10n::calendar::no_such_instance, at))
     };
     Ok(series.event_at(one.ok_or_else(missing)?)?)
 }
@@ -392,6 +395,6 @@ fn part(call: &CallContext<'_>, series: &Series) -> Result<Part, Failure> {
         (_, _) if !recurs => Ok(Part::All),
         ("one", Some(instance)) => Ok(Part::One(instance)),
         (_, Some(instance)) => Ok(Part::Following(instance)),
-        (_, None) => Err(SkillError::params("/instance: say which event of the series, by its start").into()),
+        (_, None) => Err(SkillError::params(ours!(l10n::calendar::which_instance)).into()),
     }
 }

@@ -1,6 +1,7 @@
 //! What else takes place at the time of an event.
 
 use adjutant_dav::{CalendarEvent, Series, TimeRange, conflicts};
+use adjutant_l10n as l10n;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
@@ -66,13 +67,13 @@ impl Clashes {
 
     /// What overlaps, as a sentence.
     pub(super) fn in_words(&self) -> Option<String> {
-        (!self.lines.is_empty()).then(|| format!("It overlaps {}", self.lines.join(", ")))
+        (!self.lines.is_empty()).then(|| l10n::calendar::overlaps(self.lines.join(", ")))
     }
 
     /// The output of a change with what overlaps.
     pub(super) fn described(self, call: &CallContext<'_>, mut output: Output) -> Output {
         let Some(overlaps) = self.in_words() else { return output };
-        output.summary.push_str(&format!(". {overlaps}"));
+        output.summary.push_str(&format!("\n{overlaps}"));
         output.data["overlaps"] = json!(self.items);
         // Other people write into a calendar on a server: they send invitations.
         output.ours &= call.services.calendar.is_none();

@@ -1,10 +1,12 @@
 //! Events as arguments, as JSON and in words.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
+use adjutant_l10n as l10n;
 use adjutant_types::clock::duration;
 use adjutant_types::clock::rule;
 use adjutant_types::clock::span::Span;
 use adjutant_types::clock::when::When;
+use adjutant_types::text::one_line;
 use adjutant_types::{ErrorText, FromCall, Own, ours};
 use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
@@ -55,12 +57,12 @@ pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
     let length =
         duration::parse_event(said).map_err(|error| params(ours!("/duration: {}", FromCall(error))))?;
     let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
-    if length > MAX { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
+    if length > MAX { Err(params(ours!(l10n::calendar::too_long))) } else { Ok(length) }
 }
 
 /// The event that a call describes.
 pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<CalendarEvent, SkillError> {
-    let start = moment(call, "start")?.ok_or_else(|| params("/start: say when it starts"))?;
+    let start = moment(call, "start")?.ok_or_else(|| params(ours!(l10n::calendar::no_start)))?;
     let blank = CalendarEvent {
         uid,
         title: String::new(),
@@ -108,7 +110,7 @@ pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<Cal
 fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_>) -> Result<(), SkillError> {
     let all_day = call.arguments.get("all_day").and_then(Value::as_bool);
     let shaped = |when: EventTime| match (all_day, when) {
-        (Some(false), EventTime::Day(_)) => Err(params("/start: an event that isn't all day needs a time")),
+        (Some(false), EventTime::Day(_)) => Err(params(ours!(l10n::calendar::start_needs_time))),
         (Some(true), when) => Ok(EventTime::Day(when.local().date())),
         (_, when) => Ok(when),
     };
@@ -122,14 +124,12 @@ fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_
     }
     let is_day = matches!(new.start, EventTime::Day(_));
     new.end = match (said_end, call.text("duration")) {
-        (Some(_), Some(_)) => return Err(params("/duration: give either end or duration")),
+        (Some(_), Some(_)) => return Err(params(ours!(l10n::calendar::end_or_duration))),
         (Some(EventTime::Day(last)), None) if is_day => {
-            EventTime::Day(last.succ_opt().ok_or_else(|| params("/end: that is too late"))?)
+            EventTime::Day(last.succ_opt().ok_or_else(|| params(ours!(l10n::calendar::end_too_late)))?)
         }
-        (Some(EventTime::Day(_)), None) => {
-            return Err(params("/end: start has a time, so end needs one too"));
-        }
-        (Some(_), None) if is_day => return Err(params("/end: start is a day, so end must be one too")),
+        (Some(EventTime::Day(_)), None) => return Err(params(ours!(l10n::calendar::end_needs_time))),
+        (Some(_), None) if is_day => return Err(params(ours!(l10n::calendar::end_needs_day))),
         (Some(end), None) => end,
         (None, Some(said)) => later(&new.start, duration(said)?),
         (None, None) if lasted > TimeDelta::zero() && is_day == matches!(old.start, EventTime::Day(_)) => {
@@ -139,10 +139,10 @@ fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_
     };
     let lasts = new.end.instant(call.zone()) - new.start.instant(call.zone());
     if lasts <= TimeDelta::zero() {
-        return Err(params("/end: it must be after start"));
+        return Err(params(ours!(l10n::calendar::end_before_start)));
     }
     if lasts > MAX {
-        return Err(params("/end: an event can last a year at most"));
+        return Err(params(ours!(l10n::calendar::end_too_far)));
     }
     Ok(())
 }
@@ -185,17 +185,14 @@ fn last_day(first: NaiveDate, after: NaiveDate) -> NaiveDate {
 pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
     if let (EventTime::Day(first), EventTime::Day(after)) = (start, end) {
         let last = last_day(*first, *after);
-        let day = |day: &NaiveDate| When::Day(*day).spoken();
-        return match last == *first {
-            true => format!("{}, all day", day(first)),
-            false => format!("{} to {}, all day", day(first), day(&last)),
-        };
+        let days = Span { from: When::Day(*first).local(), to: When::Day(last).ends() };
+        return l10n::calendar::all_day(days.spoken());
     }
     let (from, to) = (local(start, zone), local(end, zone));
     let begin = When::Time(from).spoken();
     match from.date() == to.date() {
-        true => format!("{begin}–{}", to.format("%H:%M")),
-        false => format!("{begin} to {}", When::Time(to).spoken()),
+        true => l10n::times::same_day(begin, to.format("%H:%M")),
+        false => l10n::times::several_days(begin, When::Time(to).spoken()),
     }
 }
 
@@ -259,15 +256,14 @@ pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone:
     let invited = |event: &CalendarEvent| {
         event.attendees.iter().map(|one| one.address.as_str()).collect::<Vec<_>>().join(", ")
     };
-    for (name, value) in [
-        ("where", changed(&|event| event.location.clone())),
-        ("repeats", changed(&repeats)),
-        ("invited", changed(&invited)),
-        ("notes", changed(&|event| event.notes.clone())),
-    ] {
+    let mut add = |line: fn(String) -> String, value: String| {
         if !value.is_empty() {
-            text.push_str(&format!("\n- {name}: {value}"));
+            text.push_str(&format!("\n- {}", line(value)));
         }
-    }
+    };
+    add(l10n::calendar::place, changed(&|event| one_line(&event.location, 200)));
+    add(l10n::calendar::rule, changed(&repeats));
+    add(l10n::calendar::guests, changed(&invited));
+    add(l10n::calendar::notes, changed(&|event| event.notes.clone()));
     text
 }

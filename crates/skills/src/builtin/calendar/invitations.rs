@@ -5,6 +5,7 @@
 //! - A cancellation goes out before the event is deleted: afterwards nobody would know whom to tell.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, Series};
+use adjutant_l10n as l10n;
 use adjutant_mail::{Address, Draft};
 use chrono::{DateTime, Utc};
 
@@ -54,12 +55,12 @@ impl Notice {
             address: one.address.clone(),
         };
         let subject = match self.kind {
-            NoticeKind::Invitation => "Invitation",
-            NoticeKind::Cancellation => "Cancelled",
+            NoticeKind::Invitation => l10n::calendar::invitation(title),
+            NoticeKind::Cancellation => l10n::calendar::cancellation(title),
         };
         Draft {
             to: self.to.iter().filter(|one| !is_own(call, one)).map(party).collect(),
-            subject: format!("{subject}: {title}"),
+            subject,
             body: format!("{title}\n\n{} ({zone})\n\n{notes}", event::spoken(start, end, zone)),
             invitation: Some(self.calendar.clone()),
             ..email::blank(call, number)
@@ -79,52 +80,52 @@ pub(super) fn invites_to(call: &CallContext<'_>, occasion: &CalendarEvent) -> bo
     mail.is_none_or(|mail| mail.from.address.eq_ignore_ascii_case(&organizer.address))
 }
 
-/// Sends these mails in order. Returns a note about that.
+/// Sends these mails in order. Returns notes about that.
 pub(super) async fn notify(
     call: &CallContext<'_>,
     notices: Vec<Notice>,
     calendar: Option<&str>,
     approved: &Approved,
-) -> Result<String, Failure> {
-    let Some(first) = notices.first() else { return Ok(String::new()) };
+) -> Result<Vec<String>, Failure> {
+    let Some(first) = notices.first() else { return Ok(Vec::new()) };
     if !invites_to(call, &first.occasion) {
-        return Ok(String::new());
+        return Ok(Vec::new());
     }
     let names = first.names();
     if let Some(account) = &call.services.calendar
         && account.sends_invitations(calendar).await?
     {
-        return Ok(format!("; the calendar server tells {names}"));
+        return Ok(vec![l10n::calendar::told_by_server(names)]);
     }
     if call.services.mail.is_none() {
-        return Ok(format!("; nobody was told ({names}), because no mail account is configured"));
+        return Ok(vec![l10n::calendar::not_told_no_account(names)]);
     }
     if call.services.check_access(call.ctx, Resource::Mail).await.is_err() {
-        return Ok(format!("; nobody was told ({names}), because only my owners can use the mail account"));
+        return Ok(vec![l10n::calendar::not_told_no_owner(names)]);
     }
-    let mut note = String::new();
+    let mut notes = Vec::new();
     for (number, notice) in notices.iter().enumerate() {
         let names = notice.names();
-        let outcome = match notice.kind {
-            NoticeKind::Invitation => format!("; {names} invited"),
-            NoticeKind::Cancellation => format!("; {names} told about the cancellation"),
+        let told = match notice.kind {
+            NoticeKind::Invitation => l10n::calendar::invited(&names),
+            NoticeKind::Cancellation => l10n::calendar::told_of_cancellation(&names),
         };
         match email::send_once(call, notice.mail(call, number), number, approved).await {
             // Two mails about the two parts of a series may go to the same people: they are named once.
-            Ok(_) if note.contains(&outcome) => {}
-            Ok(_) => note.push_str(&format!("{outcome} by mail")),
+            Ok(_) if notes.contains(&told) => {}
+            Ok(_) => notes.push(told),
             // The calendar is changed all the same, which is what the call was for.
-            Err(Failure::Skill(error)) if error.unknown => {
-                let why = "I don't know whether it arrived, so I didn't send it again";
-                return Ok(format!("{note}; I mailed {names}, but {why}"));
-            }
             Err(Failure::Skill(error)) => {
-                return Ok(format!("{note}; I couldn't tell {names}: {error}"));
+                notes.push(match error.unknown {
+                    true => l10n::calendar::perhaps_told(names),
+                    false => l10n::calendar::not_told(names, error),
+                });
+                return Ok(notes);
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(note)
+    Ok(notes)
 }
 
 /// Whether attendees would see a difference: our reminders are our own business.

@@ -10,6 +10,7 @@ mod restore;
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_dav::{Effort, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
+use adjutant_l10n as l10n;
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc, Weekday};
 use chrono_tz::Tz;
@@ -21,11 +22,12 @@ pub(super) use restore::put_back;
 
 use adjutant_store::Batch;
 use adjutant_turn::trust::{ActionKind, Target};
-use adjutant_types::Allowance;
 use adjutant_types::clock::span::Span;
 use adjutant_types::clock::when::When;
+use adjutant_types::text::one_line;
+use adjutant_types::{Allowance, ours};
 
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts, under};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -150,29 +152,39 @@ impl Agenda {
     /// The output with a word on what is left out.
     fn with_note(&self, mut output: Output) -> Output {
         if self.is_cut {
-            output.summary.push_str(
-                "\nSome events repeat so often that not all of their times in this period were looked at.",
-            );
+            output.summary.push_str(&format!("\n{}", l10n::calendar::incomplete()));
             output.data["incomplete"] = json!(true);
         }
         output
     }
 
-    fn output(&self, call: &CallContext<'_>, none: String) -> Result<Output, Failure> {
+    /// How many events there are; this if there are none.
+    fn heading(&self, none: String) -> String {
+        match self.instances.len() {
+            0 => none,
+            count if count > SHOWN => l10n::calendar::found_first(count, SHOWN),
+            count => l10n::calendar::found(count),
+        }
+    }
+
+    fn output(&self, call: &CallContext<'_>, heading: String) -> Result<Output, Failure> {
         let zone = call.zone();
         let (mut lines, mut items) = (Vec::new(), Vec::new());
         for (index, instance) in self.instances.iter().take(SHOWN) {
             let event = &self.events[*index];
             let it = event.series.event_at(instance)?;
-            let place = if it.location.is_empty() { String::new() } else { format!(" ({})", it.location) };
+            let place = match it.location.as_str() {
+                "" => String::new(),
+                place => format!(" ({})", one_line(place, 200)),
+            };
             lines.push(format!("- {}: {}{place}", event::spoken(&it.start, &it.end, zone), it.title));
             items.push(event::item(&it, &event.calendar, zone));
         }
-        let count = self.instances.len();
-        let summary = listing(&lines, count, ("event", "events"), none);
+        let summary = under(heading, lines);
         // Other people write into a calendar on a server, whatever the UIDs of their events say.
         let untrusted = call.services.calendar.is_some() && !items.is_empty();
-        Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": count})))
+        let data = json!({"items": items, "count": self.instances.len()});
+        Ok(Output::outside_if(untrusted, summary, data))
     }
 }
 
@@ -202,8 +214,8 @@ fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, 7)?;
     let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
-    let output = agenda.output(call, format!("No events in that period ({})", spoken(period, call)))?;
-    Ok(agenda.with_note(output))
+    let heading = agenda.heading(l10n::calendar::nothing(spoken(period, call)));
+    Ok(agenda.with_note(agenda.output(call, heading)?))
 }
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -214,7 +226,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     // The next instance of a series stands for all of them.
     let mut seen = BTreeSet::new();
     agenda.instances.retain(|(index, _)| seen.insert(*index));
-    agenda.output(call, format!("I found no event called “{query}”"))
+    agenda.output(call, agenda.heading(l10n::calendar::none_about(query)))
 }
 
 /// Whether these times, sorted by their beginning, leave nothing of a period.
@@ -233,13 +245,14 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut output = match call.text("duration") {
         Some(said) => slots(call, &busy, period, event::duration(said)?)?,
         None if conflicts(&busy, period).is_empty() => {
-            Output::ours(format!("You are free then ({})", spoken(period, call)), json!({"free": true}))
+            Output::ours(l10n::calendar::free(spoken(period, call)), json!({"free": true}))
         }
         None => {
-            let mut output = agenda.output(call, String::new())?;
-            let lines = output.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
-            let busy = if covers(&busy, period) { "busy then" } else { "busy for part of that time" };
-            output.summary = format!("You are {busy} ({}):\n{lines}", spoken(period, call));
+            let heading = match covers(&busy, period) {
+                true => l10n::calendar::busy(spoken(period, call)),
+                false => l10n::calendar::busy_partly(spoken(period, call)),
+            };
+            let mut output = agenda.output(call, heading)?;
             output.data["free"] = json!(false);
             output
         }
@@ -247,10 +260,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     output = agenda.with_note(output);
     let others = call.texts("attendees");
     if !others.is_empty() {
-        output.summary.push_str(&format!(
-            "\nI can't read the calendars of {}, so I only checked yours. Their mails may say when they're free.",
-            others.join(", ")
-        ));
+        output.summary.push_str(&format!("\n{}", l10n::calendar::others_unknown(others.join(", "))));
         output.data["not_checked"] = json!(others);
         output.data["hint"] = json!("email.search with from finds mails that may say when they are free");
     }
@@ -263,7 +273,7 @@ fn period(call: &CallContext<'_>, default: u64) -> Result<TimeRange, Failure> {
     let from = event::when(call, "start")?.map_or(call.now().with_timezone(&zone).naive_local(), When::local);
     let to = event::when(call, "end")?.map_or(from + Days::new(default), When::ends);
     let instants = Span { from, to }.instants(zone);
-    let (from, to) = instants.ok_or_else(|| SkillError::params("/end: it must be after start"))?;
+    let (from, to) = instants.ok_or_else(|| SkillError::params(ours!(l10n::calendar::end_before_start)))?;
     Ok(TimeRange { from, to })
 }
 
@@ -287,14 +297,10 @@ fn slots(
     let mut free = free_slots(busy, period, duration, &hours)?;
     free.truncate(SLOTS);
     let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
-    let line = |slot: &TimeRange| {
-        format!("- {}–{}", local(slot.from).format("%a %-d %b %Y, %H:%M"), local(slot.to).format("%H:%M"))
-    };
-    let lines: Vec<String> = free.iter().map(line).collect();
-    let summary = match lines.len() {
-        0 => "There is no such slot on a weekday between 9:00 and 18:00".to_owned(),
-        _ => format!("Free, on weekdays between 9:00 and 18:00:\n{}", lines.join("\n")),
-    };
+    let heading = if free.is_empty() { l10n::calendar::no_slot() } else { l10n::calendar::slots() };
+    let line =
+        |slot: &TimeRange| format!("- {}", Span { from: local(slot.from), to: local(slot.to) }.spoken());
+    let summary = under(heading, free.iter().map(line));
     let item = |slot: &TimeRange| {
         let iso = |at| local(at).format("%Y-%m-%dT%H:%M").to_string();
         json!({"start": iso(slot.from), "end": iso(slot.to)})

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use adjutant_chat::Finding;
 use adjutant_dav::{Card, CardDav, Collection, Contact};
+use adjutant_l10n as l10n;
+use adjutant_types::ours;
 
 use crate::builtin::Location;
 use crate::{Failure, SkillError};
@@ -38,7 +40,7 @@ impl ContactsAccount {
         let all = self.dav.address_books().await?;
         let is_it =
             |one: &Collection| self.default.is_empty() || one.name.eq_ignore_ascii_case(&self.default);
-        let missing = || SkillError::not_found("the account has no such address book");
+        let missing = || SkillError::not_found(ours!(l10n::contacts::no_address_book));
         all.into_iter().find(is_it).ok_or_else(|| missing().into())
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_dav::{Card, Contact, CreateOutcome, WriteOutcome};
+use adjutant_l10n as l10n;
 use adjutant_mail::Address;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -26,8 +27,8 @@ use adjutant_types::{ErrorText, FromCall, FromOutside, FromStore, ours};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, Services, ambiguous, has_all_words,
-    listing,
+    BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, Services, has_all_words, joined,
+    under,
 };
 use crate::{Approved, Failure, Output, SkillError};
 
@@ -79,7 +80,7 @@ impl BuiltinSkill for ContactSkill {
             Self::Create => typed(call).collect(),
             // Where mail to somebody goes is changed by a yes alone.
             Self::Update if call.arguments.get("emails").is_some() => {
-                vec![Target::Always("it changes where mail to a contact goes")]
+                vec![Target::Always(l10n::contacts::changes_address())]
             }
             Self::Update => {
                 let Contact { id, name, .. } = by_id(call).await?.contact;
@@ -93,17 +94,18 @@ impl BuiltinSkill for ContactSkill {
         let Self::Update = self else { return Ok(Preview::default()) };
         let old = by_id(call).await?.contact;
         let new = changed(&old, call)?;
-        let list = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
-        let mut text = format!("Change the contact {}:", old.name);
-        for (what, old, new) in [
-            ("name", old.name.clone(), new.name),
-            ("addresses", list(&old.emails), list(&new.emails)),
-            ("phones", list(&old.phones), list(&new.phones)),
-            ("organization", old.organization, new.organization),
-            ("notes", old.notes, new.notes),
-        ] {
+        let shown = |text: String| if text.is_empty() { l10n::contacts::empty() } else { text };
+        let mut text = l10n::contacts::change_contact(&old.name);
+        let changes: [(fn(String, String) -> String, String, String); 5] = [
+            (l10n::contacts::name_changes, old.name, new.name),
+            (l10n::contacts::emails_change, old.emails.join(", "), new.emails.join(", ")),
+            (l10n::contacts::phones_change, old.phones.join(", "), new.phones.join(", ")),
+            (l10n::contacts::organization_changes, old.organization, new.organization),
+            (l10n::contacts::notes_change, old.notes, new.notes),
+        ];
+        for (line, old, new) in changes {
             if old != new {
-                text.push_str(&format!("\n- {what}: {old} → {new}"));
+                text.push_str(&format!("\n- {}", line(shown(old), shown(new))));
             }
         }
         Ok(Preview { text: Some(text), ..Preview::default() })
@@ -154,10 +156,13 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let summary = match found.as_slice() {
         [contact] => spoken(contact),
         _ => {
-            let lines: Vec<String> = shown.iter().map(|contact| format!("- {}", spoken(contact))).collect();
-            let none =
-                if entries.is_empty() { "There are no contacts yet" } else { "I found no such contact" };
-            listing(&lines, found.len(), ("contact", "contacts"), none)
+            let heading = match found.len() {
+                0 if entries.is_empty() => l10n::contacts::none_yet(),
+                0 => l10n::contacts::none_found(),
+                count if count > shown.len() => l10n::contacts::found_first(count, shown.len()),
+                count => l10n::contacts::found(count),
+            };
+            under(heading, shown.iter().map(|contact| format!("- {}", spoken(contact))))
         }
     };
     let items: Vec<Value> = shown.iter().map(|contact| item(contact)).collect();
@@ -168,14 +173,12 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
     let said = call.text("email").unwrap_or_default();
     let (is_valid, summary) = match (said.parse::<Address>(), call.services.resolver) {
-        (Err(error), _) => (false, format!("{said} isn't a mail address: {error}")),
-        (Ok(_), None) => {
-            (true, format!("{said} is a well-formed mail address; I didn't check whether it exists"))
-        }
+        (Err(error), _) => (false, l10n::contacts::invalid(said, error)),
+        (Ok(_), None) => (true, l10n::contacts::valid(said)),
         (Ok(party), Some(resolver)) => {
             match adjutant_mail::accepts_mail(resolver, &party.address, DNS_TIMEOUT).await? {
-                true => (true, format!("{said} is a well-formed mail address, and its domain accepts mail")),
-                false => (false, format!("{said} can't receive mail: its domain accepts none")),
+                true => (true, l10n::contacts::accepts_email(said)),
+                false => (false, l10n::contacts::accepts_none(said)),
             }
         }
     };
@@ -186,9 +189,7 @@ async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn by_id(call: &CallContext<'_>) -> Result<Entry, Failure> {
     let id = call.text("id").unwrap_or_default();
     let found = entries(call).await?.iter().find(|entry| entry.contact.id == id).cloned();
-    let missing = || {
-        SkillError::not_found(ours!("there is no contact {}; contacts.search lists the ids", FromCall(id)))
-    };
+    let missing = || SkillError::not_found(ours!(l10n::contacts::not_found, FromCall(id)));
     found.ok_or_else(|| missing().into())
 }
 
@@ -228,7 +229,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         }
     }
     let made = [Step::Contact { uid: contact.id.clone(), before: None, after: Some(card.text()) }];
-    let summary = format!("Added the contact {}", spoken(&contact));
+    let summary = l10n::contacts::added(spoken(&contact));
     Ok(Output::ours(summary, item(&contact)).undone_by(undo::left(&made)))
 }
 
@@ -242,9 +243,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
             let written = account.dav.update(&url, etag.as_deref(), &card).await;
             account.cache.invalidate_all();
             if let WriteOutcome::Conflict(_) | WriteOutcome::Gone = written? {
-                let message = "somebody else changed or deleted the contact at the same time, so I changed nothing. \
-                               Look at it and try again";
-                return Err(SkillError::tool(message).into());
+                return Err(SkillError::tool(ours!(l10n::contacts::changed_meanwhile)).into());
             }
         }
         (_, Location::OwnStore(row)) => {
@@ -254,7 +253,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         (None, Location::Server { .. }) => {}
     }
     let changed = [Step::Contact { uid: contact.id.clone(), before: Some(before), after: Some(card.text()) }];
-    let summary = format!("Changed the contact {}", spoken(&contact));
+    let summary = l10n::contacts::changed(spoken(&contact));
     let is_outside = call.services.contacts.is_some();
     Ok(Output::outside_if(is_outside, summary, item(&contact)).undone_by(undo::left(&changed)))
 }
@@ -268,11 +267,11 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
             *counts.entry(name.to_owned()).or_default() += 1;
         }
     }
-    let lines: Vec<String> = counts.iter().map(|(name, count)| format!("- {name} ({count})")).collect();
-    let summary = match lines.len() {
-        0 => "I found no such organization".to_owned(),
-        _ => format!("Organizations, and how many of their people you know:\n{}", lines.join("\n")),
+    let heading = match counts.is_empty() {
+        true => l10n::contacts::no_organization(),
+        false => l10n::contacts::organizations(),
     };
+    let summary = under(heading, counts.iter().map(|(name, count)| format!("- {name} ({count})")));
     let item = |(name, count): (&String, &usize)| json!({"name": name, "contacts": count});
     let items: Vec<Value> = counts.iter().map(item).collect();
     let untrusted = is_untrusted(call, &items);
@@ -310,12 +309,12 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure>
             Some(address) => {
                 return Ok(Address { name: Some(one.name.clone()), address: address.clone() });
             }
-            None => SkillError::params(ours!("the contact {} has no mail address", named(call, one))),
+            None => SkillError::params(ours!(l10n::contacts::no_address, named(call, one))),
         },
-        [] => SkillError::params(ours!("there is no contact “{}”; give the mail address", FromCall(name))),
+        [] => SkillError::params(ours!(l10n::contacts::none_called, FromCall(name))),
         several => {
-            let names = several.iter().map(|contact| named(call, contact));
-            ambiguous(ours!("several contacts are called “{}”", FromCall(name)), names)
+            let names = joined(several.iter().map(|contact| named(call, contact)));
+            SkillError::params(ours!(l10n::contacts::several_called, FromCall(name), names))
         }
     };
     Err(error.into())
@@ -352,7 +351,7 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
                 .map_err(|error| SkillError::params(ours!("/emails: {}", FromCall(error))))?;
         }
     }
-    if new.name.is_empty() { Err(SkillError::params("/name: give the contact a name")) } else { Ok(new) }
+    if new.name.is_empty() { Err(SkillError::params(ours!(l10n::contacts::no_name))) } else { Ok(new) }
 }
 
 fn named(call: &CallContext<'_>, contact: &Contact) -> ErrorText {

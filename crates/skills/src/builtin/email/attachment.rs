@@ -1,6 +1,7 @@
 //! Files of mails: one is fetched, kept like a file that a person sent, and read. And the files of a mail to be sent.
 
 use adjutant_files::{MAX_MEGABYTES, file_name};
+use adjutant_l10n::{email, sources};
 use adjutant_mail::{Attachment, AttachmentInfo, Message};
 use adjutant_store::Batch;
 use adjutant_turn::trust::{Target, Thing};
@@ -21,12 +22,12 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     let letter = super::letter(call, message_id(call)).await?;
     let (about, content) = imap.attachment(message_id(call), number, MAX_BYTES).await?;
     if content.is_empty() {
-        return Err(SkillError::params("the attachment is empty").into());
+        return Err(SkillError::params(ours!(email::empty_attachment)).into());
     }
     let fetched = Fetched {
         name: name(&about),
         media_type: &about.media_type,
-        source: format!("the mail “{}” from {}", letter.subject, parties(&letter.from).join(", ")),
+        source: sources::email(&letter.subject, parties(&letter.from).join(", ")),
         origin: format!("mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id)),
         bytes: &content,
     };
@@ -69,11 +70,7 @@ async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Fail
 }
 
 fn too_big() -> SkillError {
-    let message = ours!(
-        "its attachments are bigger than {} MB together, so I can't forward them; email.send can send its text",
-        MAX_MEGABYTES
-    );
-    SkillError::params(message)
+    SkillError::params(ours!(email::attachments_too_big, MAX_MEGABYTES))
 }
 
 /// Refuses a mail whose attachments are too big to be sent on, as far as the mail says.

@@ -55,12 +55,12 @@ async fn report(
         return Ok(None);
     };
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();
-    let subject = parameters["subject"].as_str().or(parameters["title"].as_str()).unwrap_or("your reply");
+    let subject = parameters["subject"].as_str().or(parameters["title"].as_str());
     let line = |one: &adjutant_mail::FailedRecipient| {
         format!("{}: {} {}", sanitized(&one.recipient), sanitized(&one.status), sanitized(&one.diagnostic))
     };
     let lines: Vec<String> = bounce.failed.iter().map(line).collect();
-    let message = Message { text: wording::came_back(subject, &lines), ..Message::default() };
+    let message = Message { text: wording::bounced(subject, &lines), ..Message::default() };
     let mut batch = Batch::new();
     outbox::announce_once(&mut batch, &format!("bounce {original}"), store.now());
     outbox::say(store, &mut batch, &conversation, instance, &message);

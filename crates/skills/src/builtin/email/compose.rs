@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use adjutant_l10n::email;
 use adjutant_mail::{Address, Draft, Message, is_inside};
 use adjutant_types::{FromConfig, Own, ours};
 
@@ -80,7 +81,7 @@ pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), 
         to: contacts::parties(call, "to").await?,
         cc: contacts::parties(call, "cc").await?,
         subject: format!("Fwd: {}", letter.subject),
-        body: format!("{note}Forwarded: {}\n\n{quote}", letter.subject),
+        body: format!("{note}{}\n\n{quote}", email::forwarded(&letter.subject)),
         ..blank(call, 0)
     };
     Ok((letter, draft))
@@ -113,19 +114,18 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     let risk = if is_risky { Risk::High } else { Risk::Medium };
     let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
     let mut text = match call.services.mail.is_some() {
-        true => format!("Send this email to {to}: “{subject}”"),
-        false => format!("Save this email to {to} as a file (no email account is set up): “{subject}”"),
+        true => email::preview(to, subject),
+        false => email::preview_as_file(to, subject),
     };
-    for (name, value) in [
-        ("cc", parties(&draft.cc).join(", ")),
-        ("bcc", parties(&draft.bcc).join(", ")),
-        ("attachments", files.join(", ")),
-    ] {
-        if !value.is_empty() {
-            text.push_str(&format!("\n- {name}: {value}"));
-        }
+    let more = [
+        (!draft.cc.is_empty()).then(|| email::preview_cc(parties(&draft.cc).join(", "))),
+        (!draft.bcc.is_empty()).then(|| email::preview_bcc(parties(&draft.bcc).join(", "))),
+        (!files.is_empty()).then(|| email::preview_attachments(files.join(", "))),
+    ];
+    for line in more.into_iter().flatten() {
+        text.push_str(&format!("\n- {line}"));
     }
-    text.push_str(&format!("\n- text:\n{}", fenced(&draft.body)));
+    text.push_str(&format!("\n- {}\n{}", email::preview_text(), fenced(&draft.body)));
     for (_, file) in
         draft.attachments.iter().enumerate().filter(|(place, _)| attachment::is_shown_whole(call, *place))
     {
@@ -151,7 +151,7 @@ pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result
         tokio::fs::write(&path, bytes).await
     };
     written.await.map_err(|error| {
-        SkillError::tool(ours!("I couldn't write the mail to {}: {}", FromConfig(path.display()), Own(error)))
+        SkillError::tool(ours!(email::cannot_save, FromConfig(path.display()), Own(error)))
     })?;
     Ok(path)
 }

@@ -8,6 +8,7 @@ mod sending;
 mod sorting;
 
 use adjutant_chat::Finding;
+use adjutant_l10n as l10n;
 use adjutant_mail::{Address, FolderKind, Imap, Message, Smtp};
 use async_trait::async_trait;
 use serde_json::json;
@@ -18,7 +19,7 @@ pub(super) use sorting::{mark_back, move_back};
 
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::Allowance;
+use adjutant_types::{Allowance, ours};
 
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts};
 use crate::executor::mail_id;
@@ -114,7 +115,7 @@ impl BuiltinSkill for EmailSkill {
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         let (Self::Mark | Self::Move) = self else { return Ok(None) };
         let mail = imap(call.services)?.read(message_id(call)).await?;
-        Ok(Some(format!("the email: “{}” from {}", mail.subject, parties(&mail.from).join(", "))))
+        Ok(Some(l10n::email::subject(mail.subject, parties(&mail.from).join(", "))))
     }
 
     async fn run(
@@ -126,15 +127,7 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
             Self::Reply => sending::send(call, compose::reply(call).await?.1, approved).await,
-            Self::Forward => {
-                let draft = compose::whole_forward(call).await?;
-                let files = draft.attachments.len();
-                let mut sent = sending::send(call, draft, approved).await?;
-                if files > 0 {
-                    sent.summary.push_str(&format!(", with its attachments ({files})"));
-                }
-                Ok(sent)
-            }
+            Self::Forward => sending::send(call, compose::whole_forward(call).await?, approved).await,
             Self::Draft => draft(call).await,
             Self::Search => reading::search(call).await,
             Self::Read => reading::read(call).await,
@@ -183,19 +176,20 @@ impl Mailbox {
     }
 }
 
-fn no_mailbox() -> SkillError {
-    SkillError::not_found("no mailbox is configured. Set [mail] and [mail.imap] in config.toml")
+fn no_account() -> SkillError {
+    SkillError::not_found(ours!(l10n::email::no_account))
 }
 
 fn imap(services: &Services) -> Result<&Imap, SkillError> {
-    services.mail.as_ref().and_then(|mail| mail.imap.as_ref()).ok_or_else(no_mailbox)
+    let mail = services.mail.as_ref().ok_or_else(no_account)?;
+    mail.imap.as_ref().ok_or_else(|| SkillError::not_found(ours!(l10n::email::no_inbox)))
 }
 
 /// Reads a mail, unless it was set aside because reading it ended the process twice.
 async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
     let what = format!("mail {} {message_id}", call.ctx.turn.person.id);
     let read = attempts::counted(call.store(), &what, imap(call.services)?.read(message_id)).await?;
-    let quarantined = || SkillError::params("opening this mail stopped me twice, so I've set it aside");
+    let quarantined = || SkillError::params(ours!(l10n::email::set_aside));
     Ok(read.ok_or_else(quarantined)??)
 }
 
@@ -230,11 +224,11 @@ async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
         Ok(imap) => {
             // It looks for the Message-ID first, so the draft is never there twice.
             imap.append(FolderKind::Drafts, &bytes, true).await?;
-            format!("“{}” is in your drafts", draft.subject)
+            l10n::email::in_drafts(draft.subject)
         }
         Err(_) => {
             let path = compose::save_as_file(call, &bytes).await?;
-            format!("There is no mailbox for drafts, so I saved “{}” as {}", draft.subject, path.display())
+            l10n::email::draft_saved_as_file(draft.subject, path.display())
         }
     };
     Ok(Output::ours(summary, data))
@@ -254,12 +248,12 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
             format!("{} ({} {})", one.recipient, one.status, one.diagnostic)
         };
         let lines: Vec<String> = bounce.failed.iter().map(line).collect();
-        let summary = format!("It bounced: {}", lines.join("; "));
+        let summary = l10n::email::bounced(lines.join("; "));
         return Ok(Output::new(summary, json!({"status": "bounced"})));
     }
     let (status, summary) = match imap.find(id, &[FolderKind::Sent]).await? {
-        Some(_) => ("sent", "It was sent, and hasn't bounced so far"),
-        None => ("not found", "There is no such mail in Sent, and none bounced"),
+        Some(_) => ("sent", l10n::email::sent_and_not_bounced()),
+        None => ("not found", l10n::email::not_in_sent()),
     };
     Ok(Output::ours(summary, json!({"status": status})))
 }

@@ -1,12 +1,13 @@
 //! Finding and reading mails.
 
+use adjutant_l10n::email;
 use adjutant_mail::{AttachmentInfo, Message, Query};
 use adjutant_types::{FromCall, Own, ours};
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::{imap, letter, message_id, parties};
-use crate::builtin::CallContext;
+use crate::builtin::{CallContext, under};
 use crate::{ErrorKind, Failure, Output, SkillError};
 
 /// The texts of several mails share this many bytes.
@@ -31,9 +32,8 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let found = imap(call.services)?.search(&query).await?;
     let lines: Vec<String> = found.iter().map(|one| line(call, one)).collect();
     let summary = match found.len() {
-        0 => "I found no such mail".to_owned(),
-        1 => format!("1 mail:\n{}", lines[0]),
-        many => format!("{many} mails, the newest first:\n{}", lines.join("\n")),
+        0 => email::found_nothing(),
+        count => under(email::found(count), lines),
     };
     let mut items: Vec<Value> = found.iter().map(|one| item(call, one)).collect();
     for (item, one) in items.iter_mut().zip(&found).filter(|_| with_text) {
@@ -59,8 +59,8 @@ fn line(call: &CallContext<'_>, one: &Message) -> String {
     let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
     let date = date.map(|date| date.to_string()).unwrap_or_default();
     let from = one.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
-    let unread = if one.unread { " (unread)" } else { "" };
-    format!("- {date}{} — {}{unread}", from.map_or("", String::as_str), one.subject)
+    let line = format!("- {date}{} — {}", from.map_or("", String::as_str), one.subject);
+    if one.unread { email::unread_line(line) } else { line }
 }
 
 fn item(call: &CallContext<'_>, one: &Message) -> Value {
@@ -89,8 +89,8 @@ fn shared(text: &str, mails: usize) -> String {
 
 fn names(files: &[AttachmentInfo]) -> Vec<String> {
     let name = |(number, file): (usize, &AttachmentInfo)| {
-        let name = file.name.as_deref().unwrap_or("a file");
-        format!("{number}: {name} ({}, {} bytes)", file.media_type, file.size)
+        let name = file.name.clone().unwrap_or_else(email::unnamed_attachment);
+        email::attachment(number, name, &file.media_type, file.size)
     };
     (1..).zip(files).map(name).collect()
 }
@@ -98,26 +98,24 @@ fn names(files: &[AttachmentInfo]) -> Vec<String> {
 pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let several = call.texts("message_ids");
     if several.is_empty() && call.text("message_id").is_none() {
-        return Err(SkillError::params("/message_id: say which mail").into());
+        return Err(SkillError::params(ours!(email::which_email)).into());
     }
     if !several.is_empty() {
         return read_several(call, &several).await;
     }
     let letter = letter(call, message_id(call)).await?;
-    let mut head = format!("From {}", parties(&letter.from).join(", "));
+    let from = parties(&letter.from).join(", ");
     let to = [letter.to.as_slice(), &letter.cc].concat();
-    if !to.is_empty() {
-        head.push_str(&format!(" to {}", parties(&to).join(", ")));
-    }
+    let mut head = match to.is_empty() {
+        true => email::from(from),
+        false => email::from_to(from, parties(&to).join(", ")),
+    };
     if let Some(date) = letter.date {
         head.push_str(&date.with_timezone(&call.zone()).format(", %a %-d %b %Y, %H:%M").to_string());
     }
     let files = names(&letter.attachments);
-    let attached = if files.is_empty() {
-        String::new()
-    } else {
-        format!("\nAttachments: {} (email.attachment reads one by its number)", files.join(", "))
-    };
+    let attached =
+        if files.is_empty() { String::new() } else { format!("\n{}", email::attachments(files.join(", "))) };
     let summary = format!("{head}: {}{attached}\n\n{}", letter.subject, letter.text);
     let mut data = item(call, &letter);
     data["text"] = json!(letter.text);
@@ -146,11 +144,11 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
         }
     }
     if items.is_empty() {
-        return Err(SkillError::not_found("there are no such mails; email.search gives their ids").into());
+        return Err(SkillError::not_found(ours!(email::no_such_emails)).into());
     }
-    let mut summary = format!("{} of {} mails:\n{}", items.len(), ids.len(), lines.join("\n"));
+    let mut summary = under(email::read_several(ids.len(), items.len()), lines);
     if !missing.is_empty() {
-        summary.push_str(&format!("\nNot found: {}", missing.join(", ")));
+        summary.push_str(&format!("\n{}", email::not_found(missing.join(", "))));
     }
     let data = json!({"items": items, "count": items.len(), "not_found": missing});
     Ok(Output::new(summary, data))
@@ -159,7 +157,5 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
 fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {
     let Some(said) = call.text(name) else { return Ok(None) };
     let day = NaiveDate::parse_from_str(said.get(..10).unwrap_or(said), "%Y-%m-%d");
-    day.map(Some).map_err(|_| {
-        SkillError::params(ours!("/{}: \"{}\" isn't a date; write 2026-11-27", Own(name), FromCall(said)))
-    })
+    day.map(Some).map_err(|_| SkillError::params(ours!(email::not_a_date, Own(name), FromCall(said))))
 }

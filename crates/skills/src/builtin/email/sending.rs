@@ -16,14 +16,15 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use adjutant_mail::{Address, Composed, Draft, FolderKind};
+use adjutant_l10n::email;
+use adjutant_mail::{Address, Composed, Draft, FolderKind, MailError};
 use adjutant_store::executions;
 use adjutant_turn::journal::fail_point;
-use adjutant_types::ExecutionId;
+use adjutant_types::{ExecutionId, ours};
 use serde_json::json;
 
 use super::compose::save_as_file;
-use super::{Mailbox, imap, no_mailbox, parties};
+use super::{Mailbox, imap, no_account, parties};
 use crate::builtin::CallContext;
 use crate::{Approved, ErrorKind, Failure, Output, SkillError};
 
@@ -86,22 +87,21 @@ pub(super) async fn send(
 ) -> Result<Output, Failure> {
     let (subject, message_id) = (draft.subject.clone(), draft.message_id.clone());
     let recipients = [&draft.to, &draft.cc, &draft.bcc].map(|list| parties(list)).concat();
-    let to = recipients.join(", ");
+    let (to, files) = (recipients.join(", "), draft.attachments.len());
     let summary = match &call.services.mail {
         Some(_) => {
             let unsent = draft.clone();
-            let note = match send_once(call, draft, 0, approved).await {
+            match send_once(call, draft, 0, approved).await {
                 Err(Failure::Skill(error)) => return Err(kept_as_draft(call, &unsent, error).await.into()),
-                note => note?,
-            };
-            format!("Sent “{subject}” to {to}{note}")
+                Err(error) => return Err(error),
+                Ok(None) if files > 0 => email::sent_with_attachments(&subject, to, files),
+                Ok(None) => email::sent(&subject, to),
+                Ok(Some(why)) => email::sent_without_copy(&subject, to, why),
+            }
         }
         None => {
             let path = save_as_file(call, &draft.compose()?.bytes).await?;
-            let path = path.display();
-            format!(
-                "Not sent, because no mail account is configured: I saved the mail “{subject}” to {to} as {path}"
-            )
+            email::saved_instead(&subject, to, path.display())
         }
     };
     Ok(Output::ours(summary, json!({"message_id": message_id, "to": recipients, "subject": subject})))
@@ -115,17 +115,17 @@ async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError)
     if error.unknown || !is_refused || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
         return error;
     }
-    SkillError { message: error.message.and(". The mail is in your drafts"), ..error }
+    SkillError { message: ours!(email::kept_as_draft, error.message), ..error }
 }
 
-/// Sends one of a call's mails unless it was sent before. Returns a note if no copy could be put into Sent.
+/// Sends one of a call's mails unless it was sent before. Returns why no copy could be put into Sent.
 pub(in crate::builtin) async fn send_once(
     call: &CallContext<'_>,
     mut draft: Draft,
     number: usize,
     _: &Approved,
-) -> Result<String, Failure> {
-    let Some(mail) = &call.services.mail else { return Err(no_mailbox().into()) };
+) -> Result<Option<MailError>, Failure> {
+    let Some(mail) = &call.services.mail else { return Err(no_account().into()) };
     if mail.self_copy {
         draft.bcc.push(mail.from.clone());
     }
@@ -133,12 +133,9 @@ pub(in crate::builtin) async fn send_once(
     let sending = Sending { call, mail, number, message_id: &draft.message_id };
     sending.advance(&letter).await?;
     fail_point("mail-accepted");
-    let Some(imap) = &mail.imap else { return Ok(String::new()) };
+    let Some(imap) = &mail.imap else { return Ok(None) };
     // The mail was sent, whether there is a copy or not.
-    Ok(match imap.append(FolderKind::Sent, &letter.bytes, true).await {
-        Ok(_) => String::new(),
-        Err(error) => format!(" (I couldn't put a copy into Sent: {error})"),
-    })
+    Ok(imap.append(FolderKind::Sent, &letter.bytes, true).await.err())
 }
 
 /// A mail on its way.
@@ -184,8 +181,8 @@ impl Sending<'_> {
             fail_point("mail-handed-over");
             match committed {
                 Ok(()) if self.call.ctx.io.lease.heartbeat.is_fresh() => Ok(()),
-                Ok(()) => Err("another process may take this over".to_owned()),
-                Err(_) => Err("the journal couldn't be written".to_owned()),
+                Ok(()) => Err(email::taken_over()),
+                Err(_) => Err(email::journal_failed()),
             }
         };
         match self.mail.smtp.send(&letter.envelope, &letter.bytes, before_data).await {

@@ -1,5 +1,6 @@
 //! Marking and moving mails, and taking that back.
 
+use adjutant_l10n::email;
 use adjutant_mail::{FlagChange, Message};
 use serde_json::json;
 
@@ -26,31 +27,31 @@ fn opposite(word: &str) -> &'static str {
     }
 }
 
-/// What a mail is called for people, and its lasting id.
-fn named(mail: &Message) -> (String, String) {
-    (format!("“{}”", mail.subject), mail.message_id.clone().unwrap_or_else(|| mail.id.clone()))
+/// A mail's lasting id.
+fn lasting_id(mail: &Message) -> String {
+    mail.message_id.clone().unwrap_or_else(|| mail.id.clone())
 }
 
 pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     let word = call.text("as").unwrap_or_default();
     let imap = imap(call.services)?;
     let mail = letter(call, message_id(call)).await?;
-    let (name, id) = named(&mail);
+    let id = lasting_id(&mail);
     imap.flag(message_id(call), flag(word)).await?;
     let marked = [Step::Marked { message_id: id.clone(), back: opposite(word).to_owned() }];
-    Ok(Output::new(format!("Marked {name} as {word}"), json!({"id": id})).undone_by(undo::left(&marked)))
+    Ok(Output::new(email::marked(word, mail.subject), json!({"id": id})).undone_by(undo::left(&marked)))
 }
 
 pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     let folder = call.text("folder").unwrap_or_default();
     let imap = imap(call.services)?;
     let mail = letter(call, message_id(call)).await?;
-    let (name, id) = named(&mail);
+    let id = lasting_id(&mail);
     let now = imap.move_to(message_id(call), folder).await?;
     let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
     let moved = [Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to }];
     let data = now.map_or_else(|| json!({"id": id}), |found| json!({"id": found.id, "folder": found.folder}));
-    Ok(Output::new(format!("Moved {name} to {folder}"), data).undone_by(undo::left(&moved)))
+    Ok(Output::new(email::moved(mail.subject, folder), data).undone_by(undo::left(&moved)))
 }
 
 /// Moves a mail back, if it is still where it was moved to.

@@ -1,12 +1,14 @@
 //! `memory.forget`: finds what is meant, and shows what may be meant.
 
+use adjutant_l10n as l10n;
 use adjutant_memory::{Forgetting, Found, Meant, SearchIn};
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::{Batch, taints};
+use adjutant_types::text::one_line;
 use adjutant_types::{ErrorText, FromCall, Own, ours};
 use serde_json::json;
 
-use super::{Quotes, asker, clip, output};
+use super::{Quotes, SHOWN, asker, listed, output};
 use crate::builtin::CallContext;
 use crate::builtin::undo::{self, Step};
 use crate::{Failure, Output, SkillError};
@@ -25,22 +27,24 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
     }
     memories::forget_own_turn(writes, &call.ctx.turn.id, call.store().now());
     if meant.is_empty() {
-        let what = query.unwrap_or_default();
-        let noun = if mentioned == 1 { "message" } else { "messages" };
-        let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
+        let summary = l10n::memory::forgotten_messages(mentioned, query.unwrap_or_default());
         return Ok(Output::ours(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
     let step = |meant: &Meant| Step::Memory { before: Some(meant.memory.clone()), after: meant.rest() };
     let forgotten: Vec<Step> = meant.iter().map(step).collect();
     let gone: Vec<MemoryRow> = meant.iter().map(as_it_goes).collect();
-    let mut output =
-        output(call.zone(), &gone, &Quotes::new(), ["Forgotten", ""]).undone_by(undo::left(&forgotten));
+    let summary = match &gone[..] {
+        [memory] => l10n::memory::forgotten(one_line(&memory.text, SHOWN)),
+        _ => listed(l10n::memory::forgotten_several(), &gone),
+    };
+    let mut output = output(call.zone(), &gone, &Quotes::new(), summary).undone_by(undo::left(&forgotten));
     let rest: Vec<MemoryRow> = meant.iter().filter_map(Meant::rest).collect();
     if !rest.is_empty() {
-        output.summary.push_str(&format!("\nStill remembered:\n{}", with_ids(&rest)));
+        let still = l10n::memory::still_remembered();
+        output.summary.push_str(&format!("\n{still}\n{}", with_ids(&rest)));
     }
-    if let Some(messages) = messages_that_say_it(mentioned) {
-        output.summary.push_str(&format!("\nHidden for good: {messages}"));
+    if mentioned > 0 {
+        output.summary.push_str(&format!("\n{}", l10n::memories::messages_forgotten(mentioned)));
     }
     // Of a part of the past, nothing else may be meant.
     if let Some(query) = query.filter(|_| rest.is_empty()) {
@@ -56,8 +60,6 @@ fn as_it_goes(meant: &Meant) -> MemoryRow {
 /// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
 async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure> {
     let what = call.text("query").or(call.text("id")).unwrap_or("that");
-    let message =
-        ours!("I don't remember anything about “{}”, so there is nothing to forget", FromCall(what));
     let (store, person) = (call.store(), &call.ctx.turn.person.id);
     let mut near = found_in_memories(call, what, NEAREST).await?;
     let newest = memories::list(store, person, &call.ctx.turn.conversation, "", 100).await?;
@@ -65,8 +67,8 @@ async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure>
     let near = ours(call, near).await?;
     let lines = with_ids(&near[..near.len().min(NEAREST)]);
     Ok(match near.is_empty() {
-        true => message,
-        false => message.and(ours!(". If one of these is meant, forget it by its id:\n{}", Own(lines))),
+        true => ours!(l10n::memory::nothing_to_forget, FromCall(what)),
+        false => ours!(l10n::memory::nothing_to_forget_but, FromCall(what), Own(lines)),
     })
 }
 
@@ -83,7 +85,7 @@ async fn still_known(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) ->
     let lines = with_ids(&near[..near.len().min(RELATED)]);
     Ok(match near.is_empty() {
         true => String::new(),
-        false => format!("\nStill remembered; forget them by their ids if they are meant, too:\n{lines}"),
+        false => format!("\n{}\n{lines}", l10n::memory::also_meant()),
     })
 }
 
@@ -105,7 +107,8 @@ async fn ours(call: &CallContext<'_>, mut rows: Vec<MemoryRow>) -> Result<Vec<Me
 }
 
 fn with_ids(rows: &[MemoryRow]) -> String {
-    let lines: Vec<String> = rows.iter().map(|row| format!("- {} [{}]", clip(&row.text), row.id)).collect();
+    let lines: Vec<String> =
+        rows.iter().map(|row| format!("- {} [{}]", one_line(&row.text, SHOWN), row.id)).collect();
     lines.join("\n")
 }
 
@@ -124,14 +127,6 @@ fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
 /// How many messages would be hidden with these memories.
 pub(super) async fn mentioned(call: &CallContext<'_>, meant: &[Meant]) -> Result<usize, Failure> {
     Ok(adjutant_memory::mentions(call.store(), forgetting(call), meant, query(call)).await?.len())
-}
-
-pub(super) fn messages_that_say_it(count: usize) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some("1 message that says it".to_owned()),
-        _ => Some(format!("{count} messages that say it")),
-    }
 }
 
 /// What `memory.forget` means: a memory by its id, or all that have every word of the query. Where only the past of one

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use adjutant_l10n::{http, notes};
 use adjutant_types::{FromCall, FromConfig, FromOutside, Own, ours};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -43,20 +44,19 @@ pub(super) struct NotePath(Vec<String>);
 impl NotePath {
     /// Reads a path such as `Projects/Acme.md`; the ending may be left out.
     pub(super) fn read(text: &str) -> Result<Self, SkillError> {
-        let wrong = |why: &'static str| SkillError::params(ours!("/path: \"{}\" {}", FromCall(text), why));
         let mut parts: Vec<String> =
             text.trim().trim_start_matches("./").split('/').map(str::to_owned).collect();
         if text.starts_with('/') {
-            return Err(wrong("must be relative to the notes' folder"));
+            return Err(SkillError::params(ours!(notes::path_absolute, FromCall(text))));
         }
         if parts.iter().any(|part| part.is_empty() || part.starts_with('.')) {
-            return Err(wrong("isn't in the notes' folder, or is hidden"));
+            return Err(SkillError::params(ours!(notes::path_outside, FromCall(text))));
         }
         if parts.iter().any(|part| part.len() > 200 || part.chars().any(char::is_control)) {
-            return Err(wrong("has a part that is too long or has a control character"));
+            return Err(SkillError::params(ours!(notes::path_unusable, FromCall(text))));
         }
         if parts.len() > DEEPEST {
-            return Err(wrong("has too many folders"));
+            return Err(SkillError::params(ours!(notes::path_deep, FromCall(text))));
         }
         if let Some(name) = parts.last_mut()
             && !is_note(name)
@@ -103,7 +103,7 @@ impl Notes {
         let folder_path: Vec<String> =
             folder_path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         if folder_path.iter().any(|part| part.starts_with('.')) {
-            return Err(SkillError::params("/folder: it isn't in the notes' folder, or is hidden"));
+            return Err(SkillError::params(ours!(notes::folder_outside)));
         }
         let folder = self.open_folder(&folder_path, false)?;
         let mut found = Vec::new();
@@ -115,16 +115,16 @@ impl Notes {
     /// Writes a note. `known` is the version that may be replaced; with none there must be no such note.
     pub(super) fn put(&self, path: &NotePath, text: &str, known: Option<&Note>) -> Result<Note, SkillError> {
         if text.len() as u64 > MAX_SIZE {
-            return Err(SkillError::params("/text: the note would be larger than 1 MB"));
+            return Err(SkillError::params(ours!(notes::text_too_large)));
         }
         let folder = self.open_folder(path.folders(), known.is_none())?;
         let mode = known.map_or(Mode::RUSR | Mode::WUSR, |note| note.mode);
         let temporary = temporary_name();
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, &temporary, flags, mode);
-        let file = file.map_err(|error| failed("can't write to the notes' folder", error))?;
+        let file = file.map_err(|error| SkillError::tool(ours!(notes::folder_not_written, Own(error))))?;
         let written = write_all(file, text.as_bytes(), mode)
-            .map_err(|error| SkillError::tool(ours!("can't write {}: {}", FromCall(path), Own(error))))
+            .map_err(|error| SkillError::tool(ours!(notes::cannot_write, FromCall(path), Own(error))))
             .and_then(|()| put_in_place(&folder, &temporary, path, known));
         if written.is_err() || known.is_none() {
             let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
@@ -140,7 +140,7 @@ impl Notes {
         let folder = self.open_folder(path.folders(), false)?;
         same(&folder, path, known)?;
         let removed = rustix::fs::unlinkat(&folder, path.name(), AtFlags::empty());
-        removed.map_err(|error| failed(&format!("can't delete {path}"), error))
+        removed.map_err(|error| SkillError::tool(ours!(notes::cannot_delete, FromCall(path), Own(error))))
     }
 
     fn open_folder(&self, parts: &[String], create: bool) -> Result<OwnedFd, SkillError> {
@@ -148,11 +148,7 @@ impl Notes {
         let root = rustix::fs::openat(CWD, &self.root, flags, Mode::empty());
         let mut folder = root.map_err(|error| {
             let shown = self.root.display();
-            SkillError::tool(ours!(
-                "the notes' folder {} can't be opened: {}; see [notes] path",
-                FromConfig(shown),
-                Own(error)
-            ))
+            SkillError::tool(ours!(notes::folder_not_opened, FromConfig(shown), Own(error)))
         })?;
         for part in parts {
             let open = |above: &OwnedFd| {
@@ -167,7 +163,13 @@ impl Notes {
                 }
                 opened => opened,
             }
-            .map_err(|error| failed(&format!("the folder {part}"), error))?;
+            .map_err(|error| match error {
+                Errno::NOENT => SkillError::not_found(ours!(notes::no_folder, FromCall(part))),
+                Errno::LOOP | Errno::NOTDIR => {
+                    SkillError::new(ErrorKind::Permission, ours!(notes::folder_is_link, FromCall(part)))
+                }
+                error => SkillError::tool(ours!(notes::folder_failed, FromCall(part), Own(error))),
+            })?;
         }
         Ok(folder)
     }
@@ -179,7 +181,8 @@ fn is_note(name: &str) -> bool {
 }
 
 fn walk(folder: &OwnedFd, at: &[String], found: &mut Vec<NotePath>) -> Result<(), SkillError> {
-    let entries = Dir::read_from(folder).map_err(|error| failed("the notes' folder", error))?;
+    let entries = Dir::read_from(folder)
+        .map_err(|error| SkillError::tool(ours!(notes::folder_not_read, Own(error))))?;
     for entry in entries.filter_map(Result::ok) {
         let Ok(name) = entry.file_name().to_str() else { continue };
         if name.starts_with('.') || name.chars().any(char::is_control) {
@@ -190,8 +193,7 @@ fn walk(folder: &OwnedFd, at: &[String], found: &mut Vec<NotePath>) -> Result<()
         match kind(folder, name, entry.file_type()) {
             FileType::RegularFile if is_note(name) => {
                 if found.len() >= MAX {
-                    let message = ours!("there are more than {} notes; name a folder", MAX);
-                    return Err(SkillError::params(message));
+                    return Err(SkillError::params(ours!(notes::too_many, MAX)));
                 }
                 found.push(NotePath(path));
             }
@@ -223,17 +225,17 @@ fn read_at(folder: &OwnedFd, name: &str, shown: &str) -> Result<Note, SkillError
     let file = file.map_err(|error| failed(shown, error))?;
     let stat = rustix::fs::fstat(&file).map_err(|error| failed(shown, error))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(SkillError::params(ours!("{} isn't a file", FromOutside(shown))));
+        return Err(SkillError::params(ours!(notes::not_a_file, FromOutside(shown))));
     }
     let mut bytes = Vec::new();
     let read = File::from(file).take(MAX_SIZE + 1).read_to_end(&mut bytes);
-    read.map_err(|error| SkillError::tool(ours!("{} can't be read: {}", FromOutside(shown), Own(error))))?;
+    read.map_err(|error| SkillError::tool(ours!(notes::cannot_read, FromOutside(shown), Own(error))))?;
     if bytes.len() as u64 > MAX_SIZE {
-        return Err(SkillError::params(ours!("{} is larger than 1 MB", FromOutside(shown))));
+        return Err(SkillError::params(ours!(notes::too_large, FromOutside(shown))));
     }
     let version = version(&bytes);
     let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| SkillError::params(ours!("{} isn't text in UTF-8", FromOutside(shown))))?;
+    let text = text.map_err(|_| SkillError::params(ours!(notes::not_text, FromOutside(shown))))?;
     Ok(Note { text, version, mode: Mode::from_raw_mode(stat.st_mode) & Mode::from_raw_mode(0o777) })
 }
 
@@ -256,16 +258,13 @@ fn put_in_place(
         // Unlike a rename, a link never replaces anything.
         let linked = rustix::fs::linkat(folder, temporary, folder, path.name(), AtFlags::empty());
         return linked.map_err(|error| match error {
-            Errno::EXIST => SkillError::new(
-                ErrorKind::Params,
-                ours!("{} exists already. Append to it, or say overwrite", FromCall(path)),
-            ),
+            Errno::EXIST => SkillError::params(ours!(notes::exists, FromCall(path))),
             error => failed(&path.to_string(), error),
         });
     };
     same(folder, path, known)?;
     let renamed = rustix::fs::renameat(folder, temporary, folder, path.name());
-    renamed.map_err(|error| failed(&format!("can't write {path}"), error))
+    renamed.map_err(|error| SkillError::tool(ours!(notes::cannot_write, FromCall(path), Own(error))))
 }
 
 fn same(folder: &OwnedFd, path: &NotePath, known: &Note) -> Result<(), SkillError> {
@@ -275,13 +274,7 @@ fn same(folder: &OwnedFd, path: &NotePath, known: &Note) -> Result<(), SkillErro
 
 /// A note that isn't what it was when it was read.
 pub(super) fn changed(path: &NotePath, known: &str, now: &str) -> SkillError {
-    let message = ours!(
-        "{} was changed meanwhile: it was version {} when it was read, and is version {} now. Read it again",
-        FromCall(path),
-        FromCall(known),
-        Own(now)
-    );
-    SkillError::params(message)
+    SkillError::params(ours!(notes::changed_meanwhile, FromCall(path), FromCall(known), Own(now)))
 }
 
 /// Names a text: the start of its digest.
@@ -296,13 +289,12 @@ fn temporary_name() -> PathBuf {
     PathBuf::from(format!(".adjutant-{}-{number}.tmp", std::process::id()))
 }
 
-fn failed(what: &str, error: Errno) -> SkillError {
+fn failed(path: &str, error: Errno) -> SkillError {
     match error {
-        Errno::NOENT => SkillError::not_found(ours!("there is no {}", FromCall(what))),
-        Errno::LOOP | Errno::NOTDIR => SkillError::new(
-            ErrorKind::Permission,
-            ours!("{} is a link or no folder; links aren't followed", FromCall(what)),
-        ),
-        error => SkillError::tool(ours!("{}: {}", FromCall(what), Own(error))),
+        Errno::NOENT => SkillError::not_found(ours!(notes::no_note, FromCall(path))),
+        Errno::LOOP | Errno::NOTDIR => {
+            SkillError::new(ErrorKind::Permission, ours!(notes::is_link, FromCall(path)))
+        }
+        error => SkillError::tool(ours!(http::with_words, FromCall(path), Own(error))),
     }
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 pub use self::folder::Notes;
 use adjutant_files::MAX_TEXT;
+use adjutant_l10n as l10n;
 use adjutant_store::Batch;
 use adjutant_turn::trust::ActionKind;
 use adjutant_types::invisible_chars::line;
@@ -20,7 +21,7 @@ use adjutant_types::{Allowance, FromOutside, Own, ours};
 
 use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, listing};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, under};
 use crate::handlers::http::shorten;
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, file_store};
@@ -142,14 +143,14 @@ impl NotesSkill {
             known => notes.put(&path, &text, known.as_ref()),
         })
         .await?;
-        let verb = match (self, &before) {
-            (Self::Create, None) => "Created",
-            (Self::Create, Some(_)) => "Replaced",
-            (Self::Append, _) => "Added to",
-            _ => "Changed",
+        let receipt = match (self, &before) {
+            (Self::Create, None) => l10n::notes::created(&path),
+            (Self::Create, Some(_)) => l10n::notes::replaced(&path),
+            (Self::Append, _) => l10n::notes::added(&path),
+            _ => l10n::notes::changed(&path),
         };
         let data = json!({"note": path.to_string(), "path": path.to_string(), "version": written.version});
-        let output = Output::ours(format!("{verb} the note {path}"), data);
+        let output = Output::ours(receipt, data);
         let is_small = written.text.len() <= MAX_KEPT;
         let step = Step::Note {
             path: path.to_string(),
@@ -164,10 +165,10 @@ impl Change {
     /// What changes, for the person who is asked.
     fn shown(&self) -> String {
         let Some(before) = &self.before else {
-            return format!("Create the note {}:\n{}", self.path, fenced(&self.text));
+            return l10n::notes::create_preview(&self.path, fenced(&self.text));
         };
         let (gone, come) = middle(&before.text, &self.text);
-        format!("Change the note {}\nNow:\n{}\nThen:\n{}", self.path, fenced(gone), fenced(come))
+        l10n::notes::change_preview(&self.path, fenced(gone), fenced(come))
     }
 }
 
@@ -176,15 +177,13 @@ async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
     let text = call.arguments["text"].as_str().unwrap_or_default();
     let Some(id) = call.text("file") else {
         let is_there = call.arguments["text"].is_string();
-        let missing = || SkillError::params("/text: say what to write, or name a file").into();
+        let missing = || SkillError::params(ours!(l10n::notes::no_text)).into();
         return if is_there { Ok(text.to_owned()) } else { Err(missing()) };
     };
     let file = file_store::find(call, &id.into()).await?;
     let content = file_store::text(&file)?;
     if content.len() > MAX_TEXT {
-        let message =
-            ours!("“{}” is too long for a note: its text has more than 256 KB", FromOutside(&file.name));
-        return Err(SkillError::params(message).into());
+        return Err(SkillError::params(ours!(l10n::notes::file_too_long, FromOutside(&file.name))).into());
     }
     Ok(if text.is_empty() { content.to_owned() } else { format!("{}\n\n{content}", text.trim_end()) })
 }
@@ -206,11 +205,11 @@ async fn on_disk<I: Send + 'static, T: Send + 'static>(
     input: I,
     work: impl FnOnce(&Notes, I) -> Result<T, SkillError> + Send + 'static,
 ) -> Result<T, SkillError> {
-    let missing = || SkillError::tool("there is no folder of notes: set [notes] path in the configuration");
+    let missing = || SkillError::tool(ours!(l10n::notes::not_connected));
     let notes = call.services.notes.clone().ok_or_else(missing)?;
     #[expect(clippy::disallowed_methods, reason = "it reads and writes local files, which is soon done")]
     let done = tokio::task::spawn_blocking(move || work(&notes, input)).await;
-    done.unwrap_or_else(|error| Err(SkillError::tool(ours!("the work on the notes failed: {}", Own(error)))))
+    done.unwrap_or_else(|error| Err(SkillError::tool(ours!(l10n::notes::work_failed, Own(error)))))
 }
 
 /// A note as it is, with its path.
@@ -239,9 +238,18 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     .await?;
     let shown = &hits[..hits.len().min(call.limit())];
     let lines: Vec<String> = shown.iter().map(|(path, line)| format!("- {path}: {line}")).collect();
-    let summary = listing(&lines, hits.len(), ("note", "notes"), format!("No note has “{query}”"));
+    let heading =
+        if hits.is_empty() { l10n::notes::found_nothing(query) } else { heading(&lines, hits.len()) };
+    let summary = under(heading, lines);
     let items: Vec<_> = shown.iter().map(|(path, line)| json!({"note": path, "excerpt": line})).collect();
     Ok(Output::outside_if(!hits.is_empty(), summary, json!({"items": items, "count": hits.len()})))
+}
+
+fn heading(lines: &[String], count: usize) -> String {
+    match count > lines.len() {
+        true => l10n::notes::found_first(count, lines.len()),
+        false => l10n::notes::found(count),
+    }
 }
 
 /// The first line with one of the words.
@@ -256,7 +264,8 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let paths = on_disk(call, folder, |notes, folder| notes.paths(&folder)).await?;
     let names: Vec<String> = paths.iter().take(call.limit()).map(ToString::to_string).collect();
     let lines: Vec<String> = names.iter().map(|path| format!("- {path}")).collect();
-    let summary = listing(&lines, paths.len(), ("note", "notes"), "There are no notes there");
+    let heading = if paths.is_empty() { l10n::notes::no_notes() } else { heading(&lines, paths.len()) };
+    let summary = under(heading, lines);
     let items: Vec<_> = names.iter().map(|path| json!({"note": path})).collect();
     Ok(Output::outside_if(!items.is_empty(), summary, json!({"items": items, "count": paths.len()})))
 }
@@ -267,7 +276,7 @@ async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut text = note.text;
     shorten(&mut text);
     let data = json!({"note": path.to_string(), "version": note.version, "text": text});
-    let summary = format!("{path} (version {})\n\n{}", note.version, text.trim_end());
+    let summary = format!("{}\n\n{}", l10n::notes::head(path, note.version), text.trim_end());
     Ok(Output::new(summary, data))
 }
 

@@ -1,5 +1,6 @@
 //! The sections of a Markdown text: a heading and all below it, up to the next heading of its level.
 
+use adjutant_l10n::notes;
 use adjutant_types::{FromCall, ours};
 
 use crate::SkillError;
@@ -66,18 +67,12 @@ fn find(text: &str, heading: &str) -> Result<Section, SkillError> {
         1 => Ok(found.remove(0)),
         0 => {
             let known = headings(text).join("; ");
-            let known = if known.is_empty() { "it has none".to_owned() } else { known };
-            Err(SkillError::not_found(ours!(
-                "there is no section “{}”; the sections: {}",
-                FromCall(heading),
-                known
-            )))
+            Err(SkillError::not_found(match known.is_empty() {
+                true => ours!(notes::no_sections, FromCall(heading)),
+                false => ours!(notes::no_section, FromCall(heading), known),
+            }))
         }
-        number => Err(SkillError::params(ours!(
-            "there are {} sections “{}”; rename one of them first",
-            number,
-            FromCall(heading)
-        ))),
+        number => Err(SkillError::params(ours!(notes::same_headings, number, FromCall(heading)))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod search;
 
+use adjutant_l10n as l10n;
 use adjutant_store::Batch;
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
@@ -15,11 +16,11 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, ambiguous, has_all_words, is_named,
-    read_rule,
+    BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, is_named, joined,
+    read_rule, under,
 };
 use crate::{Approved, Failure, Output, Risk, SkillError};
-use search::{Filter, all_meant, counted, listed, of_kind, search};
+use search::{Filter, all_meant, listed, of_kind, search};
 
 domain! {
     "tasks", "../../../../../skills/tasks.toml", TaskSkill {
@@ -74,13 +75,13 @@ impl BuiltinSkill for TaskSkill {
         if call.text("id").is_none() {
             return Ok(None);
         }
-        Ok(by_id(call).await.ok().map(|task| format!("the task: {}", spoken(&task, call))))
+        Ok(by_id(call).await.ok().map(|task| spoken(&task, call)))
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
-        let verb = match self {
-            Self::Delete => "Delete",
-            Self::Complete => "Mark as done",
+        let heading: fn(usize) -> String = match self {
+            Self::Delete => l10n::tasks::delete_all,
+            Self::Complete => l10n::tasks::complete_all,
             Self::Create | Self::Search | Self::Update => return Ok(Preview::default()),
         };
         let all = match call.text("all") {
@@ -90,7 +91,7 @@ impl BuiltinSkill for TaskSkill {
         if all.is_empty() {
             return Ok(Preview::default());
         }
-        let text = listed(&all, call, &format!("{verb} {}", counted(&all)));
+        let text = listed(&all, call, heading(all.len()));
         Ok(Preview { risk: Risk::High, text: Some(text) })
     }
 
@@ -132,13 +133,16 @@ fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
     if let Some(due) = due_of(task, call) {
         let is_open = task.state == TaskState::Open;
         let is_overdue = is_open && task.due_at.is_some_and(|at| at < call.store().now());
-        let word = if is_overdue { "overdue since" } else { "due" };
         let rule = task.recurrence.as_ref().filter(|_| is_open);
         let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
-        details.push_str(&format!(" ({word} {}{repeats})", due.spoken()));
+        let due = match is_overdue {
+            true => l10n::tasks::overdue(due.spoken(), repeats),
+            false => l10n::tasks::due(due.spoken(), repeats),
+        };
+        details.push_str(&format!(" ({due})"));
     }
     if task.priority == Priority::High {
-        details.push_str(" · high priority");
+        details.push_str(&format!(" · {}", l10n::tasks::high_priority()));
     }
     for tag in task.tag_list() {
         details.push_str(&format!(" #{tag}"));
@@ -239,16 +243,14 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     };
     apply(&mut task, call)?;
     if task.title.is_empty() {
-        return Err(SkillError::params("/title: give the task a title").into());
+        return Err(SkillError::params(ours!(l10n::tasks::no_title)).into());
     }
     tasks::insert(writes, &task);
-    let mut summary = format!("Added “{}”", task.title);
-    if let Some(due) = due_of(&task, call) {
-        summary.push_str(&format!(", due {}", due.spoken()));
-    }
-    if let Some(repeats) = &task.recurrence {
-        summary.push_str(&rule::repeating(repeats, call.zone()));
-    }
+    let repeats = task.recurrence.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+    let summary = match due_of(&task, call) {
+        Some(due) => l10n::tasks::added_due(&task.title, due.spoken(), repeats),
+        None => l10n::tasks::added(&task.title, repeats),
+    };
     let made = [Step::Task { before: None, after: Some(task.clone()) }];
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&made)))
 }
@@ -267,10 +269,7 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     let open = open_tasks(call).await?;
     match called(&open, id, is_named)? {
         Some(task) => Ok(task),
-        None => {
-            let missing = ours!("there is no open task called “{}”, and none with that id", FromCall(id));
-            Err(SkillError::not_found(missing).into())
-        }
+        None => Err(SkillError::not_found(ours!(l10n::tasks::not_found, FromCall(id))).into()),
     }
 }
 
@@ -295,8 +294,8 @@ fn called(
             let name = |task: &&TaskRow| {
                 ours!("“{}” ({})", FromStore("tasks", task.id.as_str(), task.title.as_str()), Own(&task.id))
             };
-            Err(ambiguous(ours!("several tasks match “{}”", FromCall(title)), several.iter().map(name))
-                .into())
+            let names = joined(several.iter().map(name));
+            Err(SkillError::params(ours!(l10n::tasks::several_match, FromCall(title), names)).into())
         }
     }
 }
@@ -307,57 +306,68 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     apply(&mut task, call)?;
     tasks::update(writes, &task);
     let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
-    let summary = format!("Changed {}", quoted(&task, call));
+    let summary = l10n::tasks::changed(quoted(&task, call));
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
 async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     if let Some(all) = all_meant(call).await? {
-        let done = all.iter().map(|task| complete_one(task, call, writes));
-        let (lines, steps): (Vec<String>, Vec<Vec<Step>>) =
-            done.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        let items: Vec<Value> = all.iter().map(item).collect();
+        let (mut lines, mut items, mut steps) = (Vec::new(), Vec::new(), Vec::new());
+        for task in all {
+            let (done, next) = complete_one(task, call, writes, &mut steps)?;
+            let title = spoken(&done, call);
+            lines.push(match next {
+                Some(due) => format!("- {}", l10n::tasks::completed_repeating(title, due.spoken())),
+                None => format!("- {title}"),
+            });
+            items.push(item(&done));
+        }
+        let summary = under(l10n::tasks::completed_all(lines.len()), lines);
         let data = json!({"items": items, "count": items.len()});
-        return Ok(Output::ours(lines.join("\n"), data).undone_by(undo::left(&steps.concat())));
+        return Ok(Output::ours(summary, data).undone_by(undo::left(&steps)));
     }
     let task = match (call.text("id"), call.text("title")) {
         (Some(_), _) => by_id(call).await?,
         (None, Some(title)) => by_title(call, title).await?,
-        (None, None) => return Err(SkillError::params("give the task's id or its title").into()),
+        (None, None) => return Err(SkillError::params(ours!(l10n::tasks::which_task)).into()),
     };
     if task.state == TaskState::Done {
-        return Ok(Output::ours(format!("“{}” is already done", task.title), item(&task)));
+        return Ok(Output::ours(l10n::tasks::already_done(&task.title), item(&task)));
     }
-    let (summary, steps) = complete_one(&task, call, writes)?;
-    let done = TaskRow { state: TaskState::Done, ..task };
+    let mut steps = Vec::new();
+    let (done, next) = complete_one(task, call, writes, &mut steps)?;
+    let summary = match next {
+        Some(due) => l10n::tasks::done_repeating(&done.title, due.spoken()),
+        None => l10n::tasks::done(&done.title),
+    };
     Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
 }
 
-/// Completes a task, and makes the next one if it recurs. Returns what to say, and how to take it back.
+/// Completes a task, and makes the next one if it recurs; adds how to take that back. Returns the task as it is then,
+/// and when the next one is due.
 fn complete_one(
-    task: &TaskRow,
+    task: TaskRow,
     call: &CallContext<'_>,
     writes: &mut Batch,
-) -> Result<(String, Vec<Step>), SkillError> {
+    steps: &mut Vec<Step>,
+) -> Result<(TaskRow, Option<When>), SkillError> {
     tasks::complete(writes, &task.id, call.store().now());
-    let mut steps = Vec::new();
-    let mut summary = format!("Done: “{}”", task.title);
-    if let Some(due) = next_due(task, call)? {
+    let next = next_due(&task, call)?;
+    if let Some(due) = next {
         let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
         set_due(&mut again, due, call);
         tasks::insert(writes, &again);
-        steps.push(Step::Task { before: None, after: Some(again.clone()) });
-        summary.push_str(&format!("; the next one is due {}", due.spoken()));
+        steps.push(Step::Task { before: None, after: Some(again) });
     }
     let done = TaskRow { state: TaskState::Done, ..task.clone() };
-    steps.push(Step::Task { before: Some(task.clone()), after: Some(done) });
-    Ok((summary, steps))
+    steps.push(Step::Task { before: Some(task), after: Some(done.clone()) });
+    Ok((done, next))
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
 async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
     let open = open_tasks(call).await?;
-    let missing = || SkillError::not_found(ours!("there is no open task called “{}”", FromCall(title)));
+    let missing = || SkillError::not_found(ours!(l10n::tasks::none_called, FromCall(title)));
     called(&open, title, is_named)?.ok_or_else(|| missing().into())
 }
 
@@ -365,7 +375,7 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     if let Some(all) = all_meant(call).await? {
         all.iter().for_each(|task| tasks::delete(writes, &task.id));
         let items: Vec<Value> = all.iter().map(item).collect();
-        let summary = listed(&all, call, &format!("Deleted {}", counted(&all)));
+        let summary = listed(&all, call, l10n::tasks::deleted_all(all.len()));
         let deleted: Vec<Step> =
             all.into_iter().map(|task| Step::Task { before: Some(task), after: None }).collect();
         let data = json!({"items": items, "count": items.len()});
@@ -374,7 +384,7 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let task = by_id(call).await?;
     tasks::delete(writes, &task.id);
     let deleted = [Step::Task { before: Some(task.clone()), after: None }];
-    let summary = format!("Deleted {}", quoted(&task, call));
+    let summary = l10n::tasks::deleted(quoted(&task, call));
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&deleted)))
 }
 

@@ -1,14 +1,15 @@
 //! Finding tasks, and all of a kind.
 
+use adjutant_l10n as l10n;
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_types::clock::span::Span;
 use adjutant_types::clock::when::When;
-use adjutant_types::{FromCall, TaskState, ours};
+use adjutant_types::{Own, TaskState, ours};
 use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use serde_json::{Value, json};
 
 use super::{due_of, item, like, mentions, moment, spoken};
-use crate::builtin::{CallContext, listing, read_rule};
+use crate::builtin::{CallContext, read_rule, under};
 use crate::{Failure, Output, SkillError};
 
 /// Which tasks a search is about.
@@ -34,6 +35,15 @@ impl Filter {
             Self::All => None,
             Self::Overdue => Some(TaskState::Open),
             Self::In(state) => Some(state),
+        }
+    }
+
+    /// The name that chooses between the words of a message.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Overdue => "overdue",
+            Self::In(state) => state.as_str(),
         }
     }
 }
@@ -87,17 +97,16 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let shown = found.iter().take(call.limit());
     let items: Vec<Value> = shown.clone().map(|(task, _)| item(task)).collect();
     let lines: Vec<String> = shown.map(|(_, line)| format!("- {line}")).collect();
-    let word = match filter {
-        Filter::Overdue => "overdue ",
-        Filter::In(TaskState::Done) => "finished ",
-        Filter::In(TaskState::Open) => "open ",
-        Filter::All => "",
+    let state = filter.as_str();
+    let heading = match (found.len(), query.is_empty(), span) {
+        (0, true, None) => l10n::tasks::none(state),
+        (0, true, Some(_)) => l10n::tasks::none_then(state),
+        (0, false, None) => l10n::tasks::none_about(state, query),
+        (0, false, Some(_)) => l10n::tasks::none_about_then(state, query),
+        (count, ..) if count > lines.len() => l10n::tasks::found_first(state, count, lines.len()),
+        (count, ..) => l10n::tasks::found(state, count),
     };
-    let about = call.text("query").map(|query| format!(" about “{}”", query.to_lowercase()));
-    let nouns = (&*format!("{word}task"), &*format!("{word}tasks"));
-    let then = if span.is_some() { " due then" } else { "" };
-    let none = format!("No {word}tasks{}{then}", about.unwrap_or_default());
-    let summary = listing(&lines, found.len(), nouns, none);
+    let summary = under(heading, lines);
     Ok(Output::ours(summary, json!({"items": items, "count": found.len()})))
 }
 
@@ -109,22 +118,19 @@ pub(super) async fn of_kind(call: &CallContext<'_>, filter: Filter) -> Result<Ve
     Ok(all)
 }
 
-pub(super) fn counted(tasks: &[TaskRow]) -> String {
-    if tasks.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", tasks.len()) }
-}
-
 /// A heading and the tasks under it, a line each.
-pub(super) fn listed(tasks: &[TaskRow], call: &CallContext<'_>, heading: &str) -> String {
-    let lines = tasks.iter().map(|task| format!("\n- {}", spoken(task, call)));
-    format!("{heading}:{}", lines.collect::<String>())
+pub(super) fn listed(tasks: &[TaskRow], call: &CallContext<'_>, heading: String) -> String {
+    under(heading, tasks.iter().map(|task| format!("- {}", spoken(task, call))))
 }
 
 /// The tasks that the argument `all` means; none without it.
 pub(super) async fn all_meant(call: &CallContext<'_>) -> Result<Option<Vec<TaskRow>>, Failure> {
     let Some(kind) = call.text("all") else { return Ok(None) };
-    let all = of_kind(call, Filter::of(Some(kind))).await?;
+    let filter = Filter::of(Some(kind));
+    let all = of_kind(call, filter).await?;
     if all.is_empty() {
-        return Err(SkillError::not_found(ours!("there are no {} tasks", FromCall(kind))).into());
+        let none = l10n::tasks::none_in_state(filter.as_str());
+        return Err(SkillError::not_found(ours!("{}", Own(none))).into());
     }
     Ok(Some(all))
 }

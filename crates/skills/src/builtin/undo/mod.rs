@@ -10,6 +10,7 @@
 
 mod steps;
 
+use adjutant_l10n as l10n;
 use serde_json::json;
 
 pub(super) use steps::{Outcome, Step, left};
@@ -17,7 +18,7 @@ pub(super) use steps::{Outcome, Step, left};
 use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, questions, turns};
 use adjutant_turn::wording;
-use adjutant_types::{ExecutionKind, ExecutionStatus, REMEMBERED, Taint, TurnId, ours};
+use adjutant_types::{ExecutionKind, ExecutionStatus, Taint, TurnId, ours};
 
 use super::{CallContext, Idempotency, Services};
 use crate::{Failure, Handler, Output, Registry, SkillError};
@@ -34,18 +35,21 @@ pub(super) fn effect(services: &Services) -> Idempotency {
 /// What a call did, in a line. What a server or a program says of its own doing is its words, not ours.
 fn what(registry: &Registry, row: &UndoRow) -> String {
     let other = registry.get(&row.skill).filter(|skill| !matches!(skill.handler, Handler::Builtin(_)));
-    match other {
-        Some(skill) => format!("{}: {}", row.skill, skill.title()),
-        None => {
-            let line = row.result.lines().next().unwrap_or_default().trim_end_matches(':');
-            let line = line.split_once(". It overlaps ").map_or(line, |(done, _)| done);
-            match (line.strip_prefix(REMEMBERED), line.strip_prefix("I'll do ")) {
-                (Some(memory), _) => format!("remembering “{memory}”"),
-                (_, Some(schedule)) => format!("the schedule {schedule}"),
-                _ => line.to_owned(),
-            }
-        }
+    if let Some(skill) = other {
+        return format!("{}: {}", row.skill, skill.title());
     }
+    let line = || row.result.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+    steps_of(row).first().and_then(Step::label).unwrap_or_else(line)
+}
+
+/// That a call's effect is undone.
+fn undone(row: &UndoRow, what: String) -> String {
+    let said = match steps_of(row).as_slice() {
+        // The next one of a task that repeats was made before that one was done.
+        [step] | [Step::Task { before: None, .. }, step] => step.undone(),
+        _ => None,
+    };
+    said.unwrap_or_else(|| l10n::undo::undone(what))
 }
 
 /// What becomes of a thing that is to be as it was `before` a call, if that can be said without writing: it is so already, or
@@ -62,10 +66,7 @@ pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> O
 pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let effects = last_effects(call).await?;
     if effects.is_empty() {
-        return Ok(Output::ours(
-            format!("There is nothing to take back in your last {TURNS} messages"),
-            json!({"undone": 0}),
-        ));
+        return Ok(Output::ours(l10n::undo::nothing(), json!({"undone": 0})));
     }
     let changes = joined(&effects);
     let mut outcomes: Vec<Outcome> = effects.iter().map(outcome_without_steps).collect();
@@ -73,20 +74,20 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         let outcome = step.take_back(call, writes).await?;
         rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
     }
-    let (mut lines, mut undone) = (Vec::new(), 0);
+    let (mut lines, mut count) = (Vec::new(), 0);
     for (row, outcome) in effects.iter().zip(outcomes).rev() {
         let what = what(call.registry, row);
         lines.push(match outcome {
             Outcome::Done => {
                 executions::mark_undone(writes, &row.id, call.execution);
-                undone += 1;
-                format!("Taken back: {what}")
+                count += 1;
+                undone(row, what)
             }
-            Outcome::Changed => format!("Left alone, because it was changed since: {what}"),
-            Outcome::Impossible => format!("This can't be taken back: {what}"),
+            Outcome::Changed => l10n::undo::changed_since(what),
+            Outcome::Impossible => l10n::undo::impossible(what),
         });
     }
-    let mut data = json!({"undone": undone, "of": effects.len()});
+    let mut data = json!({"undone": count, "of": effects.len()});
     // What was made from a text of others repeats it.
     let taint: Taint = effects.iter().map(|row| &row.taint).collect();
     if !taint.is_clean() {
@@ -125,11 +126,8 @@ async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()
     for question in open.iter().filter(|question| question.person_id == ctx.turn.person.id) {
         let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != ctx.turn.id);
         if asking.map(|turn| turn.seq) > seq {
-            return Err(SkillError::params(ours!(
-                "a question is still open: {}. Answer it first, then say undo again",
-                wording::questions::subject(question)
-            ))
-            .into());
+            let subject = wording::questions::subject(question);
+            return Err(SkillError::params(ours!(l10n::undo::question_open, subject)).into());
         }
     }
     Ok(())

@@ -1,11 +1,14 @@
 //! One change, as it was before and after, and how to put it back.
 
+use adjutant_l10n as l10n;
 use adjutant_memory::now_of;
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_store::{Batch, StoreError};
+use adjutant_types::ScheduleState;
+use adjutant_types::text::one_line;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -110,6 +113,46 @@ impl Step {
                 joined((before, after), last, is_next)
             }
             _ => false,
+        }
+    }
+
+    /// What the call did, where its result is a promise rather than a receipt.
+    pub(super) fn label(&self) -> Option<String> {
+        match self {
+            // A memory of which only a part was forgotten keeps its id.
+            Self::Memory { before, after: Some(new) }
+                if before.as_ref().is_none_or(|before| before.id != new.id) =>
+            {
+                Some(l10n::undo::remembering(one_line(now_of(&new.text), 200)))
+            }
+            Self::Schedule { before: None, after: Some(new) } => {
+                Some(l10n::undo::schedule(one_line(&new.text, 200)))
+            }
+            _ => None,
+        }
+    }
+
+    /// How things are when this is put back, where that says more than what was done.
+    pub(super) fn undone(&self) -> Option<String> {
+        match self {
+            Self::Task { before: Some(task), after: None } => Some(l10n::undo::task_is_back(&task.title)),
+            Self::Task { before: Some(task), after: Some(now) } if task.state != now.state => {
+                Some(l10n::undo::task_is_open(&task.title))
+            }
+            Self::Schedule { before: Some(row), after: Some(now) } if row.state != now.state => {
+                let text = one_line(&row.text, 200);
+                Some(match row.state {
+                    ScheduleState::Active => l10n::undo::schedule_runs(text),
+                    ScheduleState::Paused | ScheduleState::Stopped => l10n::undo::schedule_is_paused(text),
+                })
+            }
+            // Of one of which only a part was forgotten, the rest keeps its id.
+            Self::Memory { before: Some(memory), after }
+                if after.as_ref().is_none_or(|rest| rest.id == memory.id) =>
+            {
+                Some(l10n::undo::remembered_again(one_line(&memory.text, 200)))
+            }
+            _ => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Searching the web by an engine of the owner's choice. What it finds is text from outside.
 
 use adjutant_config::{SearchConfig, SearchKind};
+use adjutant_l10n::web;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromConfig, Own, ours};
 use reqwest::header::ACCEPT;
@@ -32,7 +33,7 @@ pub(super) async fn search(
 ) -> Result<Output, SkillError> {
     let limit = limit.clamp(1, MAX);
     let address = Url::parse(&engine.url)
-        .map_err(|error| SkillError::tool(ours!("[web] search: the address is wrong: {}", Own(error))))?;
+        .map_err(|error| SkillError::tool(ours!(web::search_address_wrong, Own(error))))?;
     let host = host(&address).to_owned();
     // It is the owner's own choice, so it may be in a private network.
     let client = client.for_url(&address, std::slice::from_ref(&host))?;
@@ -42,18 +43,13 @@ pub(super) async fn search(
     let (body, _) = read(response).await.map_err(|error| lost(&error, &host, false))?;
     if !status.is_success() {
         if engine.kind == SearchKind::Searxng && status.as_u16() == 403 {
-            let message = ours!(
-                "SearXNG on {} doesn't answer in JSON: add `json` to `search.formats` in its settings.yml, \
-                 and restart it",
-                FromConfig(&host)
-            );
+            let message = ours!(web::searxng_without_json, FromConfig(&host));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         return Err(failed(status, &headers, &host, "", false));
     }
-    let answer: Value = serde_json::from_str(&body).map_err(|_| {
-        SkillError::tool(ours!("{} didn't answer with JSON; see [web] search", FromConfig(&host)))
-    })?;
+    let answer: Value = serde_json::from_str(&body)
+        .map_err(|_| SkillError::tool(ours!(web::search_without_json, FromConfig(&host))))?;
     let hits = hits(engine.kind, &answer, limit);
     Ok(output(query, &hits))
 }
@@ -118,8 +114,7 @@ fn hits(kind: SearchKind, answer: &Value, limit: usize) -> Vec<Hit> {
 
 fn output(query: &str, hits: &[Hit]) -> Output {
     if hits.is_empty() {
-        let nothing = format!("The web search for “{query}” found nothing");
-        return Output::ours(nothing, json!({"items": [], "count": 0}));
+        return Output::ours(web::found_nothing(query), json!({"items": [], "count": 0}));
     }
     let lines: Vec<String> = hits
         .iter()
@@ -216,7 +211,7 @@ mod tests {
             refused.unwrap_err().to_string().contains("add `json` to `search.formats` in its settings.yml")
         );
         let (page, _) = found(SearchKind::Searxng, "200 OK", "<html>").await;
-        assert!(page.unwrap_err().to_string().ends_with("didn't answer with JSON; see [web] search"));
+        assert!(page.unwrap_err().to_string().ends_with("didn't answer with JSON"));
         let (auth, _) = found(SearchKind::Brave, "401 Unauthorized", "").await;
         assert_eq!(auth.unwrap_err().kind, ErrorKind::Auth);
     }

@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_l10n::mcp;
 use adjutant_turn::wording::asked::How;
 use adjutant_types::invisible_chars::{line, shown};
+use adjutant_types::text::shortened;
 use reqwest::Url;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult};
 use serde::{Deserialize, Serialize};
@@ -27,10 +29,10 @@ const MAX_ADDRESS: usize = 2000;
 /// The longest state that is kept for a server.
 const MAX_STATE: usize = 64 * 1024;
 
-/// The label that says yes, and the one that says no, to a question without fields.
+/// The word that says yes, and the one that says no, to a question without fields.
 const YES: &str = "Yes";
 const NO: &str = "No";
-/// The label that says that an address was opened.
+/// The word that says that an address was opened.
 const DONE: &str = "Done";
 
 /// What a server wants to know, and what was answered so far. The journal keeps it.
@@ -107,23 +109,18 @@ impl Ask {
                     })
                     .collect();
                 if fields.len() > MAX_FIELDS {
-                    return Err(format!(
-                        "it asks for {} things at once; {MAX_FIELDS} is the limit",
-                        fields.len()
-                    ));
+                    return Err(mcp::asks_too_much(fields.len(), MAX_FIELDS));
                 }
                 let asks_in_words = fields.iter().any(Field::is_text) && names_secret(message);
                 if asks_in_words || fields.iter().any(Field::asks_for_secret) {
-                    return Err(
-                        "it asks for a password or a key, which the protocol forbids in a chat".to_owned()
-                    );
+                    return Err(mcp::asks_secret());
                 }
                 (message, AskKind::Form(fields))
             }
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
                 (message, AskKind::Address(address(url)?))
             }
-            _ => return Err("it asks in a way that isn't supported".to_owned()),
+            _ => return Err(mcp::asks_unsupported()),
         };
         Ok(Self { key: key.to_owned(), message: cut(message), kind, reply: None })
     }
@@ -158,10 +155,10 @@ impl Ask {
     /// Takes a person's words.
     fn take(&mut self, words: &str) -> Result<(), String> {
         let AskKind::Form(fields) = &mut self.kind else {
-            return self.close_by(words, DONE);
+            return self.close_by(words, DONE, mcp::neither_done_nor_no);
         };
         let Some(field) = fields.iter_mut().find(|field| field.given.is_none()) else {
-            return self.close_by(words, YES);
+            return self.close_by(words, YES, mcp::neither_yes_nor_no);
         };
         match field.read(words) {
             Said::Declined => self.reply = Some(Reply::Declined),
@@ -174,12 +171,17 @@ impl Ask {
         Ok(())
     }
 
-    fn close_by(&mut self, words: &str, yes: &str) -> Result<(), String> {
+    fn close_by(
+        &mut self,
+        words: &str,
+        yes: &str,
+        neither: impl FnOnce(String) -> String,
+    ) -> Result<(), String> {
         let yes = yes.to_lowercase();
         self.reply = match words.trim().trim_end_matches(['.', '!']).to_lowercase().as_str() {
             said if said == yes || said == format!("{yes} please") => Some(Reply::Accepted),
             "no" | "no thanks" | "decline" => Some(Reply::Declined),
-            _ => return Err(format!("“{}” is neither “{yes}” nor “no”", line(words, 40))),
+            _ => return Err(neither(line(words, 40))),
         };
         Ok(())
     }
@@ -197,16 +199,16 @@ impl Asked {
         let asks: Vec<Ask> = requests
             .map(|(key, request)| match request {
                 InputRequest::Elicitation(request) => Ask::read(key, &request.params),
-                InputRequest::ListRoots(_) => Err("it asks for folders, and it gets none".to_owned()),
-                _ => Err("it asks for a model, and it gets none".to_owned()),
+                InputRequest::ListRoots(_) => Err(mcp::asks_for_folders()),
+                _ => Err(mcp::asks_for_model()),
             })
             .collect::<Result<_, _>>()?;
         if asks.len() > MAX_FIELDS {
-            return Err(format!("it asks {} questions at once; {MAX_FIELDS} is the limit", asks.len()));
+            return Err(mcp::asks_many_questions(asks.len(), MAX_FIELDS));
         }
         let state = result.request_state.clone();
         if state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
-            return Err("it wants us to keep more than 64 KB for it".to_owned());
+            return Err(mcp::state_too_long());
         }
         Ok(Self { state, rounds, asks, ..Self::default() })
     }
@@ -218,10 +220,12 @@ impl Asked {
 
     /// The pages that a server wants opened before it is called again, as its error names them; or why nobody is asked.
     pub(super) fn first(error: &Value, rounds: u32) -> Result<Self, String> {
-        let pages: Vec<ElicitRequestParams> = serde_json::from_value(error["elicitations"].clone())
-            .map_err(|_| "it doesn't say which page to open".to_owned())?;
-        if pages.is_empty() || pages.len() > MAX_FIELDS {
-            return Err(format!("it names {} pages to open", pages.len()));
+        let pages: Vec<ElicitRequestParams> =
+            serde_json::from_value(error["elicitations"].clone()).map_err(|_| mcp::names_no_page())?;
+        match pages.len() {
+            0 => return Err(mcp::names_no_page()),
+            1..=MAX_FIELDS => {}
+            count => return Err(mcp::names_many_pages(count, MAX_FIELDS)),
         }
         let asks = pages.iter().map(|page| Ask::read("", page)).collect::<Result<_, _>>()?;
         Ok(Self { rounds, asks, opens_first: true, ..Self::default() })
@@ -240,9 +244,11 @@ impl Asked {
             (AskKind::Address(address), _) => {
                 let host = Url::parse(address).ok()?.host_str()?.to_owned();
                 let how = How::Open { address: address.clone(), host };
-                (own([DONE, DECLINE]), how)
+                (vec![(mcp::done(), DONE.to_owned()), (mcp::decline(), DECLINE.to_owned())], how)
             }
-            (AskKind::Form(_), None) => (own([YES, NO]), How::Confirm),
+            (AskKind::Form(_), None) => {
+                (vec![(mcp::yes(), YES.to_owned()), (mcp::no(), NO.to_owned())], How::Confirm)
+            }
             (AskKind::Form(_), Some(field)) => {
                 words.push(field.described());
                 words.extend(field.listed());
@@ -296,25 +302,19 @@ impl Asked {
     }
 }
 
-/// Buttons that stand for their labels.
-fn own(labels: [&str; 2]) -> Vec<(String, String)> {
-    labels.iter().map(|label| ((*label).to_owned(), (*label).to_owned())).collect()
-}
-
 /// An address that can be shown to a person as it is.
 fn address(written: &str) -> Result<String, String> {
-    let wrong = |why: &str| Err(format!("it wants an address opened that {why}"));
-    let Ok(url) = Url::parse(written) else { return wrong("is none") };
+    let Ok(url) = Url::parse(written) else { return Err(mcp::address_unreadable()) };
     let is_local = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     if !(url.scheme() == "https" || (url.scheme() == "http" && is_local)) {
-        return wrong("doesn't begin with https://");
+        return Err(mcp::address_insecure());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return wrong("hides its host behind a user's name");
+        return Err(mcp::address_disguised());
     }
     let shown = url.to_string();
     if shown.len() > MAX_ADDRESS {
-        return wrong("is too long to be shown");
+        return Err(mcp::address_too_long());
     }
     Ok(shown)
 }
@@ -323,10 +323,9 @@ fn address(written: &str) -> Result<String, String> {
 fn cut(message: &str) -> String {
     let shown = shown(&message.replace("\r\n", "\n"));
     let text = shown.trim().lines().take(MAX_LINES).collect::<Vec<_>>().join("\n");
-    match text.char_indices().nth(MAX_MESSAGE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None if shown.trim().lines().count() > MAX_LINES => format!("{text}\n…"),
-        None => text,
+    match shown.trim().lines().count() > MAX_LINES {
+        true => shortened(&format!("{text}\n…"), MAX_MESSAGE),
+        false => shortened(&text, MAX_MESSAGE),
     }
 }
 

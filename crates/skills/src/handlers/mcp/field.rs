@@ -1,5 +1,6 @@
 //! A field of a server's form: what it takes, and what a person's words are as its value.
 
+use adjutant_l10n::{mcp, ownership};
 use adjutant_types::invisible_chars::line;
 use adjutant_types::meant;
 use chrono::{DateTime, NaiveDate};
@@ -42,7 +43,7 @@ const SECRETS: &[&str] = &[
     "verification code",
 ];
 
-/// What a person answers, besides a value.
+/// What a person answers, besides a value: the words of the buttons, whatever these are called.
 pub(super) const DECLINE: &str = "Decline";
 /// Leaves a field out that needn't be filled in.
 pub(super) const SKIP: &str = "Skip";
@@ -99,19 +100,20 @@ impl Field {
     pub(super) fn described(&self) -> String {
         let name = line(self.text("title").unwrap_or(&self.name), 80);
         let about = line(self.text("description").unwrap_or_default(), 200);
-        let mut text = if about.is_empty() { name } else { format!("{name}: {about}") };
+        let text = if about.is_empty() { name } else { format!("{name}: {about}") };
         let (low, high) = match self.schema["type"].as_str() {
             Some("string") => (&self.schema["minLength"], &self.schema["maxLength"]),
             _ => (&self.schema["minimum"], &self.schema["maximum"]),
         };
-        let unit = if self.schema["type"] == "string" { " characters" } else { "" };
-        match (low.is_null(), high.is_null()) {
-            (false, false) => text.push_str(&format!(" ({low} to {high}{unit})")),
-            (false, true) => text.push_str(&format!(" (at least {low}{unit})")),
-            (true, false) => text.push_str(&format!(" (at most {high}{unit})")),
-            (true, true) => {}
+        match (self.schema["type"] == "string", low.is_null(), high.is_null()) {
+            (_, true, true) => text,
+            (false, false, false) => mcp::field_between(text, low, high),
+            (false, false, true) => mcp::field_from(text, low),
+            (false, true, false) => mcp::field_to(text, high),
+            (true, false, false) => mcp::field_characters_between(text, low, high),
+            (true, false, true) => mcp::field_characters_from(text, low),
+            (true, true, false) => mcp::field_characters_to(text, high),
         }
-        text
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -122,7 +124,7 @@ impl Field {
     fn options(&self) -> Vec<(Value, String)> {
         let schema = if self.takes_several() { &self.schema["items"] } else { &self.schema };
         if schema["type"] == "boolean" {
-            return vec![(json!(true), "Yes".to_owned()), (json!(false), "No".to_owned())];
+            return vec![(json!(true), mcp::yes()), (json!(false), mcp::no())];
         }
         let titled = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
         let mut options: Vec<(Value, String)> = match (titled, schema["enum"].as_array()) {
@@ -138,7 +140,7 @@ impl Field {
                 .collect(),
             (None, None) => Vec::new(),
         };
-        let mut labels: Vec<String> = vec![DECLINE.to_lowercase(), SKIP.to_lowercase()];
+        let mut labels = vec![mcp::decline().to_lowercase(), mcp::skip().to_lowercase()];
         for (value, label) in &mut options {
             let shown = if label.is_empty() { value.as_str().unwrap_or_default() } else { label.as_str() };
             *label = line(shown, MAX_LABEL);
@@ -160,10 +162,11 @@ impl Field {
         if options.is_empty() || options.len() > MAX_BUTTONS || self.takes_several() {
             return Vec::new();
         }
-        let ours = [(!self.required).then_some(SKIP), Some(DECLINE)];
+        let ours = [(!self.required).then(|| (mcp::skip(), SKIP)), Some((mcp::decline(), DECLINE))];
         let numbered =
             (1..).zip(options).map(|(number, (_, label)): (usize, _)| (label, format!("#{number}")));
-        numbered.chain(ours.into_iter().flatten().map(|word| (word.to_owned(), word.to_owned()))).collect()
+        let ours = ours.into_iter().flatten().map(|(label, word)| (label, word.to_owned()));
+        numbered.chain(ours).collect()
     }
 
     /// Its options as lines with numbers: the server's words.
@@ -172,12 +175,12 @@ impl Field {
         let mut lines: Vec<String> = (1..)
             .zip(options.iter().take(MAX_LISTED))
             .map(|(number, (value, label)): (usize, _)| {
-                let hint = if self.suggests(value) { " (suggested)" } else { "" };
-                format!("{number}. {label}{hint}")
+                let option = format!("{number}. {label}");
+                if self.suggests(value) { mcp::suggested(option) } else { option }
             })
             .collect();
         if options.len() > MAX_LISTED {
-            lines.push(format!("… and {} more", options.len() - MAX_LISTED));
+            lines.push(ownership::more(options.len() - MAX_LISTED));
         }
         lines
     }
@@ -244,14 +247,14 @@ impl Field {
         match self.schema["type"].as_str() {
             Some("integer") => {
                 let number = words.parse::<i64>();
-                number.map(Value::from).map_err(|_| format!("“{}” isn't a whole number", line(words, 40)))
+                number.map(Value::from).map_err(|_| mcp::not_whole_number(line(words, 40)))
             }
             Some("number") => {
                 let number = words.replacen(',', ".", 1).parse::<f64>().ok().and_then(Number::from_f64);
-                number.map(Value::Number).ok_or_else(|| format!("“{}” isn't a number", line(words, 40)))
+                number.map(Value::Number).ok_or_else(|| mcp::not_number(line(words, 40)))
             }
             _ => match misformed(self.text("format").unwrap_or_default(), words) {
-                Some(why) => Err(why.to_owned()),
+                Some(why) => Err(why),
                 None => Ok(Value::from(words)),
             },
         }
@@ -262,7 +265,7 @@ impl Field {
         let options = self.options();
         if let Some(number) = words.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
             let option = number.checked_sub(1).and_then(|at| options.get(at));
-            return option.map(|(value, _)| value.clone()).ok_or_else(|| "there's no such option".to_owned());
+            return option.map(|(value, _)| value.clone()).ok_or_else(mcp::no_such_option);
         }
         let is_meant = |(value, label): &&(Value, String)| {
             label.eq_ignore_ascii_case(words) || value.as_str().is_some_and(|value| value == words)
@@ -273,30 +276,26 @@ impl Field {
             options.get(meant(words, &labels)?)
         };
         let chosen = options.iter().find(is_meant).or_else(by_number).or_else(by_words);
-        chosen
-            .map(|(value, _)| value.clone())
-            .ok_or_else(|| format!("“{}” isn't in the list", line(words, 40)))
+        chosen.map(|(value, _)| value.clone()).ok_or_else(|| mcp::not_in_list(line(words, 40)))
     }
 }
 
 /// Why a text isn't in the format that was asked for.
-fn misformed(format: &str, words: &str) -> Option<&'static str> {
-    let (is_right, why) = match format {
+fn misformed(format: &str, words: &str) -> Option<String> {
+    let (is_right, why): (bool, fn() -> String) = match format {
         "email" => {
             let parts = words.split_once('@');
             let is_right = parts.is_some_and(|(name, host)| {
                 !name.is_empty() && host.contains('.') && !words.contains(char::is_whitespace)
             });
-            (is_right, "that isn't an email address")
+            (is_right, mcp::not_email)
         }
-        "uri" => (Url::parse(words).is_ok(), "that isn't a web address, such as https://example.org"),
-        "date" => (NaiveDate::parse_from_str(words, "%Y-%m-%d").is_ok(), "write the date as 2026-11-23"),
-        "date-time" => {
-            (DateTime::parse_from_rfc3339(words).is_ok(), "write the time as 2026-11-23T10:15:00+01:00")
-        }
-        _ => (true, ""),
+        "uri" => (Url::parse(words).is_ok(), mcp::not_web_address),
+        "date" => (NaiveDate::parse_from_str(words, "%Y-%m-%d").is_ok(), mcp::not_date),
+        "date-time" => (DateTime::parse_from_rfc3339(words).is_ok(), mcp::not_time),
+        _ => return None,
     };
-    (!is_right).then_some(why)
+    (!is_right).then(why)
 }
 
 /// Whether a text names something secret.

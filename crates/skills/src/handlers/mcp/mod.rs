@@ -20,10 +20,11 @@ mod session;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use parking_lot::RwLock;
 use serde_json::Value;
 
 pub use self::asked::{Asked, Prompted};
@@ -32,6 +33,7 @@ use self::open_calls::{Leg, OpenCalls};
 use self::server::Server;
 pub use self::session::About;
 use adjutant_config::{Config, McpConfig};
+use adjutant_l10n as l10n;
 use adjutant_sandbox::Launcher;
 use adjutant_store::pins::PinRow;
 use adjutant_store::{Batch, Store, StoreError, pins};
@@ -189,7 +191,7 @@ impl McpServers {
             return Ok(false);
         }
         let rows = pins::of_kind(store, PinKind::McpTool).await?;
-        *self.pins.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        *self.pins.write() = rows;
         Ok(true)
     }
 
@@ -274,14 +276,12 @@ impl McpServers {
     }
 
     fn server(&self, name: &str) -> Result<&Arc<Server>, SkillError> {
-        let missing = || {
-            SkillError::not_found(ours!("there is no MCP server {} in the configuration", FromConfig(name)))
-        };
+        let missing = || SkillError::not_found(ours!(l10n::mcp::no_server, FromConfig(name)));
         self.servers.get(name).ok_or_else(missing)
     }
 
     fn pins(&self) -> Vec<PinRow> {
-        self.pins.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pins.read().clone()
     }
 }
 

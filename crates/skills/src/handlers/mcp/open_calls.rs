@@ -6,10 +6,12 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use adjutant_l10n::mcp;
 use adjutant_types::{ExecutionId, TurnId, ours};
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, ErrorCode};
 use serde_json::Value;
@@ -26,8 +28,6 @@ use crate::{ErrorKind, Output, SkillError};
 const PAUSE: Duration = Duration::from_millis(250);
 /// The error of a server that wants a page opened before the call.
 const OPEN_FIRST: ErrorCode = ErrorCode(-32042);
-/// Why nobody is asked by a process that ends with its one message.
-const NOBODY: &str = "it has to be answered while the call runs; use `adjutant chat` or a channel for that";
 
 /// What has come of a call so far.
 pub(super) enum Leg {
@@ -99,7 +99,7 @@ impl Server {
         asked: Option<&Asked>,
     ) -> Result<Leg, SkillError> {
         if asked.is_some_and(Asked::is_in_vain) {
-            let message = ours!("{} wants a page opened first, and it wasn't", self.shown());
+            let message = ours!(mcp::page_not_opened, self.shown());
             return Err(SkillError::new(ErrorKind::Rejected, message));
         }
         let session = self.session().await?;
@@ -155,7 +155,7 @@ impl Server {
             }
             let ask = match self.holds_calls() {
                 true => Ask::read("", &params),
-                false => Err(NOBODY.to_owned()),
+                false => Err(mcp::nobody_here()),
             };
             match ask {
                 Ok(ask) => {
@@ -174,7 +174,7 @@ impl Server {
         let declined = open.declined.take();
         self.read(Arc::clone(&open.session), open.rounds, answer).await.map_err(|error| match declined {
             Some(why) => {
-                let message = error.message.and(ours!(". Its question was declined: {}", why));
+                let message = ours!(mcp::question_declined, error.message, why);
                 SkillError { message, ..error }
             }
             None => error,
@@ -194,7 +194,7 @@ impl Server {
             }
             Ok(CallToolResponse::InputRequired(asks)) => self.asks(Asked::read(&asks, rounds + 1), rounds),
             Ok(_) => {
-                let message = ours!("{} answered with a task, which isn't supported", self.shown());
+                let message = ours!(mcp::answered_with_task, self.shown());
                 Err(SkillError { unknown: true, ..SkillError::tool(message) })
             }
             Err(ServiceError::McpError(error)) if error.code == OPEN_FIRST => {
@@ -211,29 +211,17 @@ impl Server {
         }
         match asked {
             Ok(asked) => Ok(Leg::Asks(asked, None)),
-            Err(why) => {
-                let message = ours!("{} has a question that nobody is asked: {}", self.shown(), why);
-                Err(SkillError::tool(message))
-            }
+            Err(why) => Err(SkillError::tool(ours!(mcp::question_unasked, self.shown(), why))),
         }
     }
 
     fn asks_too_often(&self) -> SkillError {
-        let message = ours!(
-            "{} asked more than {} times during one call, so I stopped there",
-            self.shown(),
-            u64::from(MAX_ROUNDS)
-        );
-        SkillError::tool(message)
+        SkillError::tool(ours!(mcp::asks_too_often, self.shown(), MAX_ROUNDS))
     }
 
     /// What it means that a call isn't open any more.
     pub(super) fn gone(&self) -> SkillError {
-        let message = ours!(
-            "the connection in which {} asked is gone, so the answer can't reach it. Nothing was called again",
-            self.shown()
-        );
-        SkillError { unknown: true, ..SkillError::new(ErrorKind::Tool, message) }
+        SkillError { unknown: true, ..SkillError::tool(ours!(mcp::connection_gone, self.shown())) }
     }
 }
 
@@ -282,6 +270,6 @@ impl OpenCalls {
     }
 
     fn calls(&self) -> MutexGuard<'_, HashMap<ExecutionId, (TurnId, OpenCall)>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }

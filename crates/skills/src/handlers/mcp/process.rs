@@ -4,11 +4,12 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_config::Secret;
 use adjutant_sandbox::{Launcher, Permissions, Processes};
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
@@ -74,7 +75,7 @@ impl LastWords {
     async fn listen(self, mut stream: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 8 * 1024];
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.kept.lock();
             kept.extend_from_slice(&buffer[..read]);
             let over = kept.len().saturating_sub(LAST_WORDS);
             kept.drain(..over);
@@ -85,7 +86,7 @@ impl LastWords {
     /// The last line with something in it, of a program that has ended or is about to.
     pub(super) async fn line(&self) -> String {
         let _ = tokio::time::timeout(LINGER, self.ended.cancelled()).await;
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         let text = String::from_utf8_lossy(&kept);
         let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         adjutant_types::invisible_chars::line(last, 300)

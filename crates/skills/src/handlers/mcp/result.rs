@@ -1,12 +1,13 @@
 //! What a call has brought, as a skill's output. All of it is text from outside.
 
+use adjutant_l10n::mcp;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromConfig, ours};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
 use crate::handlers::http::{self, shorten};
-use crate::{ErrorKind, Output, SkillError};
+use crate::{Output, SkillError};
 
 /// How much structured data is kept.
 const MAX_DATA: usize = 64 * 1024;
@@ -18,16 +19,17 @@ pub(super) fn read(server: &str, done: CallToolResult) -> Result<Output, SkillEr
     let mut text = done.content.iter().map(block).collect::<Vec<_>>().join("\n");
     if done.is_error == Some(true) {
         let said = line(&text, MAX_ERROR);
-        let said = if said.is_empty() { "it failed and doesn't say why".to_owned() } else { said };
-        let message = ours!("the MCP server {} answered: {}", FromConfig(server), said);
-        return Err(SkillError::new(ErrorKind::Params, message));
+        return Err(SkillError::params(match said.is_empty() {
+            true => ours!(mcp::failed_silently, FromConfig(server)),
+            false => ours!(mcp::answered, FromConfig(server), said),
+        }));
     }
     shorten(&mut text);
     let data = done.structured_content.or_else(|| table_in(&text)).unwrap_or_default();
     let data = if data.to_string().len() <= MAX_DATA { data } else { Value::Null };
     if text.trim().is_empty() {
         text = match &data {
-            Value::Null => format!("{server} did it and says nothing."),
+            Value::Null => mcp::nothing_said(server),
             data => data.to_string(),
         };
     }
@@ -52,24 +54,18 @@ fn block(block: &ContentBlock) -> String {
     let bytes = |encoded: &str| encoded.len() / 4 * 3;
     match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => {
-            format!("[a picture, {}, {} bytes]", line(&image.mime_type, 40), bytes(&image.data))
-        }
-        ContentBlock::Audio(audio) => {
-            format!("[a recording, {}, {} bytes]", line(&audio.mime_type, 40), bytes(&audio.data))
-        }
+        ContentBlock::Image(image) => mcp::picture(line(&image.mime_type, 40), bytes(&image.data)),
+        ContentBlock::Audio(audio) => mcp::recording(line(&audio.mime_type, 40), bytes(&audio.data)),
         ContentBlock::Resource(resource) => match &resource.resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
                 format!("[{}]\n{text}", line(uri, 200))
             }
             ResourceContents::BlobResourceContents { uri, blob, .. } => {
-                format!("[a file, {}, {} bytes]", line(uri, 200), bytes(blob))
+                mcp::file(line(uri, 200), bytes(blob))
             }
-            _ => "[content of an unknown kind]".to_owned(),
+            _ => mcp::unknown_content(),
         },
-        ContentBlock::ResourceLink(link) => {
-            format!("[a file: {} {}]", line(&link.name, 100), line(&link.uri, 200))
-        }
-        _ => "[content of an unknown kind]".to_owned(),
+        ContentBlock::ResourceLink(link) => mcp::link(line(&link.name, 100), line(&link.uri, 200)),
+        _ => mcp::unknown_content(),
     }
 }

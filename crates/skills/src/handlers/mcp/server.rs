@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_l10n::mcp;
 use adjutant_sandbox::Launcher;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::line;
-use adjutant_types::{FromConfig, Own, ours};
+use adjutant_types::{ErrorText, FromConfig, Own, ours};
 use rmcp::ServiceError;
 use rmcp::model::ErrorCode;
 use tokio::process::Child;
@@ -154,14 +155,12 @@ impl Server {
     /// How it stands, in a few words.
     pub(super) fn in_words(&self) -> String {
         match self.state.try_lock() {
-            Err(_) => "starting".to_owned(),
-            Ok(state) if state.session.as_ref().is_some_and(|session| !session.is_closed()) => {
-                "running".to_owned()
-            }
+            Err(_) => mcp::starting(),
+            Ok(state) if state.session.as_ref().is_some_and(|session| !session.is_closed()) => mcp::running(),
             Ok(state) if state.retry_at.is_some_and(|at| at > Instant::now()) => {
-                without(format!("doesn't work: {}", state.why), &self.config.secrets())
+                without(mcp::fails(&state.why), &self.config.secrets())
             }
-            Ok(_) => "stopped until it is needed".to_owned(),
+            Ok(_) => mcp::stopped(),
         }
     }
 
@@ -186,27 +185,20 @@ impl Server {
     pub(super) async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
         let now = self.list(session).await?;
         let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
-            let message = ours!("{} has no tool {} any more", self.shown(), FromConfig(&tool.name));
+            let message = ours!(mcp::tool_gone, self.shown(), FromConfig(&tool.name));
             return Err(SkillError::not_found(message));
         };
         if now.digest() == tool.digest {
             return Ok(());
         }
-        let message = ours!(
-            "{} has changed its tool {} since it was approved. An owner can look at the difference with \
-             `adjutant mcp approve {}`",
-            self.shown(),
-            FromConfig(&tool.name),
-            FromConfig(&self.name)
-        );
+        let message = ours!(mcp::tool_changed, self.shown(), FromConfig(&tool.name));
         Err(SkillError::new(ErrorKind::Permission, message))
     }
 
     async fn list(&self, session: &Arc<Session>) -> Result<Vec<Definition>, SkillError> {
         let Ok(listed) = tokio::time::timeout(LIST, session.tools()).await else {
-            self.discard(session, "it didn't list its tools in time").await;
-            let message =
-                ours!("{} didn't list its tools within {}", self.shown(), Own(wording::duration(LIST)));
+            self.discard(session, &mcp::why_list_late()).await;
+            let message = ours!(mcp::list_late, self.shown(), Own(wording::duration(LIST)));
             return Err(SkillError::new(ErrorKind::Timeout, message));
         };
         match listed {
@@ -231,17 +223,13 @@ impl Server {
         }
         if let Some(wait) = state.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
             let wait = wait.max(Duration::from_secs(1));
-            let message = ours!(
-                "{} doesn't work: {}. It's tried again in {}",
-                self.shown(),
-                state.why,
-                Own(wording::duration(Duration::from_secs(wait.as_secs())))
-            );
+            let left = Own(wording::duration(Duration::from_secs(wait.as_secs())));
+            let message = ours!(mcp::paused, self.shown(), state.why, left);
             return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
         }
         let start = Session::connect(&self.launcher, &self.config, &self.home, token);
         let started = tokio::time::timeout(START, start).await;
-        let too_late = || Err(format!("it didn't start within {}", wording::duration(START)).into());
+        let too_late = || Err(mcp::why_start_late(wording::duration(START)).into());
         let (session, child) = started.unwrap_or_else(|_| too_late()).map_err(|error| {
             state.pause(&error.why);
             self.unstarted(&error)
@@ -255,25 +243,20 @@ impl Server {
 
     fn unstarted(&self, error: &Unconnected) -> SkillError {
         if error.is_refused {
-            return SkillError::new(ErrorKind::Auth, ours!("{}", FromConfig(self.rejected())));
+            return SkillError::new(ErrorKind::Auth, self.rejected());
         }
-        SkillError::tool(ours!("{} can't be used: {}", self.shown(), error.why))
+        SkillError::tool(ours!(mcp::unusable, self.shown(), error.why))
     }
 
     /// What to do where the server wants another credential, or one at all.
-    fn rejected(&self) -> String {
-        let (name, FromConfig(shown)) = (&self.name, self.shown());
-        match (&self.config.launch, self.oauth.state_at_server(name)) {
+    fn rejected(&self) -> ErrorText {
+        match (&self.config.launch, self.oauth.state_at_server(&self.name)) {
             (McpLaunch::Url { oauth: Some(login), .. }, _) => {
-                format!("{shown} rejects our credential; log in again with `adjutant oauth login {login}`")
+                ours!(mcp::login_rejected, self.shown(), FromConfig(login))
             }
-            (_, Some(LoginState::None)) => {
-                format!("{shown} wants a login. An owner can do it with `adjutant mcp login {name}`")
-            }
-            (_, Some(_)) => format!(
-                "{shown} doesn't accept our login any more. An owner can log in again with `adjutant mcp login {name}`"
-            ),
-            (_, None) => format!("{shown} rejects our credential; check `headers` in [mcp.{name}]"),
+            (_, Some(LoginState::None)) => ours!(mcp::login_missing, self.shown()),
+            (_, Some(_)) => ours!(mcp::login_ended, self.shown()),
+            (_, None) => ours!(mcp::credential_rejected, self.shown()),
         }
     }
 
@@ -285,20 +268,33 @@ impl Server {
                     ErrorCode::INVALID_PARAMS => ErrorKind::Params,
                     _ => ErrorKind::Tool,
                 };
-                SkillError::new(kind, ours!("{} answered: {}", self.shown(), line(&error.message, 500)))
+                SkillError::new(kind, ours!(mcp::answered, self.shown(), line(&error.message, 500)))
             }
             _ if error.is_authorization_required() => {
                 self.unstarted(&Unconnected { why: String::new(), is_refused: true })
             }
             _ => {
-                let how = match error {
-                    _ if session.has_flooded() => "has written more than 32 MB, so it was stopped".into(),
-                    ServiceError::UnexpectedResponse => "gave an answer that is not of the protocol".into(),
-                    _ => ours!("ended in the middle of it{}", session.last_words().await),
-                };
-                self.discard(session, &how.whole()).await;
-                let error = SkillError::new(ErrorKind::Network, ours!("{} {}", self.shown(), how));
-                SkillError { unknown: true, ..error }
+                let (message, why) = self.lost(session, error).await;
+                self.discard(session, &why).await;
+                SkillError { unknown: true, ..SkillError::new(ErrorKind::Network, message) }
+            }
+        }
+    }
+
+    /// Why a connection was lost: for who made the call, and for the next ones.
+    async fn lost(&self, session: &Session, error: &ServiceError) -> (ErrorText, String) {
+        if session.has_flooded() {
+            return (ours!(mcp::flooded, self.shown()), mcp::why_flooded());
+        }
+        if matches!(error, ServiceError::UnexpectedResponse) {
+            return (ours!(mcp::not_of_protocol, self.shown()), mcp::why_not_of_protocol());
+        }
+        let words = session.last_words().await;
+        match words.is_empty() {
+            true => (ours!(mcp::ended, self.shown()), mcp::why_ended()),
+            false => {
+                let message = ours!(mcp::ended_with_words, self.shown(), words);
+                (message, mcp::why_ended_with_words(words))
             }
         }
     }
@@ -314,8 +310,8 @@ impl Server {
         session.kill();
     }
 
-    pub(super) fn shown(&self) -> FromConfig<String> {
-        FromConfig(format!("the MCP server {}", self.name))
+    pub(super) fn shown(&self) -> FromConfig<&str> {
+        FromConfig(self.name.as_str())
     }
 }
 

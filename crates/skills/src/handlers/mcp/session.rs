@@ -3,14 +3,16 @@
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_l10n::{http, mcp, programs};
 use adjutant_sandbox::{Launcher, Processes};
 use adjutant_types::invisible_chars::line;
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, PaginatedRequestParams, ProtocolVersion, Tool};
@@ -128,11 +130,11 @@ impl Session {
                 }
                 if let Some(token) = token {
                     let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
-                    let mut value = value.map_err(|_| "the token of its login can't be sent".to_owned())?;
+                    let mut value = value.map_err(|_| mcp::why_token())?;
                     value.set_sensitive(true);
                     custom.insert(AUTHORIZATION, value);
                 }
-                let address = Url::parse(url).map_err(|error| format!("the address is wrong: {error}"))?;
+                let address = Url::parse(url).map_err(http::address_wrong)?;
                 // It is the owner's own choice, so it may be in a private network.
                 let client = HttpClient::new();
                 let client = client.for_url(&address, &[host(&address).to_owned()]);
@@ -154,15 +156,10 @@ impl Session {
         mode: ClientLifecycleMode,
     ) -> Result<(Self, Option<Child>), Unconnected> {
         let program = start.words.first().cloned().unwrap_or_default();
-        let hint = match start.permissions.network {
-            true => "",
-            false => " (it has no network; `network = true` would give it one)",
-        };
+        let has_network = start.permissions.network;
         let process = start.run().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("the program '{program}' is not installed (not found in PATH)")
-            }
-            _ => format!("'{program}' can't be started: {error}"),
+            io::ErrorKind::NotFound => programs::not_installed(&program),
+            _ => programs::not_started(&program, error),
         })?;
         let left = Arc::new(AtomicU64::new(FLOOD));
         let stdout = Metered { inner: process.stdout, left: Arc::clone(&left) };
@@ -173,8 +170,9 @@ impl Session {
             Ok(running) => running,
             Err(error) => {
                 drop(process.all);
-                let last_words = process.last_words.line().await;
-                return Err(unconnected(&error, format!("{last_words}{hint}").trim_start()));
+                let lost = unconnected(&error, &process.last_words.line().await);
+                let why = if has_network { lost.why } else { mcp::without_network(lost.why) };
+                return Err(Unconnected { why, ..lost });
             }
         };
         Ok((Self::of(running, Some(process.all), process.last_words, left), Some(process.child)))
@@ -253,13 +251,9 @@ impl Session {
         self.processes().is_some()
     }
 
-    /// The last line of the program's error output, after a colon.
+    /// The last line of the program's error output.
     pub(super) async fn last_words(&self) -> String {
-        if !self.is_program() {
-            return String::new();
-        }
-        let line = self.last_words.line().await;
-        if line.is_empty() { line } else { format!(": {line}") }
+        if self.is_program() { self.last_words.line().await } else { String::new() }
     }
 
     /// Counts as in use until the guard is dropped.
@@ -282,7 +276,7 @@ impl Session {
 
     /// Ends it: the server hears of it first, then all its processes are killed.
     pub(super) async fn close(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let running = self.running.lock().take();
         if let Some(mut running) = running {
             let _ = running.close_with_timeout(FAREWELL).await;
         }
@@ -294,17 +288,17 @@ impl Session {
 
     /// Ends it at once.
     pub(super) fn kill(&self) {
-        drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.running.lock().take());
         let processes = self.processes().take();
         drop(processes);
     }
 
     fn processes(&self) -> MutexGuard<'_, Option<Processes>> {
-        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.processes.lock()
     }
 
     fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        self.usage.lock()
     }
 }
 
@@ -330,19 +324,17 @@ fn newest() -> ClientLifecycleMode {
 fn unconnected(error: &ClientInitializeError, last_words: &str) -> Unconnected {
     let is_refused = error.is_authorization_required();
     let why = match error {
-        ClientInitializeError::JsonRpcError(error) => format!("it answered: {}", line(&error.message, 300)),
-        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-            "it speaks no revision of the protocol that we know".to_owned()
-        }
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it answered".to_owned(),
+        ClientInitializeError::JsonRpcError(error) => mcp::why_answered(line(&error.message, 300)),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => mcp::why_unknown_revision(),
+        ClientInitializeError::ConnectionClosed(_) => mcp::why_ended_early(),
         ClientInitializeError::TransportError { error, .. } if is_end(&*error.error) => {
-            "it ended before it answered".to_owned()
+            mcp::why_ended_early()
         }
         ClientInitializeError::TransportError { error, .. } => line(&root(&*error.error), 300),
-        _ => "its answer is not of the protocol".to_owned(),
+        _ => mcp::why_not_of_protocol(),
     };
-    let colon = if last_words.is_empty() { "" } else { ": " };
-    Unconnected { why: format!("{why}{colon}{last_words}"), is_refused }
+    let why = if last_words.is_empty() { why } else { http::with_words(why, last_words) };
+    Unconnected { why, is_refused }
 }
 
 /// Whether the program is gone.

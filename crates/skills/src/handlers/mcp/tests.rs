@@ -171,7 +171,7 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
         assert!(
-            refused.to_string().ends_with("rejects our credential; check `headers` in [mcp.notes]"),
+            refused.to_string().ends_with("rejects our credential. Whoever runs me can set one up"),
             "{refused:?}"
         );
         let right = servers("key-12345678");
@@ -329,7 +329,7 @@ async fn a_server_that_dies_is_unknown_and_started_again_after_a_pause() {
     let server = StandIn::new("dies");
     for _ in 0..2 {
         let died = server.add(&tool, "x").await.unwrap_err();
-        assert_eq!(died.to_string(), "the MCP server notes ended in the middle of it: out of paper");
+        assert_eq!(died.to_string(), "the MCP server notes stopped in the middle of the call: out of paper");
         assert!(died.unknown);
     }
     let paused = server.add(&tool, "x").await.unwrap_err();
@@ -377,14 +377,14 @@ async fn what_cannot_be_started_says_why() {
         McpServers::with(&BTreeMap::from([("s".to_owned(), config)]), folder.path(), &launcher(), IDLE)
     };
     for (words, why) in [
-        (&["no-such-program"][..], "the program 'no-such-program' is not installed (not found in PATH)"),
+        (&["no-such-program"][..], "the program “no-such-program” is not installed (not found in PATH)"),
         (
             &["sh", "-c", "echo no key >&2; exit 1"][..],
             "it ended before it answered: no key (it has no network; `network = true` would give it one)",
         ),
         (
             &["true"][..],
-            "it ended before it answered: (it has no network; `network = true` would give it one)",
+            "it ended before it answered (it has no network; `network = true` would give it one)",
         ),
     ] {
         let servers = failing(words);

@@ -13,7 +13,7 @@ struct Busy {
 impl Model for Busy {
     async fn call(&self, _: &Request) -> Result<ModelResponse, ModelError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        match self.pauses.lock().unwrap().pop_front() {
+        match self.pauses.lock().pop_front() {
             Some(pause) => Err(ModelError {
                 retry_after: Some(pause),
                 ..ModelError::new(ModelErrorKind::RateLimit, "slow down")

@@ -1,16 +1,15 @@
 //! Messages of people who may not talk to the assistant yet.
 
 use adjutant_chat::IncomingMessage;
+use adjutant_l10n as l10n;
 use adjutant_store::access::{self, Pairing, new_code};
-use adjutant_store::files::SentFile;
-use adjutant_store::inbox::{self, NewRow, UnheardNote};
+use adjutant_store::inbox::{self, NewRow};
 use adjutant_store::{Batch, StoreError, outbox};
 use adjutant_turn::journal::TurnEvent;
-use adjutant_turn::wording;
 use adjutant_types::clock::utc;
 use adjutant_types::{InboxKind, Taint};
 
-use super::{Intake, Journalled};
+use super::{Arrived, Attached, Intake, Journalled};
 use crate::conversation::Conversations;
 
 /// How many pairing codes may be open at once, over all channels.
@@ -25,8 +24,7 @@ impl Intake {
         &self,
         message: &IncomingMessage,
         text: &str,
-        voice: Option<UnheardNote>,
-        files: Vec<SentFile>,
+        Attached { voice, files, mentions }: Attached,
     ) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
@@ -40,14 +38,15 @@ impl Intake {
             self.tell_of_flood().await?;
             return Ok(None);
         }
-        let (person, conversation) =
-            self.person_and_conversation(&message.address, user, &message.sender_name, true).await?;
+        let Arrived { event, conversation, person } = self
+            .arrived(&message.address, &message.event, (&message.sender, &message.sender_name), true)
+            .await?;
         if inbox::count_held_back(store, &person.id).await? >= MAX_MESSAGES {
             return Ok(None);
         }
         let Conversations { instance, .. } = &*self.conversations;
         let row = NewRow {
-            event: format!("{channel} {}", message.event.0),
+            event,
             conversation_id: &conversation.id,
             person_id: &person.id,
             kind: InboxKind::Message,
@@ -57,7 +56,7 @@ impl Intake {
             instance: if voice.is_some() || !files.is_empty() { &instance.id } else { instance.owner() },
             voice,
             files,
-            mentions: inbox::mentions(&message.mentions),
+            mentions,
         };
         let now = store.now();
         let mut batch = Batch::new();
@@ -71,7 +70,7 @@ impl Intake {
                 expires_at: now + access::CODE_MS,
             };
             access::add_code(&mut batch, &pairing, now);
-            let text = wording::stranger(&pairing.code);
+            let text = l10n::commands::stranger(&pairing.code);
             let answers = vec![message.event.0.clone()];
             let reply = outbox::Message { text, answers, ..outbox::Message::default() };
             outbox::say(store, &mut batch, &conversation.id, instance.owner(), &reply);
@@ -91,8 +90,8 @@ impl Intake {
         let now = store.now();
         let mut batch = Batch::new();
         outbox::announce_once(&mut batch, &format!("pairing flood {}", utc(now).date_naive()), now);
-        let owners = self.conversations.reachable_owners(&settings.now()).await?;
-        let text = wording::pairing_flood(MAX_CODES);
+        let owners = self.conversations.reachable_owners(&settings.current()).await?;
+        let text = l10n::notices::pairing_flood(MAX_CODES);
         for (conversation, _) in &owners {
             let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
             outbox::say(store, &mut batch, conversation, instance.owner(), &message);

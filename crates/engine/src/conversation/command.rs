@@ -1,0 +1,101 @@
+//! What people ask for with a slash, or with words that mean a command.
+//!
+//! The journal keeps a command as the person wrote it: its text always means the same command, so that a row can be
+//! read again after a crash.
+
+use super::ownership;
+
+pub use adjutant_workflows::command::{is_background, is_run};
+
+/// A command, with what was written behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command<'t> {
+    Help,
+    New,
+    /// Stops all, or the background work of this id.
+    Stop(&'t str),
+    Pause,
+    Status,
+    Trace,
+    /// A number and an answer; or a yes or a no alone, which may mean several questions.
+    Answer(&'t str),
+    /// A page of them.
+    Memories(&'t str),
+    /// A memory's id, its number in the list, or words of it.
+    Forget(&'t str),
+    /// Lists them, or ends one: `end 2`.
+    Rules(&'t str),
+    Mine(&'t str),
+    /// The one thing that can be meant.
+    MineIt,
+    Pair(&'t str),
+    Link(&'t str),
+    Web,
+    Unknown(&'t str),
+}
+
+impl<'t> Command<'t> {
+    pub fn read(text: &'t str) -> Self {
+        let text = text.trim();
+        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let rest = rest.trim();
+        let first = rest.split_whitespace().next().unwrap_or_default();
+        let Some(name) = word.strip_prefix('/') else {
+            return if ownership::is_claim(text) { Self::MineIt } else { Self::Answer(text) };
+        };
+        // In group chats, platforms add our name: /stop@adjutant_bot. Phones begin a line with a capital.
+        let name = name.split('@').next().unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "help" | "start" => Self::Help,
+            "new" => Self::New,
+            "stop" => Self::Stop(first),
+            "pause" => Self::Pause,
+            "status" => Self::Status,
+            "trace" => Self::Trace,
+            "answer" => Self::Answer(rest),
+            "memories" | "memory" => Self::Memories(first),
+            "forget" => Self::Forget(rest),
+            "rules" => Self::Rules(rest),
+            "mine" if first.eq_ignore_ascii_case("it") => Self::MineIt,
+            "mine" => Self::Mine(first),
+            "pair" => Self::Pair(first),
+            "link" => Self::Link(rest),
+            "web" => Self::Web,
+            _ => Self::Unknown(&word[..=name.len()]),
+        }
+    }
+}
+
+/// Whether a text is a slash command. With a second slash it's a file path.
+pub fn is_command(text: &str) -> bool {
+    // Running a workflow takes time, so it's a turn.
+    if is_run(text) {
+        return false;
+    }
+    let word = text.split_whitespace().next().unwrap_or_default();
+    text.strip_prefix('/').is_some_and(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))
+        && word.matches('/').count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_read_as_it_was_written() {
+        for (text, command) in [
+            ("/Stop@adjutant_bot  k3x9zq", Command::Stop("k3x9zq")),
+            ("/answer 34  yes, please", Command::Answer("34  yes, please")),
+            ("yes", Command::Answer("yes")),
+            ("That's mine!", Command::MineIt),
+            ("/mine", Command::Mine("")),
+            ("/start abc", Command::Help),
+            ("/hlep@adjutant_bot me", Command::Unknown("/hlep")),
+            ("/mine 2, please", Command::Mine("2,")),
+            // As an earlier version journalled it.
+            ("/mine it", Command::MineIt),
+        ] {
+            assert_eq!(Command::read(text), command, "{text}");
+        }
+    }
+}

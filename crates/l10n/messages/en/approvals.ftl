@@ -1,0 +1,57 @@
+# Questions about effects that need a person's approval.
+
+## Buttons
+
+approve-button = Approve
+reject-button = Reject
+# For an email that is sent unless somebody stops it.
+send-now-button = Send now
+do-not-send-button = Don't send
+# $number: one of several effects in the same message.
+approve-number-button = Approve { $number }
+reject-number-button = Reject { $number }
+approve-all-button = Approve all
+reject-all-button = Reject all
+# Shows long effects whole.
+show-all-button = Show all
+
+## The question below the effects
+
+# $text: the beginning of what the person wrote.
+you-asked = You asked: “{ $text }”.
+shall-i = Shall I do this?
+shall-i-do-all = Shall I do these { $count } things? Answer “yes”, “no”, “yes to 1” or “all except 2”.
+# Instead of a question: silence is a yes. $delay: such as "1 minute".
+sending-soon = I'll send this in { $delay }. “No” stops it; if you write anything else, it waits for a yes.
+
+## Below an effect
+
+# After a text that is cut.
+hidden-characters =
+    { $count ->
+        [one] … and { $count } more character: “{ show-all-button }”
+       *[other] … and { $count } more characters: “{ show-all-button }”
+    }
+# $roles: the agents, from the top, such as "lead › reviewer".
+asked-for-by = Asked for by { $roles }
+# $recipients: each one alone, or as one of the three below.
+goes-to = Goes to: { $recipients }
+known-recipient = { $address } (in your contacts; you didn't mention them)
+new-recipient = { $address } (new address: not in your contacts, and you didn't mention it)
+unmentioned-recipient = { $address } (you didn't mention it)
+
+## Why it is asked
+
+too-many-recipients = This would go to more than { $limit } people.
+too-many-deletions = This would delete more than two things.
+# $source: what was read from outside, such as "the email “Invoice”", here and below.
+too-many-deletions-from = This would delete more than two things, and the idea may come from { $source }.
+# $reason: a sentence without its full stop.
+note = Note: { $reason }.
+idea-from = This idea comes from { $source }, not from you.
+address-from = The address comes from { $source }, not from you.
+details-from = The details come from { $source }, not from you.
+unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
+two-sources = { $first } and { $second }
+three-sources = { $first }, { $second } and { $third }
+many-sources = one of { $count } texts from other people

@@ -1,0 +1,75 @@
+# What I did for a person, what that cost, and questions that they take back.
+
+## What I did
+
+# The messages follow, a line each.
+messages =
+    { $count ->
+        [one] 1 message:
+       *[other] { $count } messages:
+    }
+nothing-done = I didn't do anything for you in that time
+# A message of the person.
+message = “{ $text }”
+# A message that isn't done.
+message-not-done =
+    “{ $text }” ({ $status ->
+        [queued] queued
+        [running] running
+        [waiting] waiting
+        [failed] failed
+        [cancelled] cancelled
+        [dead] given up
+       *[other] { $status }
+    })
+# $skill: what it was to do, in a few words.
+call-failed =
+    { $skill } ({ $status ->
+        [partial] partial
+        [failed] failed
+        [timeout] timeout
+        [skipped] skipped
+        [cancelled] cancelled
+        [unknown] unknown
+       *[other] { $status }
+    }): { $why }
+call-failed-unexplained =
+    { $skill } ({ $status ->
+        [partial] partial
+        [failed] failed
+        [timeout] timeout
+        [skipped] skipped
+        [cancelled] cancelled
+        [unknown] unknown
+       *[other] { $status }
+    })
+waiting =
+    { $count ->
+        [one] One question waits for your answer: `/status` shows it
+       *[other] { $count } questions wait for your answers: `/status` shows them
+    }
+
+## What it cost
+
+no-usage = No model was called in that period
+usage =
+    { $calls ->
+        [one] 1 model call, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: { $cost }
+       *[other] { $calls } model calls, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: { $cost }
+    }
+usage-without-cost =
+    { $calls ->
+        [one] 1 model call, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown, or nothing
+       *[other] { $calls } model calls, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown, or nothing
+    }
+
+## Questions that a person takes back
+
+# $question: what it asks, in a few words.
+withdrawn = Withdrawn: { $question }
+withdrawn-unnamed = Withdrawn
+no-such-question = no such question is open here
+answered-yes = this question was answered with yes before
+answered-no = this question was answered with no before
+answered = this question was answered before
+closed = this question was closed before

@@ -1,0 +1,99 @@
+# The calendar: what is asked before an event changes, receipts, invitations, results and errors.
+# $when: "Fri 27 Nov 2026, 14:00–15:00". $repeats is empty, or like “, repeating every Monday”.
+
+## Asking before an event changes. $event: its title and when it is, and a line for each of the rest.
+
+add-event = Add to the calendar: { $event }
+change-event = Change the event: { $event }
+delete-event = Delete the event: { $event }
+delete-one = Delete one event of the series: { $event }
+delete-following = Delete this and all later events of the series: { $event }
+delete-series = Delete the whole series: { $event }
+
+## The lines of an event that is shown
+
+place = where: { $place }
+rule = repeats: { $rule }
+guests = invited: { $guests }
+notes = notes: { $notes }
+instance = occurrence: { $start }
+all-day = { $days }, all day
+
+## Receipts
+
+created = Created “{ $title }”, { $when }{ $repeats }
+changed = Changed “{ $title }”, { $when }{ $repeats }
+# One event of a series.
+changed-one = Changed “{ $title }”, { $when } (only this time)
+moved = Moved “{ $title }” to { $when }{ $repeats } (was { $before })
+# One event of a series.
+moved-one = Moved “{ $title }” to { $when }, only this time (was { $before })
+deleted = Deleted “{ $title }”
+deleted-one = Deleted “{ $title }” on { $when }
+deleted-following = Deleted “{ $title }” from { $when } on
+deleted-before = The event is deleted
+# $events: their titles, each with its time.
+overlaps = It overlaps with { $events }
+
+## Whom a change was told to, on a line under the receipt
+
+invited = Invited { $guests } by email
+told-of-cancellation = Told { $guests } by email that it's cancelled
+guests-told = Told the people invited by email
+told-by-server = The calendar server is notifying { $guests }
+not-told-no-account = I couldn't notify { $guests }: no email account is connected
+not-told-no-owner = I couldn't notify { $guests }: only my owners can use the email account
+not-told = I couldn't notify { $guests }: { $why }
+perhaps-told = I emailed { $guests }, but I don't know whether it arrived, so I didn't send it again
+
+## Subjects of the emails to guests
+
+invitation = Invitation: { $title }
+cancellation = Cancelled: { $title }
+
+## Lists. The events follow, a line each.
+
+found =
+    { $count ->
+        [one] 1 event:
+       *[other] { $count } events:
+    }
+# There are more than are shown.
+found-first = { $count } events, the first { $shown }:
+nothing = Nothing in your calendar ({ $period })
+none-about = I found no events about “{ $query }”
+incomplete = Some events repeat so often that I couldn't check all of their dates in this period.
+
+## Free time
+
+free = You're free ({ $period })
+# The events follow, a line each.
+busy = You're busy ({ $period }):
+busy-partly = You're busy for part of that time ({ $period }):
+# The times follow, a line each.
+slots = Free, on weekdays between 9:00 and 18:00:
+no-slot = There's no free slot on a weekday between 9:00 and 18:00
+others-unknown = I can't read the calendars of { $people }, so I only checked yours. Their emails may say when they're free.
+
+## Errors. What begins with a slash is an argument's name.
+
+no-start = /start: say when it starts
+start-needs-time = /start: an event that isn't all day needs a time
+end-needs-time = /end: start has a time, so end needs one too
+end-needs-day = /end: start is a day, so end must be one too
+end-too-late = /end: that is too late
+end-before-start = /end: it must be after start
+end-too-far = /end: an event can last a year at most
+end-or-duration = /duration: give either end or duration
+too-long = /duration: an event can last at most a year
+not-a-rule = /recurrence: "{ $rule }" isn't an RRULE ({ $why }); try FREQ=WEEKLY;BYDAY=MO
+which-instance = /instance: say which event of the series, by its start
+no-such-instance = the series has no event on { $start }
+not-found = there's no upcoming event called “{ $name }”
+several-match = several events match “{ $name }”: { $events }. Say which one
+id-needed = “{ $name }” repeats, so give its id and the instance
+no-such-calendar = there is no calendar “{ $name }”; there are { $calendars }
+no-calendar = the account has no calendar
+deleted-meanwhile = somebody else has just deleted the event
+changed-meanwhile = somebody else changed the event at the same time, so I changed nothing. Look at it and try again
+changed-meanwhile-to = somebody else changed the event at the same time, so I changed nothing: it is now “{ $title }”, { $start }. Look at it and try again

@@ -1,0 +1,14 @@
+# The web page: the people, and a person's account.
+
+looks-are-logged = Looking at somebody else's conversation is logged.
+no-name = (no name)
+
+## The account
+
+you-are = You are { $name }.
+browsers = Browsers
+signed-in = These browsers are signed in as you. Sign out any you don't recognise.
+unknown-browser = Unknown browser
+this-one = (this one)
+since = since { $time }
+last-used = last used { $time }

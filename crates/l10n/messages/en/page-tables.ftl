@@ -1,0 +1,98 @@
+# The web page: the tables of a person's own things, and those of the system.
+
+## What can be done with a row
+
+actions = Actions
+delete = Delete
+delete-for-good = Delete for good
+cancel = Cancel
+send-again = Send again
+let-in = Let in
+end = End
+
+## Columns of several tables
+
+what = What
+when = When
+since = Since
+until = Until
+channel = Channel
+
+## Tasks and schedules
+
+tasks = Tasks
+no-tasks = No task is open.
+task = Task
+due = Due
+priority = Priority
+schedules = Schedules
+no-schedules = Nothing is scheduled.
+next = Next
+status = Status
+
+## Memories
+
+memories = Memories
+no-memories = Nothing is remembered.
+kind = Kind
+# Whom or what a memory is for.
+meant-for = For
+from = From
+wrote = What you wrote
+quote = “{ $text }”
+asked-to-remember = What you asked to remember
+
+## Standing approvals
+
+allowed = Allowed in advance
+nothing-allowed = I ask you about everything that needs your yes.
+used = Used
+
+## Problems
+
+problems = Problems
+no-problems = None found here. `adjutant doctor` also checks the servers.
+set-aside = set aside because my code failed on it three times: { $event }
+resting-skill = { $skill } keeps failing, so it's paused for a moment
+
+## Access and delivery
+
+access-requests = Access requests
+no-access-requests = No requests.
+name = Name
+undelivered = Couldn't be delivered
+all-delivered = Everything was delivered.
+text = Text
+why = Why
+
+## Instances
+
+instances = Instances
+instance = Instance
+process = Process
+this-instance = { $id } (this one)
+leases = Leases
+no-leases = None.
+of-what = Of what
+held-by = Held by
+by-this-instance = this one
+number = Number
+
+## MCP servers
+
+servers = MCP servers
+no-servers = None.
+server = Server
+state = State
+approved-tools = Approved tools
+
+## The log
+
+log = Log by request
+nothing-logged = This process has logged nothing about a request.
+lines = Lines
+last-line = The last one
+log-of-request = Log of a request
+the-request = The request
+# In markdown.
+no-lines = No log lines here. See `journalctl -u adjutant`.

@@ -1,0 +1,29 @@
+# The web page: usage.
+
+last-days =
+    { $count ->
+        [one] The last day.
+       *[other] The last { $count } days.
+    }
+csv = All of it as CSV
+tokens-by-day = Tokens by day
+cost-by-day = Cost by day
+as-table = As a table
+nothing-used = Nothing was used.
+by-person = By person
+by-role = By role
+by-model = By model
+by-skill = By skill
+questions-by-skill = Questions by skill
+
+## Columns
+
+name = Name
+calls = Calls
+tokens = Tokens
+cost = Cost
+asked = Asked
+yes = Yes
+no = No
+expired = Expired
+median-time = Median time

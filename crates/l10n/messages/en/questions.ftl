@@ -1,0 +1,70 @@
+# Questions that people answer, and what they hear about their answers.
+
+## The question
+
+ask-for-text =
+    { $question }
+
+    Reply with your answer, or send `/stop` to cancel.
+# In a list of open questions: a request that was paused or came to a limit.
+continue-subject = Shall I carry on?
+# In a list of open questions. $name: what is asked for, such as "topic".
+input-subject = What is “{ $name }”?
+
+## To an answer that can't be taken
+
+not-yours = Only the person I asked, or an owner, can answer this question.
+button-gone = That button no longer works. Please tell me what you want in words.
+no-longer-open = That question is no longer open.
+already-answered = That's already been answered.
+# $answer: the label of the button.
+already-answered-with = You already answered: { $answer }.
+
+## To a yes or a no that may mean several questions
+
+none-open = No question is open.
+# $question: its number, and what it is about.
+which-one =
+    Do you mean this?
+    { $question }
+
+    Reply “yes to { $number }” or “no to { $number }”.
+# $questions: one a line. $first, $second: the numbers of the first two, as examples.
+which-of-several =
+    Which one do you mean?
+    { $questions }
+
+    Reply “yes to { $first }” or “no to { $second }”.
+# $which: one of the three above.
+no-such-number = No open question has the number { $number }. { $which }
+
+## How to answer by /answer
+
+answer-choice = Send `/answer { $number }` with one of these: { $options }.
+answer-input = Send `/answer { $number }` and what you want to say.
+answer-plan = Send `/answer { $number } run`, `/answer { $number } cancel`, or the change.
+answer-yes-or-no = Send `/answer { $number } yes` or `/answer { $number } no`.
+
+## Confirmations
+
+# $subject: what would be done, such as "Delete 3 tasks".
+approved = Approved: { $subject }. Going ahead.
+rejected = OK, I won't do this: { $subject }.
+continuing = OK, I'll continue.
+summarising = OK, I'll summarise.
+stopping = OK, I'll stop.
+changing-plan = OK, I'll change the plan.
+input-taken = Thanks. Going ahead.
+chosen = OK: { $option }.
+
+## Nobody answered
+
+# $preview: what would have been done.
+expired-approval = I didn't hear back in time, so I didn't do this: { $preview }
+expired = I didn't hear back, so I stopped.
+
+## The person wants something else
+
+withdrawn = I dropped this.
+# $text: the request, as the person wrote it.
+withdrawn-request = I dropped this: “{ $text }”

@@ -1,0 +1,36 @@
+# What the assistant does by itself, again and again: receipts, results and errors.
+# $when: "every weekday at 08:00". $first and $next: a date with a time.
+
+## Receipts
+
+scheduled = Scheduled: “{ $text }”, { $when } ({ $zone }), starting { $first }
+paused = “{ $text }” is paused
+resumed = “{ $text }” is active again, next on { $next }
+deleted = Deleted the schedule “{ $text }”
+
+## A schedule in a list, with the id that names it in other requests
+
+active-schedule = “{ $text }” { $when } ({ $zone }; next { $next }) [{ $id }]
+paused-schedule = “{ $text }” { $when } ({ $zone }; paused) [{ $id }]
+stopped-schedule = “{ $text }” { $when } ({ $zone }; paused, because it failed three times in a row) [{ $id }]
+
+## Lists. The schedules follow, a line each.
+
+found =
+    { $count ->
+        [one] 1 schedule:
+       *[other] { $count } schedules:
+    }
+none = Nothing is scheduled
+
+## Errors. What begins with a slash is an argument's name.
+
+too-many = you already have { $count } schedules. Delete one first
+unknown-zone = /timezone: there is no time zone "{ $name }"
+too-often = /when: that is too often; the shortest interval is five minutes
+no-such-time = /when: "{ $when }" never happens again
+no-text = /text: say what to do
+no-such-command = /text: /run is the only command that can be scheduled; say what to do in words
+none-called = no schedule is called “{ $name }”
+several-match = several schedules match: { $schedules }. Say which one
+over = “{ $text }” never happens again; delete it

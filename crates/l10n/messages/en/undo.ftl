@@ -1,0 +1,26 @@
+# What undoing says of each change.
+
+nothing = There's nothing to undo
+# $change: what was done, like “Added “buy milk”” or one of the labels below.
+undone = Undone: { $change }
+# A task that was deleted.
+task-is-back = “{ $title }” is back on your list
+# A task that was done.
+task-is-open = “{ $title }” is open again
+# A schedule that was paused.
+schedule-runs = “{ $text }” is running again
+# A schedule that was resumed.
+schedule-is-paused = “{ $text }” is paused again
+# A memory that was forgotten.
+remembered-again = I remember again: { $text }
+changed-since = Left alone, because it was changed since: { $change }
+impossible = This can't be undone: { $change }
+
+## What was done, where the receipt is a promise
+
+remembering = remembering “{ $text }”
+schedule = the schedule “{ $text }”
+
+## Errors
+
+question-open = you still have a question to answer: { $question }. Answer that first, then say “undo” again

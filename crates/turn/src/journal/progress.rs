@@ -1,0 +1,32 @@
+//! Work that is done, or goes on later.
+
+use super::Limit;
+
+/// What became of a piece of work: a call's, an agent's, a step's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress<T> {
+    Done(T),
+    /// Its row stays open, and it goes on from there.
+    Suspended(Suspend),
+}
+
+/// Why work goes on later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspend {
+    /// A person was asked.
+    ForPerson,
+    /// A limit of the turn was reached.
+    AtLimit(Limit),
+    /// There is nothing to do before this time, in milliseconds.
+    Until(i64),
+}
+
+impl<T> Progress<T> {
+    /// The same with another result.
+    pub fn map<U>(self, result: impl FnOnce(T) -> U) -> Progress<U> {
+        match self {
+            Self::Done(done) => Progress::Done(result(done)),
+            Self::Suspended(suspend) => Progress::Suspended(suspend),
+        }
+    }
+}

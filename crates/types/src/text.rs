@@ -1,0 +1,45 @@
+//! Texts made to fit.
+
+/// The beginning of a text, at most that many characters; what is cut ends with "…".
+pub fn shortened(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The words of a text in one line, at most that many characters.
+pub fn one_line(text: &str, max: usize) -> String {
+    // A letter takes four bytes at most: what is far behind the end isn't looked at.
+    let beginning = &text[..text.floor_char_boundary(max.saturating_mul(8))];
+    let line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");
+    match beginning.len() < text.len() && line.chars().count() <= max {
+        true => format!("{line}…"),
+        false => shortened(&line, max),
+    }
+}
+
+/// A number with its thousands parted.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(one_line(" Grüße\n\taus  Köln ", 10), "Grüße aus …");
+        assert_eq!(one_line("Grüße", 5), "Grüße");
+        assert_eq!(shortened("a\nb", 2), "a\n…");
+    }
+}
