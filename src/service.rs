@@ -31,7 +31,7 @@ use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
 use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
-pub(crate) use skill_set::{missing_models, role_places, skill_layer};
+pub(crate) use skill_set::{missing_models, role_paths, skill_layer};
 use tokio::sync::mpsc;
 
 use tasks::{MAX_STEP, Tasks};
@@ -141,11 +141,11 @@ pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
 }
 
 /// Tells other instances what this one is, and its operator where its settings differ from theirs.
-async fn introduce(store: &Store, instance: &Instance, config: &Config) -> Result<(), StoreError> {
-    instance.tend(store).await?;
-    instances::introduce(store, instance, &config.shared).await?;
+async fn register_settings(store: &Store, instance: &Instance, config: &Config) -> Result<(), StoreError> {
+    instance.heartbeat(store).await?;
+    instances::register(store, instance, &config.shared).await?;
     let living = instances::living(store).await?;
-    let Some(own) = living.iter().find(|one| one.id == instance.id) else { return Ok(()) };
+    let Some(own) = living.iter().find(|row| row.id == instance.id) else { return Ok(()) };
     for other in living.iter().filter(|other| other.id != own.id) {
         let keys = own.differing(other);
         if !keys.is_empty() {
@@ -167,7 +167,7 @@ async fn register(
     let is_terminal = channels.iter().any(|channel| channel.connection.is_none());
     let shares = channels.iter().filter(|_| !is_terminal).map(|channel| channel.port.channel().to_owned());
     let instance = Arc::new(Instance::register_sharing(store, shares.collect()).await?);
-    introduce(store, &instance, config).await?;
+    register_settings(store, &instance, config).await?;
     let tasks = Tasks::sharing(&models.rate_limits, store, &instance);
     Ok((instance, tasks))
 }
@@ -311,9 +311,9 @@ impl Service {
         self.deliverer.receipts_stored(inbound).await;
     }
 
-    /// Stops the running turns of a place. Returns whether there were any.
-    pub async fn stop_turns(&self, channel: &str, place: &str) -> Result<bool, StoreError> {
-        let Some(conversation) = people::find_conversation(&self.store, channel, place).await? else {
+    /// Stops the running turns of a chat. Returns whether there were any.
+    pub async fn stop_turns(&self, channel: &str, chat: &str) -> Result<bool, StoreError> {
+        let Some(conversation) = people::find_conversation(&self.store, channel, chat).await? else {
             return Ok(false);
         };
         let running = self.conversations.running.of(&conversation.id);

@@ -28,30 +28,30 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Session {
     pub(super) service: Service,
     pub(super) port: Arc<ConsolePort>,
-    place: String,
+    conversation: String,
 }
 
 /// Runs `adjutant chat`.
 pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode, CliError> {
     let clock: SharedClock = Arc::new(SystemClock);
-    let place = args.conversation.unwrap_or_else(|| CONVERSATION.to_owned());
+    let conversation = args.conversation.unwrap_or_else(|| CONVERSATION.to_owned());
     let ids = clock.clone();
     let source = Source {
         channel: CHANNEL.to_owned(),
-        conversation: place.clone(),
+        conversation: conversation.clone(),
         new_id: Arc::new(move || clock::new_id(&*ids)),
     };
     match args.once {
-        Some(text) => once(&config, clock, place, &source, text).await,
-        None if args.json => json(&config, clock, place, source).await,
-        None => interactive(&config, clock, place, source).await,
+        Some(text) => once(&config, clock, conversation, &source, text).await,
+        None if args.json => json(&config, clock, conversation, source).await,
+        None => interactive(&config, clock, conversation, source).await,
     }
 }
 
 async fn once(
     config: &Config,
     clock: SharedClock,
-    place: String,
+    conversation: String,
     source: &Source,
     text: String,
 ) -> Result<ExitCode, CliError> {
@@ -68,9 +68,9 @@ async fn once(
         Ok(Line::Blank) => Entry::text(text),
         Err(message) => return Err(CliError::Usage(message)),
     };
-    let inbound = source.inbound(Entry { conversation: place.clone(), ..entry });
+    let inbound = source.inbound(Entry { conversation: conversation.clone(), ..entry });
     let event = inbound.event().clone();
-    let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
+    let session = Session::start(config, clock, conversation, Style::Once { event: event.clone() }).await?;
     session.service.holds_no_calls();
     session.service.accept(inbound, async || {}).await?;
     session.while_read(session.wait_for_turns()).await?;
@@ -82,10 +82,10 @@ async fn once(
 async fn json(
     config: &Config,
     clock: SharedClock,
-    place: String,
+    conversation: String,
     source: Source,
 ) -> Result<ExitCode, CliError> {
-    let session = Session::start(config, clock, place, Style::Json).await?;
+    let session = Session::start(config, clock, conversation, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
     let work = async {
         session.service.wait_for_left_over(CHANNEL).await?;
@@ -112,11 +112,11 @@ async fn json(
 async fn interactive(
     config: &Config,
     clock: SharedClock,
-    place: String,
+    conversation: String,
     source: Source,
 ) -> Result<ExitCode, CliError> {
-    let style = Style::Interactive { conversation: place.clone() };
-    let session = Session::start(config, clock, place, style).await?;
+    let style = Style::Interactive { conversation: conversation.clone() };
+    let session = Session::start(config, clock, conversation, style).await?;
     if stdin().is_terminal() {
         session.greet(config)?;
         let events = input::terminal(session.port.turns(), &config.data_dir, source).map_err(no_input)?;
@@ -133,19 +133,19 @@ impl Session {
     async fn start(
         config: &Config,
         clock: SharedClock,
-        place: String,
+        conversation: String,
         style: Style,
     ) -> Result<Self, CliError> {
         let out =
             adjutant_console::stdout().map_err(|error| CliError::failed("can't write to stdout", error))?;
-        Self::start_on(config, clock, place, style, Box::new(out), |port, _| port).await
+        Self::start_on(config, clock, conversation, style, Box::new(out), |port, _| port).await
     }
 
     /// A session that writes to `out`; `wrap` may replace its port.
     pub(super) async fn start_on(
         config: &Config,
         clock: SharedClock,
-        place: String,
+        conversation: String,
         style: Style,
         out: Box<dyn Write + Send>,
         wrap: impl FnOnce(Arc<ConsolePort>, &Store) -> Arc<dyn ChatPort>,
@@ -167,7 +167,7 @@ impl Session {
         let port = Arc::new(port);
         let console = port.clone();
         let channel = Channel {
-            place: (style != Style::Json).then(|| place.clone()),
+            place: (style != Style::Json).then(|| conversation.clone()),
             filter: match style {
                 Style::Once { .. } => Some(Box::new(move |outbound| console.wants(outbound))),
                 _ => None,
@@ -175,7 +175,7 @@ impl Session {
             ..Channel::open(wrap(port.clone(), &store))
         };
         let service = Service::start(config, store, skill_set, models, vec![channel]).await;
-        Ok(Self { service: service?, port, place })
+        Ok(Self { service: service?, port, conversation })
     }
 
     /// Runs `work` to its end, or until stdout is closed; the next process delivers what is left.
@@ -205,7 +205,7 @@ impl Session {
                 Event::Interrupt if interrupted => break,
                 Event::Interrupt => {
                     interrupted = true;
-                    let stopped = self.service.stop_turns(CHANNEL, &self.place).await?;
+                    let stopped = self.service.stop_turns(CHANNEL, &self.conversation).await?;
                     if !stopped {
                         self.port.bad_line(0, &terminal::press_again()).await;
                     }
@@ -253,7 +253,7 @@ impl Session {
                         return Err(CliError::plain("stopped; the next `adjutant chat` resumes what was running"));
                     }
                     interrupted = true;
-                    self.service.stop_turns(CHANNEL, &self.place).await?;
+                    self.service.stop_turns(CHANNEL, &self.conversation).await?;
                 }
             }
         }

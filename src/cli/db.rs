@@ -55,8 +55,8 @@ async fn run_on(store: &Store, command: &DbCommand) -> Result<(String, bool), Cl
 }
 
 async fn migrated(store: &Store) -> Result<String, StoreError> {
-    let place = store.backend().shown();
-    Ok(format!("the store at {place} is up to date; migrations: {}\n", migrations(store).await?))
+    let address = store.backend().shown();
+    Ok(format!("the store at {address} is up to date; migrations: {}\n", migrations(store).await?))
 }
 
 async fn migrations(store: &Store) -> Result<String, StoreError> {
@@ -75,9 +75,9 @@ async fn status(store: &Store) -> Result<String, StoreError> {
     if living.is_empty() {
         rows.push(("in use by".to_owned(), "no process".to_owned()));
     }
-    for (index, one) in living.iter().enumerate() {
+    for (index, instance) in living.iter().enumerate() {
         let name = if index == 0 { "in use by" } else { "" };
-        rows.push((name.to_owned(), described(one, &living[0])));
+        rows.push((name.to_owned(), described(instance, &living[0])));
     }
     let pauses = rate_limits::pauses(store).await?;
     rows.extend(pauses.into_iter().map(|(model, left)| {
@@ -99,22 +99,22 @@ async fn status(store: &Store) -> Result<String, StoreError> {
 }
 
 /// A process: where, since when, what it does, and how its settings differ from the first one's.
-fn described(one: &LivingInstance, first: &LivingInstance) -> String {
-    let mut text = format!("process {}", one.pid);
-    if !one.host.is_empty() {
-        let _ = write!(text, " on {}", one.host);
+fn described(instance: &LivingInstance, first: &LivingInstance) -> String {
+    let mut text = format!("process {}", instance.pid);
+    if !instance.host.is_empty() {
+        let _ = write!(text, " on {}", instance.host);
     }
-    let _ = write!(text, " since {}", rfc3339(one.started_at));
-    if one.version != env!("CARGO_PKG_VERSION") && !one.version.is_empty() {
-        let _ = write!(text, ", version {}", one.version);
+    let _ = write!(text, " since {}", rfc3339(instance.started_at));
+    if instance.version != env!("CARGO_PKG_VERSION") && !instance.version.is_empty() {
+        let _ = write!(text, ", version {}", instance.version);
     }
-    if !one.channels.is_empty() {
-        let _ = write!(text, "; receives {}", one.channels.join(", "));
+    if !instance.channels.is_empty() {
+        let _ = write!(text, "; receives {}", instance.channels.join(", "));
     }
-    if one.turns > 0 {
-        let _ = write!(text, "; running turns: {}", one.turns);
+    if instance.turns > 0 {
+        let _ = write!(text, "; running turns: {}", instance.turns);
     }
-    let differing = first.differing(one);
+    let differing = first.differing(instance);
     if !differing.is_empty() {
         let _ = write!(text, "; other settings than the first: {}", differing.join(", "));
     }
@@ -144,9 +144,9 @@ async fn vacuum(store: &Store) -> Result<String, CliError> {
     Ok(format!("{}: {before} before, {} now\n", store.backend().shown(), size(check::size(store).await?)))
 }
 
-fn problems(place: &str, findings: &[Finding]) -> String {
+fn problems(address: &str, findings: &[Finding]) -> String {
     if findings.is_empty() {
-        return format!("{place}: no problems\n");
+        return format!("{address}: no problems\n");
     }
     let mut text = String::new();
     for finding in findings {
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    async fn said(app: &TestStore, what: DbCommand) -> (String, bool) {
+    async fn output(app: &TestStore, what: DbCommand) -> (String, bool) {
         let (text, well) = run_on(&app.store, &what).await.unwrap();
         (text.replace(app.folder.path().to_str().unwrap(), "FOLDER"), well)
     }
@@ -244,11 +244,11 @@ mod tests {
             let app = TestStore::open().await;
             busy_turn(&app).await;
             assert_eq!(
-                said(&app, DbCommand::Check).await,
+                output(&app, DbCommand::Check).await,
                 ("FOLDER/adjutant.db: no problems\n".to_owned(), true)
             );
             break_by(&app, sql).await;
-            assert_eq!(said(&app, DbCommand::Check).await, (finding.to_owned(), false), "{sql}");
+            assert_eq!(output(&app, DbCommand::Check).await, (finding.to_owned(), false), "{sql}");
         }
     }
 
@@ -277,7 +277,7 @@ mod tests {
         busy_turn(&app).await;
         let first = Instance::register(&app.store).await.unwrap();
         let pid = std::process::id().to_string();
-        let (text, _) = said(&app, DbCommand::Status).await;
+        let (text, _) = output(&app, DbCommand::Status).await;
         let bytes = size(check::size(&app.store).await.unwrap());
         assert!(bytes.ends_with("KB"), "{bytes}");
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
@@ -302,7 +302,7 @@ mod tests {
         ");
         // As a crash leaves it: the row stays, the lock goes.
         drop(first);
-        let (text, _) = said(&app, DbCommand::Status).await;
+        let (text, _) = output(&app, DbCommand::Status).await;
         assert!(text.contains("in use by            no process\n"), "{text}");
     }
 
@@ -311,7 +311,7 @@ mod tests {
         let app = TestStore::open().await;
         busy_turn(&app).await;
         let path = app.folder.path().join("copy's.db");
-        let (text, _) = said(&app, DbCommand::Backup { path: path.clone() }).await;
+        let (text, _) = output(&app, DbCommand::Backup { path: path.clone() }).await;
         let bytes = size(i64::try_from(std::fs::metadata(&path).unwrap().len()).unwrap());
         insta::assert_snapshot!(text.replace(&bytes, "SIZE"), @r"copied FOLDER/adjutant.db to FOLDER/copy's.db (SIZE)");
         let url = format!("sqlite://{}", path.display());
@@ -326,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestStore::open().await;
-        insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 38 applied, latest 44 (send delay)");
+        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 38 applied, latest 44 (send delay)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \

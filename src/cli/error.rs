@@ -22,7 +22,7 @@ pub enum CliError {
     /// The command failed; exit status 1.
     #[error("{what}")]
     Failed {
-        /// What failed, and how to fix it if we know.
+        /// The failure, and the fix if we know it.
         what: String,
         /// Why.
         source: Option<Box<dyn Error + Send + Sync>>,

@@ -14,7 +14,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_config::{Env, find, place};
+use adjutant_config::{Env, default_path, find};
 use rustix::fs::Access;
 use tempfile::NamedTempFile;
 
@@ -27,7 +27,7 @@ use super::{CliError, InitArgs, out};
 /// Runs `adjutant init`.
 pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<ExitCode, CliError> {
     let is_root = rustix::process::geteuid().is_root();
-    let path = path.map(Path::to_owned).or_else(|| place(env, is_root)).ok_or_else(|| {
+    let path = path.map(Path::to_owned).or_else(|| default_path(env, is_root)).ok_or_else(|| {
         CliError::plain("$HOME isn't set, so there is no folder for the file; name one with --config PATH")
     })?;
     // Write to the target of a link.

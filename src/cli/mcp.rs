@@ -30,7 +30,7 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
         return probe(&config.launcher(), env, launch).await;
     }
     if let Command::Login { server } | Command::Logout { server } = &command {
-        known(config.mcp.keys().map(String::as_str), server)?;
+        check_configured(config.mcp.keys().map(String::as_str), server)?;
         return login(&config, server, matches!(command, Command::Login { .. })).await;
     }
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
@@ -78,17 +78,17 @@ fn launch(launch: &McpLaunch) -> String {
 }
 
 async fn inspect(servers: &McpServers, name: &str) -> Result<Inspection, CliError> {
-    known(servers.names(), name)?;
+    check_configured(servers.names(), name)?;
     servers.inspect(name).await.map_err(|error| CliError::plain(error.message.whole()))
 }
 
-fn known<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Result<(), CliError> {
+fn check_configured<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Result<(), CliError> {
     let names: Vec<&str> = names.collect();
     if names.contains(&name) {
         return Ok(());
     }
-    let known = if names.is_empty() { "it names none".to_owned() } else { names.join(", ") };
-    let message = format!("there is no [mcp.{}] in the configuration: {known}", line(name, 60));
+    let configured = if names.is_empty() { "it names none".to_owned() } else { names.join(", ") };
+    let message = format!("there is no [mcp.{}] in the configuration: {configured}", line(name, 60));
     Err(CliError::plain(message))
 }
 

@@ -38,9 +38,9 @@ async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
             let _ = writeln!(text, "{name}:{user}  from the configuration");
         }
     }
-    for one in access::allowed(store).await? {
-        let since = clock::utc(one.since).format("%Y-%m-%d");
-        let _ = writeln!(text, "{}:{}  {}, since {since}", one.channel, one.user_id, one.name);
+    for account in access::allowed(store).await? {
+        let since = clock::utc(account.since).format("%Y-%m-%d");
+        let _ = writeln!(text, "{}:{}  {}, since {since}", account.channel, account.user_id, account.name);
     }
     for code in access::open_codes(store).await? {
         let until = clock::utc(code.expires_at).format("%Y-%m-%d %H:%M UTC");

@@ -49,11 +49,11 @@ async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
     if goal.is_empty() {
         return Err(CliError::Usage("say what to plan for: adjutant plan \"GOAL\"".to_owned()));
     }
-    let (end, place) = converse(config, "plan", format!("/plan {goal}")).await;
+    let (end, conversation) = converse(config, "plan", format!("/plan {goal}")).await;
     let turn = match end? {
         RunEnd::Report(report) => {
             out(&if args.json { reports::json(&report)? } else { report.text(columns()) })?;
-            return ended(&report, &place);
+            return ended(&report, &conversation);
         }
         RunEnd::Answered(turn) => turn,
     };
@@ -65,14 +65,16 @@ async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
         Some(answer) => Err(CliError::plain(answer.clone())),
         None => {
             // Without a stderr there is nowhere to report it.
-            let _ =
-                writeln!(stderr(), "The plan waits for your answer: adjutant chat --conversation {place}");
+            let _ = writeln!(
+                stderr(),
+                "The plan waits for your answer: adjutant chat --conversation {conversation}"
+            );
             Ok(ExitCode::from(1))
         }
     }
 }
 
-/// What became of a plan.
+/// The outcome of a plan.
 enum State {
     Waits,
     Dropped,

@@ -16,21 +16,21 @@ use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
 
 use super::{CliError, RolesCommand as Command};
-use crate::service::{build_services, load_skills, missing_models, role_places};
+use crate::service::{build_services, load_skills, missing_models, role_paths};
 
 /// Runs `adjutant roles`.
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
     let skills = load_skills(config).map_err(|error| CliError::plain(error.to_string()))?.skills.current();
-    let places = role_places(config);
+    let paths = role_paths(config);
     let (text, is_ok) = match command {
-        Command::List => (list(&RoleSet::load(&places, &skills)), true),
+        Command::List => (list(&RoleSet::load(&paths, &skills)), true),
         Command::Show { name } => {
             let services = build_services(config, BTreeMap::new())
                 .map_err(|error| CliError::plain(error.to_string()))?;
             let offered = offered(&skills, &services, true);
-            (show_named(&RoleSet::load(&places, &skills), name, &offered)?, true)
+            (show_named(&RoleSet::load(&paths, &skills), name, &offered)?, true)
         }
-        Command::Check { path } => check(config, &places, path.as_deref(), &skills),
+        Command::Check { path } => check(config, &paths, path.as_deref(), &skills),
     };
     super::out(&text)?;
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -57,8 +57,13 @@ fn show_named(
 ) -> Result<String, CliError> {
     let Some(role) = set.get(name) else {
         let stem = |problem: &&Problem| Path::new(&problem.file).file_stem().is_some_and(|stem| stem == name);
-        let broken: Vec<String> =
-            set.problems.iter().filter(stem).filter(|it| !it.is_warning()).map(ToString::to_string).collect();
+        let broken: Vec<String> = set
+            .problems
+            .iter()
+            .filter(stem)
+            .filter(|problem| !problem.is_warning())
+            .map(ToString::to_string)
+            .collect();
         return Err(CliError::plain(if broken.is_empty() { set.missing(name) } else { broken.join("\n") }));
     };
     Ok(show(role, offered))
@@ -92,27 +97,27 @@ fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
     for skill in &grant.skills {
         let _ = writeln!(out, "  {skill}");
     }
-    let kept_back: Vec<&str> = role
+    let withheld: Vec<&str> = role
         .rights
         .allow
         .iter()
         .filter(|name| !grant.skills.contains(name) && !role.rights.deny.contains(name))
         .map(String::as_str)
         .collect();
-    if !kept_back.is_empty() {
-        let _ = writeln!(out, "\nallowed, but beyond its effects\n  {}", kept_back.join("\n  "));
+    if !withheld.is_empty() {
+        let _ = writeln!(out, "\nallowed, but beyond its effects\n  {}", withheld.join("\n  "));
     }
     let _ = writeln!(out, "\nprompt\n{}", role.prompt);
     out
 }
 
-fn check(config: &Config, places: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
+fn check(config: &Config, paths: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
     let mut set = match path {
-        None => RoleSet::load(places, skills),
+        None => RoleSet::load(paths, skills),
         Some(path) => {
             // The file may delegate to any role in use.
             let all: Vec<PathBuf> =
-                std::iter::once(path.to_path_buf()).chain(places.iter().cloned()).collect();
+                std::iter::once(path.to_path_buf()).chain(paths.iter().cloned()).collect();
             let mut set = RoleSet::load(&all, skills);
             let is_here = |file: &str| Path::new(file) == path || Path::new(file).parent() == Some(path);
             set.roles.retain(|role| is_here(&role.file));

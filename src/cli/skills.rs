@@ -93,7 +93,7 @@ fn show_named(registry: &Registry, name: &str) -> Result<String, CliError> {
 /// Why skills that were read aren't offered.
 const NOT_HERE: &str = "not available here";
 
-/// What the configuration lacks for a skill.
+/// The settings that a skill needs and the configuration lacks.
 fn missing(skill: &Skill) -> &'static str {
     match skill.domain.as_str() {
         "notes" => "no folder is configured in [notes]",
@@ -195,9 +195,9 @@ fn kind(schema: &Value) -> String {
 fn check(paths: &[PathBuf], path: Option<&Path>, builtins: &[&str], layer: &Layer) -> (String, bool) {
     let mut out = String::new();
     let (mut domains, mut problems) = check_files(paths, true, builtins, layer);
-    let (workflows, others): (Vec<Domain>, _) =
+    let (workflows, remaining): (Vec<Domain>, _) =
         domains.into_iter().partition(|domain| domain.name == WORKFLOW);
-    domains = others;
+    domains = remaining;
     if let Some(path) = path {
         // Its skills may run any workflow in use.
         let layer = Layer::new(move |_| workflows.clone());
@@ -298,7 +298,7 @@ type = "string"
     }
 
     /// Whether there are no problems, and the output or the error.
-    fn said(folder: &Path, command: &Command) -> (bool, String) {
+    fn output(folder: &Path, command: &Command) -> (bool, String) {
         let result = run(&[folder.to_path_buf()], &[], &Layer::new(|_| Vec::new()), command);
         let (text, is_ok) = result.unwrap_or_else(|error| (error.to_string(), false));
         (is_ok, text.replace(&folder.display().to_string(), "FOLDER"))
@@ -307,7 +307,7 @@ type = "string"
     #[test]
     fn list_shows_aligned_columns() {
         let folder = folder();
-        insta::assert_snapshot!(said(folder.path(), &Command::List).1, @"
+        insta::assert_snapshot!(output(folder.path(), &Command::List).1, @"
         calendar: About calendar
           calendar.run          low     Run it
 
@@ -344,7 +344,7 @@ type = "string"
     #[test]
     fn show_prints_all_of_a_skill_but_its_headers() {
         let folder = folder();
-        let show = |name: &str| said(folder.path(), &Command::Show { name: name.to_owned() });
+        let show = |name: &str| output(folder.path(), &Command::Show { name: name.to_owned() });
         insta::assert_snapshot!(show("weather.today").1, @"
         weather.today(place, units?: metric|imperial, days?: [number])
           Today's weather
@@ -372,7 +372,7 @@ type = "string"
     #[test]
     fn check_counts_skills_and_lists_problems() {
         let folder = folder();
-        let check = |path: Option<PathBuf>| said(folder.path(), &Command::Check { path });
+        let check = |path: Option<PathBuf>| output(folder.path(), &Command::Check { path });
         let (result, text) = check(None);
         assert!(result);
         insta::assert_snapshot!(text, @"27 skills in 12 files: no problems");
@@ -399,12 +399,12 @@ type = "string"
     #[test]
     fn new_writes_a_file_that_passes_and_overwrites_nothing() {
         let folder = TempDir::new().unwrap();
-        let new = |name: &str| said(folder.path(), &Command::New { name: name.to_owned() });
+        let new = |name: &str| output(folder.path(), &Command::New { name: name.to_owned() });
         for name in ["weather", "news.latest"] {
             let (result, text) = new(name);
             assert!(result && text.contains("is written"), "{text}");
             let path = folder.path().join(name.split('.').next().unwrap()).with_extension("toml");
-            let (result, text) = said(folder.path(), &Command::Check { path: Some(path) });
+            let (result, text) = output(folder.path(), &Command::Check { path: Some(path) });
             assert!(result, "{text}");
         }
         let (result, text) = new("weather.today");

@@ -66,7 +66,8 @@ async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliErro
         1 => Ok(found),
         several => {
             found.truncate(NAMED as usize);
-            let lines: String = found.iter().map(|turn| format!("\n  {}  {}", turn.id, said(turn))).collect();
+            let lines: String =
+                found.iter().map(|turn| format!("\n  {}  {}", turn.id, excerpt(turn))).collect();
             let more = if several > found.len() { "\n  … and more" } else { "" };
             let beginning = one_line(&args.turn);
             Err(CliError::plain(format!(
@@ -76,22 +77,24 @@ async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliErro
     }
 }
 
-fn said(turn: &TurnRow) -> String {
+fn excerpt(turn: &TurnRow) -> String {
     one_line(&turn.text).chars().take(60).collect()
 }
 
 async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliError> {
     let found = people::conversations_named(store, name).await?;
     let conversation = match found.as_slice() {
-        [one] => one,
+        [only] => only,
         [] => return Err(CliError::plain(format!("there is no conversation '{}'", one_line(name)))),
         several => {
-            let places: Vec<String> =
-                several.iter().map(|it| one_line(&format!("{}:{}", it.channel, it.place))).collect();
+            let addresses: Vec<String> = several
+                .iter()
+                .map(|conversation| one_line(&format!("{}:{}", conversation.channel, conversation.place)))
+                .collect();
             let name = one_line(name);
-            let places = places.join(", ");
+            let addresses = addresses.join(", ");
             return Err(CliError::plain(format!(
-                "several conversations are called '{name}'; choose one of {places}"
+                "several conversations are called '{name}'; choose one of {addresses}"
             )));
         }
     };

@@ -27,7 +27,7 @@ use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid
 use serde_json::{Map, Value};
 
 use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
-use crate::service::{open_store, role_places};
+use crate::service::{open_store, role_paths};
 use hold::Control;
 
 /// Runs `adjutant workflow`.
@@ -132,9 +132,9 @@ impl<'w> Workspace<'w> {
     }
 
     fn checked(&self, file: &File, all: &Catalogue) -> (Option<Workflow>, Vec<Problem>) {
-        let known: Vec<&Workflow> = all.workflows.iter().collect();
+        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
         let context =
-            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &known };
+            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &workflows };
         adjutant_workflows::check(&file.name, &file.text, &context)
     }
 
@@ -182,8 +182,11 @@ impl<'w> Workspace<'w> {
                     }
                 }
                 let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
-                let besides =
-                    self.all().workflows.into_iter().map(|known| File { name: known.file, text: known.text });
+                let besides = self
+                    .all()
+                    .workflows
+                    .into_iter()
+                    .map(|workflow| File { name: workflow.file, text: workflow.text });
                 let besides: Vec<File> = besides.filter(|file| !names.contains(&file.name)).collect();
                 let mut found = Catalogue::of(&files, &besides, &self.skills, &self.config.approval);
                 found.workflows.retain(|workflow| names.contains(&workflow.file));
@@ -193,7 +196,7 @@ impl<'w> Workspace<'w> {
             }
         };
         let mut found = found;
-        let roles = RoleSet::load(&role_places(self.config), &self.skills);
+        let roles = RoleSet::load(&role_paths(self.config), &self.skills);
         found.workflows.retain(|workflow| {
             let missing = missing_roles(workflow, &roles);
             let is_sound = missing.is_empty();
@@ -223,13 +226,13 @@ impl<'w> Workspace<'w> {
             .map_err(|problems| CliError::Usage(problems.join("\n")))?;
         let model = &self.config.model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
-        let known: Vec<&Workflow> = all.workflows.iter().collect();
-        let roles = RoleSet::load(&role_places(self.config), &self.skills);
+        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
+        let roles = RoleSet::load(&role_paths(self.config), &self.skills);
         let setting = EstimateContext {
             context: CheckContext {
                 skills: &self.skills,
                 approval: &self.config.approval,
-                workflows: &known,
+                workflows: &workflows,
             },
             limits: &self.config.limits,
             roles: Some(&roles),
@@ -251,13 +254,13 @@ impl<'w> Workspace<'w> {
 
     fn new_file(&self, name: &str, from: &str) -> Result<String, CliError> {
         named(name)?;
-        let known = || BUILT_IN.iter().map(|(name, _)| *name);
+        let templates = || BUILT_IN.iter().map(|(name, _)| *name);
         let Some((_, text)) = BUILT_IN.iter().find(|(name, _)| *name == from) else {
-            let hint = did_you_mean(from, known());
-            let known: Vec<&str> = known().collect();
+            let hint = did_you_mean(from, templates());
+            let names: Vec<&str> = templates().collect();
             return Err(CliError::plain(format!(
                 "there is no template '{from}'{hint}; the templates are {}",
-                known.join(", ")
+                names.join(", ")
             )));
         };
         let text = text.replacen(&format!("  name: {from}\n"), &format!("  name: {name}\n"), 1);

@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What clients may take of the server.
+/// Limits on the clients of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// How many connections there may be.
@@ -57,18 +57,18 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, limits: Limits)
     let hurried = Arc::new(Semaphore::new(limits.hurried));
     let mut connections = tokio::task::JoinSet::new();
     loop {
-        let (place, head, keep_alive) = match ordinary.clone().try_acquire_owned() {
-            Ok(place) => (Ok(place), limits.head, true),
+        let (permit, head, keep_alive) = match ordinary.clone().try_acquire_owned() {
+            Ok(permit) => (Ok(permit), limits.head, true),
             Err(_) => (hurried.clone().acquire_owned().await, limits.hurried_head, false),
         };
-        let place = place.map_err(io::Error::other)?;
+        let permit = permit.map_err(io::Error::other)?;
         // The tasks that have ended are forgotten.
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
                 let mut server = http1::Builder::new();
                 server.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(keep_alive);
-                connections.spawn(serve_one(stream, server, routes.clone(), limits.life, place));
+                connections.spawn(serve_one(stream, server, routes.clone(), limits.life, permit));
             }
             Err(error) => {
                 tracing::warn!(%error, "can't accept an HTTP connection");
@@ -83,7 +83,7 @@ async fn serve_one(
     server: http1::Builder,
     routes: Router,
     life: Duration,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 ) {
     let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     tokio::pin!(connection);

@@ -1,5 +1,5 @@
 //! The last lines that were logged inside of turns, for the page. They are what the log itself has: no secret, nothing that
-//! somebody wrote, and only what the log's filter lets through. So many are kept, and no more.
+//! somebody wrote, and only what the log's filter lets through. The buffer is bounded.
 
 use std::collections::VecDeque;
 use std::fmt::{Debug, Write};
@@ -13,12 +13,12 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-/// How many lines are kept.
+/// How many lines are stored.
 const LINES: usize = 1_000;
 /// The longest line, in bytes.
 const MAX_LENGTH: usize = 500;
 
-static KEPT: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
+static BUFFER: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 
 /// A line of a turn.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct Line {
     turn: String,
 }
 
-/// A turn that lines are kept of.
+/// A turn with stored lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub turn: String,
@@ -44,22 +44,22 @@ pub struct Logged {
     pub last: String,
 }
 
-fn kept() -> MutexGuard<'static, VecDeque<Line>> {
-    KEPT.lock()
+fn buffer() -> MutexGuard<'static, VecDeque<Line>> {
+    BUFFER.lock()
 }
 
 /// The lines of the turn with this id, the oldest first.
 pub fn of_turn(key: &str) -> Vec<Line> {
-    kept().iter().filter(|line| line.turn == key).cloned().collect()
+    buffer().iter().filter(|line| line.turn == key).cloned().collect()
 }
 
-/// The turns that lines are kept of, the last one to log first, at most this many.
-pub fn turns(most: usize) -> Vec<Logged> {
+/// The turns with stored lines, the last one to log first, at most this many.
+pub fn turns(limit: usize) -> Vec<Logged> {
     let mut turns: Vec<Logged> = Vec::new();
-    for line in kept().iter().rev() {
-        if let Some(known) = turns.iter_mut().find(|known| known.turn == line.turn) {
-            known.lines += 1;
-        } else if turns.len() < most {
+    for line in buffer().iter().rev() {
+        if let Some(logged) = turns.iter_mut().find(|logged| logged.turn == line.turn) {
+            logged.lines += 1;
+        } else if turns.len() < limit {
             let (turn, last) = (line.turn.clone(), line.text.clone());
             turns.push(Logged { turn, lines: 1, at: line.at, last });
         }
@@ -67,7 +67,7 @@ pub fn turns(most: usize) -> Vec<Logged> {
     turns
 }
 
-/// Keeps the lines.
+/// Stores the lines.
 pub(super) struct Tail;
 
 /// The turn of a span.
@@ -91,7 +91,7 @@ where
         let mut text = Text(format!("{}:", event.metadata().target()));
         event.record(&mut text);
         let line = Line { at: SystemClock.now_ms(), level: *event.metadata().level(), text: text.0, turn };
-        let mut lines = kept();
+        let mut lines = buffer();
         while lines.len() >= LINES {
             lines.pop_front();
         }
@@ -162,7 +162,8 @@ mod tests {
         let path = "adjutant::logging::tail::tests";
         assert_eq!(last.text, format!("{path}: failed again number=1004 why=it \"broke\""));
         assert!(long[0].text.len() <= MAX_LENGTH + 3 && long[0].text.ends_with('…'));
-        let listed: Vec<(String, usize)> = turns(2).into_iter().map(|it| (it.turn, it.lines)).collect();
+        let listed: Vec<(String, usize)> =
+            turns(2).into_iter().map(|logged| (logged.turn, logged.lines)).collect();
         assert_eq!(listed, [("long".to_owned(), 1), ("t0".to_owned(), even.len())]);
     }
 }

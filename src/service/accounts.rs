@@ -32,13 +32,15 @@ pub fn build_services(
     config: &Config,
     rooms: BTreeMap<String, Arc<dyn Rooms>>,
 ) -> Result<Services, StartError> {
-    let calendar = config.calendar.as_ref().map(|it| {
-        let dav = CalDav::new(&account("calendar", it)?).map_err(|error| invalid("calendar", &error))?;
-        Ok::<_, StartError>(CalendarAccount::new(dav, it.default.clone()))
+    let calendar = config.calendar.as_ref().map(|calendar| {
+        let dav =
+            CalDav::new(&account("calendar", calendar)?).map_err(|error| invalid("calendar", &error))?;
+        Ok::<_, StartError>(CalendarAccount::new(dav, calendar.default.clone()))
     });
-    let contacts = config.contacts.as_ref().map(|it| {
-        let dav = CardDav::new(&account("contacts", it)?).map_err(|error| invalid("contacts", &error))?;
-        Ok::<_, StartError>(ContactsAccount::new(dav, it.default.clone()))
+    let contacts = config.contacts.as_ref().map(|contacts| {
+        let dav =
+            CardDav::new(&account("contacts", contacts)?).map_err(|error| invalid("contacts", &error))?;
+        Ok::<_, StartError>(ContactsAccount::new(dav, contacts.default.clone()))
     });
     Ok(Services {
         mail: config.mail.as_ref().map(mailbox).transpose()?,
@@ -72,7 +74,7 @@ fn mailbox(config: &MailConfig) -> Result<Mailbox, StartError> {
         internal_domains: config.internal_domains.clone(),
         self_copy: config.self_copy,
         smtp: Smtp::new(server(&config.smtp)),
-        imap: config.imap.as_ref().map(|it| Imap::new(server(it))),
+        imap: config.imap.as_ref().map(|imap| Imap::new(server(imap))),
     })
 }
 
@@ -122,7 +124,9 @@ pub(super) async fn watch_mail(services: Arc<Services>, deliverer: Arc<Deliverer
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         let check = services.report_bounces(&deliverer.store, deliverer.cluster.instance.owner());
         match stop.run_until_cancelled(check).await {
-            Some(Ok(conversations)) => conversations.iter().for_each(|it| deliverer.wake(it)),
+            Some(Ok(conversations)) => {
+                conversations.iter().for_each(|conversation| deliverer.wake(conversation))
+            }
             Some(Err(error)) => tracing::error!(%error, "can't announce a bounced mail; will try again"),
             None => return,
         }

@@ -1,4 +1,4 @@
-//! What fetches the files that people send.
+//! The fetcher of files that people send.
 
 use adjutant_engine::gateway::download::Ports;
 use adjutant_engine::gateway::files::{AT_ONCE, FileFetcher};

@@ -74,7 +74,7 @@ impl LiveConfig {
         self.state().is_rejected = true;
     }
 
-    /// What an operator must know: a rejected file, changes that need a restart, a failed backup.
+    /// Notices for the operator: a rejected file, changes that need a restart, a failed backup.
     pub fn notes(&self) -> Vec<String> {
         let state = self.state();
         let rejected =

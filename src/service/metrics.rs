@@ -135,7 +135,7 @@ fn add_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Re
     Ok(())
 }
 
-/// What each instance on the store does.
+/// The load of each instance on the store.
 fn add_instances(registry: &Registry, living: &[LivingInstance]) -> prometheus::Result<()> {
     gauge(registry, "adjutant_instances", "Live processes on the store.", number(living.len()))?;
     let turns = "Turns that an instance is running.";
@@ -144,10 +144,10 @@ fn add_instances(registry: &Registry, living: &[LivingInstance]) -> prometheus::
     let channels = gauges(registry, "adjutant_instance_channels", channels, "instance")?;
     let load = "How much of a processor an instance that shares turns used of late.";
     let load = gauges(registry, "adjutant_instance_load", load, "instance")?;
-    for one in living {
-        load.with_label_values(&[one.id.as_str()]).set(whole(one.load) / 1000.0);
-        turns.with_label_values(&[one.id.as_str()]).set(whole(one.turns));
-        channels.with_label_values(&[one.id.as_str()]).set(number(one.channels.len()));
+    for instance in living {
+        load.with_label_values(&[instance.id.as_str()]).set(whole(instance.load) / 1000.0);
+        turns.with_label_values(&[instance.id.as_str()]).set(whole(instance.turns));
+        channels.with_label_values(&[instance.id.as_str()]).set(number(instance.channels.len()));
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ pub(super) fn endpoints(config: &ModelConfig) -> impl Iterator<Item = &Endpoint>
 
 pub(super) fn price_of(endpoint: &Endpoint) -> Option<Price> {
     let price = endpoint.price.as_ref();
-    price.map(|it| Price { input: it.input, cached_input: it.cached_input, output: it.output })
+    price.map(|price| Price { input: price.input, cached_input: price.cached_input, output: price.output })
 }
 
 /// The models without a price, if there is a cost budget: it counts only what their provider reports, after each call.
@@ -101,8 +101,10 @@ pub fn unpriced(config: &Config) -> Vec<String> {
     if budgets.iter().all(|usd| *usd <= 0.0) {
         return Vec::new();
     }
-    let unpriced = endpoints(&config.model).filter(|it| it.provider != BUILTIN && it.price.is_none());
-    let mut names: Vec<String> = unpriced.map(|it| format!("{} {}", it.provider, it.name)).collect();
+    let unpriced =
+        endpoints(&config.model).filter(|endpoint| endpoint.provider != BUILTIN && endpoint.price.is_none());
+    let mut names: Vec<String> =
+        unpriced.map(|endpoint| format!("{} {}", endpoint.provider, endpoint.name)).collect();
     names.dedup();
     names
 }
@@ -144,7 +146,7 @@ fn chain(
     })
 }
 
-/// What a provider counts requests by: the server, the model and the key.
+/// The key by which a provider counts requests: the server, the model and the key.
 fn limit_of(endpoint: &Endpoint) -> (String, Option<&Secret>) {
     let server = endpoint.base_url.as_deref().and_then(|url| reqwest::Url::parse(url).ok());
     let server = server.map(|url| {

@@ -64,13 +64,13 @@ pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
     let skills = Arc::new(skills);
-    let roles = Arc::new(Roles::load(role_places(config), skills.clone()));
+    let roles = Arc::new(Roles::load(role_paths(config), skills.clone()));
     Ok(SkillSet { skills, workflows, roles, mcp, instructions })
 }
 
 /// Whether all role files can be used. A start leaves those with errors out; a check names them.
 pub(super) fn check_roles(config: &Config, skills: &Registry) -> Result<(), StartError> {
-    let mut problems = RoleSet::load(&role_places(config), skills).problems;
+    let mut problems = RoleSet::load(&role_paths(config), skills).problems;
     problems.retain(|problem| !problem.is_warning());
     if problems.is_empty() { Ok(()) } else { Err(StartError::Skills(problems)) }
 }
@@ -90,8 +90,8 @@ pub(crate) fn missing_models(config: &Config, roles: &RoleSet) -> Vec<Problem> {
     named.map(warning).collect()
 }
 
-/// Where roles are: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.
-pub(crate) fn role_places(config: &Config) -> Vec<PathBuf> {
+/// The paths of roles: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.
+pub(crate) fn role_paths(config: &Config) -> Vec<PathBuf> {
     let in_skills = config.skills.paths.iter().map(|path| path.join("roles"));
     in_skills.chain(config.roles.iter().cloned()).collect()
 }
@@ -106,13 +106,13 @@ pub(crate) fn skill_layer(
     let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
     let (read, mcp, instructions) = (Arc::clone(&workflows), Arc::clone(mcp), Arc::clone(instructions));
     let layer = Layer::new(move |skills| {
-        let mut laid = mcp.domains();
-        laid.extend(instructions.domain());
+        let mut dynamic = mcp.domains();
+        dynamic.extend(instructions.domain());
         // A file of this name wins; `check_skills` has reported it.
-        laid.retain(|domain| skills.domain(&domain.name).is_none());
-        let all = Registry::new(skills.domains().iter().chain(&laid).cloned().collect());
-        laid.extend(skill::domain(&read.reload(&all)));
-        laid
+        dynamic.retain(|domain| skills.domain(&domain.name).is_none());
+        let all = Registry::new(skills.domains().iter().chain(&dynamic).cloned().collect());
+        dynamic.extend(skill::domain(&read.reload(&all)));
+        dynamic
     });
     (layer, workflows)
 }

@@ -1,4 +1,4 @@
-//! What a long-running process does for its store, beside the turns.
+//! The store maintenance of a long-running process, beside the turns.
 
 use adjutant_config::Config;
 use adjutant_engine::gateway::backups::Backups;

@@ -17,17 +17,17 @@ fn workflow(name: &str, description: &str, inputs: &str, skill: &str) -> String 
 const VISIT: &str = "{ name: customer, type: string, required: true, description: Who was visited }, \
     { name: depth, type: number, default: 2 }, { name: brief, type: boolean, required: false }";
 
-/// Places of skills, each a folder with `workflows/` in it.
-struct Places(Vec<TempDir>);
+/// Folders of skills, each with `workflows/` in it.
+struct SkillFolders(Vec<TempDir>);
 
-impl Places {
+impl SkillFolders {
     fn new(count: usize) -> Self {
-        let place = |_| {
-            let place = tempfile::tempdir().unwrap();
-            std::fs::create_dir(place.path().join("workflows")).unwrap();
-            place
+        let folder = |_| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::create_dir(folder.path().join("workflows")).unwrap();
+            folder
         };
-        Self((0..count).map(place).collect())
+        Self((0..count).map(folder).collect())
     }
 
     fn write(&self, at: usize, file: &str, text: &str) {
@@ -36,7 +36,7 @@ impl Places {
 
     fn config(&self) -> Config {
         let mut config = Config::in_dir(self.0[0].path());
-        config.skills.paths = self.0.iter().map(|place| place.path().to_path_buf()).collect();
+        config.skills.paths = self.0.iter().map(|folder| folder.path().to_path_buf()).collect();
         config
     }
 
@@ -44,37 +44,37 @@ impl Places {
         load_skills(&self.config()).unwrap()
     }
 
-    /// A text without the places' names.
+    /// A text without the folders' names.
     fn shown(&self, text: &str) -> String {
-        let places = self.0.iter().enumerate();
-        places.fold(text.to_owned(), |text, (at, place)| {
-            text.replace(&place.path().display().to_string(), &format!("P{at}"))
+        let folders = self.0.iter().enumerate();
+        folders.fold(text.to_owned(), |text, (at, folder)| {
+            text.replace(&folder.path().display().to_string(), &format!("P{at}"))
         })
     }
 
     /// The faults that are no warnings.
-    fn faults(&self, known: &SkillSet) -> String {
-        let workflows = known.workflows.current();
+    fn faults(&self, skill_set: &SkillSet) -> String {
+        let workflows = skill_set.workflows.current();
         let faults = workflows.problems.iter().filter(|fault| !fault.is_warning());
         self.shown(&faults.map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 }
 
-fn summary(known: &SkillSet, skill: &str) -> Option<String> {
-    known.skills.current().get(skill).map(|skill| skill.summary.clone())
+fn summary(skill_set: &SkillSet, skill: &str) -> Option<String> {
+    skill_set.skills.current().get(skill).map(|skill| skill.summary.clone())
 }
 
 #[test]
 fn a_sound_workflow_is_a_skill_by_its_name() {
-    let places = Places::new(1);
-    places.write(
+    let folders = SkillFolders::new(1);
+    folders.write(
         0,
         "workflows/visit.yaml",
         &workflow("visit-report", "Report on a visit", VISIT, "tasks.search"),
     );
-    places.write(0, "workflows/bad.yaml", &workflow("bad", "Bad", "", "tasks.serch"));
-    let known = places.load();
-    let skills = known.skills.current();
+    folders.write(0, "workflows/bad.yaml", &workflow("bad", "Bad", "", "tasks.serch"));
+    let skill_set = folders.load();
+    let skills = skill_set.skills.current();
     let skill = skills.get("workflow.visit-report").unwrap();
     assert_eq!(skill.signature(), "workflow.visit-report(customer, depth?, brief?)");
     assert_eq!((skill.risk, skill.workflow()), (adjutant_skills::Risk::Low, Some("visit-report")));
@@ -84,8 +84,8 @@ fn a_sound_workflow_is_a_skill_by_its_name() {
     /depth: "deep" is not of type "number"
     /custmer: there is no such argument; did you mean 'customer'?
     "#);
-    assert!(skills.get("workflow.bad").is_none() && known.workflows.current().get("bad").is_none());
-    insta::assert_snapshot!(places.faults(&known), @"P0/workflows/bad.yaml:6:26: there is no skill 'tasks.serch'; did you mean 'tasks.search'?");
+    assert!(skills.get("workflow.bad").is_none() && skill_set.workflows.current().get("bad").is_none());
+    insta::assert_snapshot!(folders.faults(&skill_set), @"P0/workflows/bad.yaml:6:26: there is no skill 'tasks.serch'; did you mean 'tasks.search'?");
     let built_in: Vec<&str> =
         skills.domain("workflow").unwrap().skills.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(built_in.len(), 9, "{built_in:?}");
@@ -94,8 +94,8 @@ fn a_sound_workflow_is_a_skill_by_its_name() {
 /// The first request of a turn stays small.
 #[test]
 fn the_built_in_workflows_cost_little_of_the_prompt() {
-    let places = Places::new(1);
-    let skills = places.load().skills.current();
+    let folders = SkillFolders::new(1);
+    let skills = folders.load().skills.current();
     let (_, lines) = skills.catalogue().split_once("workflow: ").unwrap();
     assert!(lines.len() <= 900, "{} bytes:\n{lines}", lines.len());
 }
@@ -112,11 +112,11 @@ handler = { workflow = "visit-report" }
 
 #[test]
 fn a_skill_file_runs_a_workflow_with_its_inputs() {
-    let places = Places::new(1);
-    places.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
-    places.write(0, "reports.toml", RUNNING);
-    let known = places.load();
-    let skills = known.skills.current();
+    let folders = SkillFolders::new(1);
+    folders.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
+    folders.write(0, "reports.toml", RUNNING);
+    let skill_set = folders.load();
+    let skills = skill_set.skills.current();
     let skill = skills.get("reports.visit").unwrap();
     assert_eq!(skill.signature(), "reports.visit(customer, depth?, brief?)");
     assert_eq!(skill.handler.describe(), "workflow visit-report");
@@ -124,96 +124,102 @@ fn a_skill_file_runs_a_workflow_with_its_inputs() {
 
     // A name that is none, and an argument that is no input, are faults of the skill file.
     let wrong = RUNNING.replace("\"visit-report\"", "\"visit-reprot\"");
-    places.write(0, "reports.toml", &wrong);
-    let faults = known.skills.reload().unwrap_err();
-    insta::assert_snapshot!(places.shown(&faults[0].to_string()), @"P0/reports.toml:8: there is no sound workflow 'visit-reprot'; did you mean 'visit-report'? `adjutant workflow check` tells more");
-    assert!(known.skills.current().get("reports.visit").is_some(), "the last good version stays");
-    assert!(matches!(load_skills(&places.config()), Err(StartError::Skills(_))));
+    folders.write(0, "reports.toml", &wrong);
+    let faults = skill_set.skills.reload().unwrap_err();
+    insta::assert_snapshot!(folders.shown(&faults[0].to_string()), @"P0/reports.toml:8: there is no sound workflow 'visit-reprot'; did you mean 'visit-report'? `adjutant workflow check` tells more");
+    assert!(skill_set.skills.current().get("reports.visit").is_some(), "the last good version stays");
+    assert!(matches!(load_skills(&folders.config()), Err(StartError::Skills(_))));
     let parameters = "[skill.parameters.properties.custmer]\ntype = \"string\"\n";
-    places.write(0, "reports.toml", &format!("{RUNNING}{parameters}"));
-    let faults = known.skills.reload().unwrap_err();
-    insta::assert_snapshot!(places.shown(&faults[0].to_string()), @"P0/reports.toml:9: the workflow 'visit-report' has no input 'custmer'; did you mean 'customer'?");
+    folders.write(0, "reports.toml", &format!("{RUNNING}{parameters}"));
+    let faults = skill_set.skills.reload().unwrap_err();
+    insta::assert_snapshot!(folders.shown(&faults[0].to_string()), @"P0/reports.toml:9: the workflow 'visit-report' has no input 'custmer'; did you mean 'customer'?");
 
     // No step's agent may call either.
-    places.write(0, "reports.toml", RUNNING);
-    places.write(0, "workflows/a.yaml", &workflow("a", "A", "", "reports.visit"));
-    places.write(0, "workflows/b.yaml", &workflow("b", "B", "", "workflow.visit-report"));
-    known.skills.reload().unwrap();
-    insta::assert_snapshot!(places.faults(&known), @"
+    folders.write(0, "reports.toml", RUNNING);
+    folders.write(0, "workflows/a.yaml", &workflow("a", "A", "", "reports.visit"));
+    folders.write(0, "workflows/b.yaml", &workflow("b", "B", "", "workflow.visit-report"));
+    skill_set.skills.reload().unwrap();
+    insta::assert_snapshot!(folders.faults(&skill_set), @"
     P0/workflows/a.yaml:6:26: 'reports.visit' is a workflow, and agents can't call those; make it a step of `type: workflow`
     P0/workflows/b.yaml:6:26: 'workflow.visit-report' is a workflow, and agents can't call those; make it a step of `type: workflow`
     ");
     // The domain is theirs alone.
-    places.write(0, "mine.toml", &RUNNING.replace("reports", "workflow"));
-    let faults = known.skills.reload().unwrap_err();
-    insta::assert_snapshot!(places.shown(&faults[0].to_string()), @"P0/mine.toml:2: the domain 'workflow' is taken by the files under workflows/; choose another name");
+    folders.write(0, "mine.toml", &RUNNING.replace("reports", "workflow"));
+    let faults = skill_set.skills.reload().unwrap_err();
+    insta::assert_snapshot!(folders.shown(&faults[0].to_string()), @"P0/mine.toml:2: the domain 'workflow' is taken by the files under workflows/; choose another name");
 }
 
 #[test]
 fn a_changed_file_counts_and_a_faulty_one_leaves_the_last_good_version() {
-    let places = Places::new(2);
-    places.write(0, "workflows/one.yaml", &workflow("one", "First", "", "tasks.search"));
-    places.write(1, "workflows/one.yaml", &workflow("one", "Second", "", "tasks.search"));
-    places.write(1, "workflows/two.yaml", &workflow("two", "Two", "", "tasks.search"));
-    let known = places.load();
-    let of = |name: &str| summary(&known, name);
+    let folders = SkillFolders::new(2);
+    folders.write(0, "workflows/one.yaml", &workflow("one", "First", "", "tasks.search"));
+    folders.write(1, "workflows/one.yaml", &workflow("one", "Second", "", "tasks.search"));
+    folders.write(1, "workflows/two.yaml", &workflow("two", "Two", "", "tasks.search"));
+    let skill_set = folders.load();
+    let of = |name: &str| summary(&skill_set, name);
     assert_eq!(of("workflow.one").as_deref(), Some("First"), "the place that is named first counts");
 
     // Faulty in what it says, then in its form: the last good one stays, and the other place's is not taken for it.
     for text in
         [workflow("one", "Broken", "", "tasks.serch"), "workflow: [".to_owned(), String::from("\u{0}")]
     {
-        places.write(0, "workflows/one.yaml", &text);
-        known.skills.poll();
+        folders.write(0, "workflows/one.yaml", &text);
+        skill_set.skills.poll();
         assert_eq!(of("workflow.one").as_deref(), Some("First"), "{text}");
-        assert!(places.faults(&known).starts_with("P0/workflows/one.yaml:"), "{}", places.faults(&known));
+        assert!(
+            folders.faults(&skill_set).starts_with("P0/workflows/one.yaml:"),
+            "{}",
+            folders.faults(&skill_set)
+        );
     }
-    std::fs::write(places.0[0].path().join("workflows/one.yaml"), [0xff, 0xfe]).unwrap();
-    known.skills.poll();
+    std::fs::write(folders.0[0].path().join("workflows/one.yaml"), [0xff, 0xfe]).unwrap();
+    skill_set.skills.poll();
     assert_eq!(of("workflow.one").as_deref(), Some("First"), "what can't be read changes nothing either");
 
-    places.write(0, "workflows/one.yaml", &workflow("one", "Mended at last", "", "tasks.search"));
-    places.write(0, "workflows/three.yaml", &workflow("three", "New", "", "tasks.search"));
-    known.skills.poll();
+    folders.write(0, "workflows/one.yaml", &workflow("one", "Mended at last", "", "tasks.search"));
+    folders.write(0, "workflows/three.yaml", &workflow("three", "New", "", "tasks.search"));
+    skill_set.skills.poll();
     assert_eq!(of("workflow.one").as_deref(), Some("Mended at last"));
     assert_eq!(of("workflow.three").as_deref(), Some("New"));
-    assert_eq!(places.faults(&known), "");
+    assert_eq!(folders.faults(&skill_set), "");
 
-    std::fs::remove_file(places.0[0].path().join("workflows/one.yaml")).unwrap();
-    std::fs::remove_file(places.0[1].path().join("workflows/two.yaml")).unwrap();
-    known.skills.poll();
+    std::fs::remove_file(folders.0[0].path().join("workflows/one.yaml")).unwrap();
+    std::fs::remove_file(folders.0[1].path().join("workflows/two.yaml")).unwrap();
+    skill_set.skills.poll();
     assert_eq!(of("workflow.one").as_deref(), Some("Second"), "the other place's counts now");
     assert_eq!(of("workflow.two"), None);
-    assert!(known.workflows.current().get("two").is_none(), "both are of the same moment");
+    assert!(skill_set.workflows.current().get("two").is_none(), "both are of the same moment");
 }
 
 #[test]
 fn a_workflow_that_uses_a_faulty_one_goes_on_with_its_last_good_version() {
-    let places = Places::new(1);
-    places.write(0, "workflows/inner.yaml", &workflow("inner", "Inner", "", "tasks.search"));
+    let folders = SkillFolders::new(1);
+    folders.write(0, "workflows/inner.yaml", &workflow("inner", "Inner", "", "tasks.search"));
     let outer =
         "workflow:\n  name: outer\n  description: Outer\n  steps:\n    - { id: in, workflow: inner }\n";
-    places.write(0, "workflows/outer.yaml", outer);
-    let known = places.load();
-    assert!(summary(&known, "workflow.outer").is_some(), "{}", places.faults(&known));
-    places.write(0, "workflows/inner.yaml", "workflow: nothing");
-    known.skills.poll();
-    assert!(summary(&known, "workflow.outer").is_some() && summary(&known, "workflow.inner").is_some());
-    assert!(!places.faults(&known).contains("outer.yaml"), "{}", places.faults(&known));
+    folders.write(0, "workflows/outer.yaml", outer);
+    let skill_set = folders.load();
+    assert!(summary(&skill_set, "workflow.outer").is_some(), "{}", folders.faults(&skill_set));
+    folders.write(0, "workflows/inner.yaml", "workflow: nothing");
+    skill_set.skills.poll();
+    assert!(
+        summary(&skill_set, "workflow.outer").is_some() && summary(&skill_set, "workflow.inner").is_some()
+    );
+    assert!(!folders.faults(&skill_set).contains("outer.yaml"), "{}", folders.faults(&skill_set));
 }
 
 #[test]
 fn what_may_not_be_used_any_more_takes_its_workflows_along() {
-    let places = Places::new(1);
-    places.write(0, "workflows/one.yaml", &workflow("one", "One", "", "tasks.search"));
-    let known = places.load();
-    let mut config = places.config();
+    let folders = SkillFolders::new(1);
+    folders.write(0, "workflows/one.yaml", &workflow("one", "One", "", "tasks.search"));
+    let skill_set = folders.load();
+    let mut config = folders.config();
     config.approval.skills.insert("tasks.search".into(), adjutant_config::Policy::Deny);
-    assert!(known.workflows.set_approval(&config.approval));
-    known.skills.reload().unwrap();
-    assert_eq!(summary(&known, "workflow.one"), None);
-    insta::assert_snapshot!(places.faults(&known).lines().next().unwrap_or_default(), @"P0/workflows/one.yaml:6:26: the skill 'tasks.search' can't be used: [approval] denies it");
-    assert!(!known.workflows.set_approval(&config.approval), "it is the same");
+    assert!(skill_set.workflows.set_approval(&config.approval));
+    skill_set.skills.reload().unwrap();
+    assert_eq!(summary(&skill_set, "workflow.one"), None);
+    insta::assert_snapshot!(folders.faults(&skill_set).lines().next().unwrap_or_default(), @"P0/workflows/one.yaml:6:26: the skill 'tasks.search' can't be used: [approval] denies it");
+    assert!(!skill_set.workflows.set_approval(&config.approval), "it is the same");
 }
 
 const LINES: &str = "
@@ -234,12 +240,12 @@ const LINES: &str = "
 
 #[test]
 fn a_plain_sentence_that_only_starts_a_workflow_is_a_command() {
-    let places = Places::new(1);
+    let folders = SkillFolders::new(1);
     let score = "{ name: company, type: string, required: true }";
-    places.write(0, "workflows/lead.yaml", &workflow("lead-scoring", "Score", score, "tasks.search"));
-    places.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
-    let known = places.load();
-    let workflows = known.workflows.current();
+    folders.write(0, "workflows/lead.yaml", &workflow("lead-scoring", "Score", score, "tasks.search"));
+    folders.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
+    let skill_set = folders.load();
+    let workflows = skill_set.workflows.current();
     let lines = LINES.lines().map(str::trim).filter(|line| !line.is_empty());
     let command = |line: &str| {
         adjutant_workflows::command::of_text(line, &workflows).unwrap_or_else(|| "no command".to_owned())
@@ -277,11 +283,11 @@ fn a_plain_sentence_that_only_starts_a_workflow_is_a_command() {
 
 #[test]
 fn a_check_of_the_configuration_reads_the_role_files() {
-    let places = Places::new(1);
+    let folders = SkillFolders::new(1);
     let clock: SharedClock = Arc::new(SystemClock);
-    assert!(check(&places.config(), &clock).is_empty());
-    std::fs::create_dir(places.0[0].path().join("roles")).unwrap();
-    places.write(0, "roles/boss.toml", "name = \"boss\"\n");
-    let problems: Vec<String> = check(&places.config(), &clock).iter().map(ToString::to_string).collect();
+    assert!(check(&folders.config(), &clock).is_empty());
+    std::fs::create_dir(folders.0[0].path().join("roles")).unwrap();
+    folders.write(0, "roles/boss.toml", "name = \"boss\"\n");
+    let problems: Vec<String> = check(&folders.config(), &clock).iter().map(ToString::to_string).collect();
     assert!(problems.iter().any(|problem| problem.contains("roles/boss.toml")), "{problems:?}");
 }

@@ -125,8 +125,8 @@ impl Traces {
         let row = turns::by_id(&self.store, turn).await?;
         let row = row.ok_or_else(|| StoreError::Corrupt(format!("there is no turn {turn}")))?;
         let trace = trace::load(&self.store, &row, false).await?;
-        let known = self.skills.current();
-        Ok(trace::spans(&trace, &|skill| known.get(skill).is_some()))
+        let skills = self.skills.current();
+        Ok(trace::spans(&trace, &|skill| skills.get(skill).is_some()))
     }
 
     /// Sends spans, with retries.

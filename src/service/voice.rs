@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use super::{LiveConfig, StartError};
 
-/// What the lanes need to listen to voice notes.
+/// The transcriber that the lanes listen to voice notes with.
 pub(super) fn transcriber(
     config: &Config,
     ports: &Arc<HashMap<String, Arc<dyn ChatPort>>>,

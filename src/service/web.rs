@@ -45,7 +45,7 @@ const PEOPLE: i64 = 200;
 /// How many rows of trees a page has.
 const ROWS: usize = 180;
 
-/// What the page reads and writes.
+/// The data that the page reads and writes.
 pub(super) struct WebBackend {
     store: Store,
     channel: String,
@@ -137,7 +137,7 @@ impl WebBackend {
         let view = self.view(viewer).await?;
         let store = &self.store;
         let mut found = timeline::turns(store, person, before.unwrap_or(i64::MAX), TURNS + 1).await?;
-        let more = usize::try_from(TURNS).is_ok_and(|most| found.len() > most);
+        let more = usize::try_from(TURNS).is_ok_and(|max| found.len() > max);
         found.truncate(usize::try_from(TURNS).unwrap_or(usize::MAX));
         let from = if more { found.last().map_or(0, |(_, _, began)| *began) } else { 0 };
         let to = match before {
@@ -155,10 +155,10 @@ impl WebBackend {
                 entries.push((*began, Entry::Turn(turn)));
             }
         }
-        let said = timeline::said_alone(store, person, from, to, ALONE);
+        let messages = timeline::said_alone(store, person, from, to, ALONE);
         let replies = timeline::replies_alone(store, person, from, to, ALONE);
-        let (said, replies) = try_join!(said, replies)?;
-        entries.extend(said.into_iter().map(|row| (row.received_at, Entry::Said(view.said(row)))));
+        let (messages, replies) = try_join!(messages, replies)?;
+        entries.extend(messages.into_iter().map(|row| (row.received_at, Entry::Said(view.message(row)))));
         entries.extend(replies.into_iter().map(|row| (row.created_at, Entry::Said(view.reply(row)))));
         entries.sort_by_key(|(at, _)| *at);
         Ok(Timeline {

@@ -28,14 +28,14 @@ fn who_was_taken_for_dead_registers_again_as_what_it_is() {
 async fn taken_for_dead(world: World) {
     let (ours, other) = (world.instance().await, world.another().await);
     let settings = [("a".to_owned(), "1".to_owned())].into();
-    instances::introduce(&world.store, &ours, &settings).await.unwrap();
+    instances::register(&world.store, &ours, &settings).await.unwrap();
     let living = || async { instances::living(&other).await.unwrap() };
     let before = living().await;
     let mut batch = Batch::new();
     batch.run("DELETE FROM instances WHERE id = $1", [(&ours.id).into()]);
     other.write(batch).await.unwrap();
     assert_eq!(living().await.len(), 0);
-    ours.tend(&world.store).await.unwrap();
+    ours.heartbeat(&world.store).await.unwrap();
     let again = living().await;
     let told = |all: &[instances::LivingInstance]| {
         (all[0].host.clone(), all[0].version.clone(), all[0].settings.clone())
@@ -78,7 +78,7 @@ async fn name(world: &World) -> String {
 /// Lets an instance check the others until it finds dead ones: a server takes a moment to notice a lost connection.
 async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
     for _ in 0..1000 {
-        let dead = instance.tend(store).await.unwrap();
+        let dead = instance.heartbeat(store).await.unwrap();
         if !dead.is_empty() {
             return dead;
         }
@@ -103,12 +103,12 @@ async fn instances_say_what_they_are_and_how_they_differ(world: World) {
     let (own, others) =
         (settings(&[("a", "1"), ("b", "2"), ("d", "1")]), settings(&[("a", "1"), ("b", "3"), ("c", "4")]));
     assert!(instances::living(&other).await.unwrap().iter().all(|one| one.host.is_empty()));
-    instances::introduce(&world.store, &ours, &own).await.unwrap();
+    instances::register(&world.store, &ours, &own).await.unwrap();
     take(&world.store, &ours, &leases::channel("telegram")).await.unwrap();
     let living = instances::living(&other).await.unwrap();
     let find = |id: &InstanceId| living.iter().find(|one| one.id == *id).unwrap();
     assert_eq!(find(&ours.id).differing(find(&theirs.id)), [""; 0], "an earlier version tells nothing");
-    instances::introduce(&other, &theirs, &others).await.unwrap();
+    instances::register(&other, &theirs, &others).await.unwrap();
     let living = instances::living(&other).await.unwrap();
     let find = |id: &InstanceId| living.iter().find(|one| one.id == *id).unwrap();
     assert_eq!(find(&ours.id).differing(find(&theirs.id)), ["b", "c", "d"]);
@@ -171,7 +171,7 @@ async fn who_leaves_frees_everything(world: World) {
     take(&world.store, &ours, "lane 1").await.unwrap();
     take(&world.store, &ours, "lane 2").await.unwrap();
     stale(rename(&world.store, &lost, "Eve").await);
-    assert!(ours.tend(&world.store).await.unwrap().is_empty(), "who left is not dead but gone");
+    assert!(ours.heartbeat(&world.store).await.unwrap().is_empty(), "who left is not dead but gone");
     assert_eq!(world.store.count("SELECT count(*) FROM instances", &[]).await.unwrap(), 1);
 }
 
@@ -184,7 +184,7 @@ async fn what_the_dead_held_is_free(world: World) {
     let id = theirs.id.clone();
     drop(theirs);
     assert_eq!(find_dead(&ours, &world.store).await, [id]);
-    assert!(ours.tend(&world.store).await.unwrap().is_empty(), "once is enough");
+    assert!(ours.heartbeat(&world.store).await.unwrap().is_empty(), "once is enough");
     let lease = take(&world.store, &ours, "lane 1").await.unwrap();
     assert_eq!(lease.epoch, lost.epoch + 1);
     stale(rename(&other, &lost, "Eve").await);
@@ -200,8 +200,8 @@ async fn the_living_are_not_taken_for_dead(world: World) {
     let (ours, theirs) = (world.instance().await, Instance::register(&other).await.unwrap());
     let held = take(&other, &theirs, "lane").await.unwrap();
     for _ in 0..5 {
-        assert!(ours.tend(&world.store).await.unwrap().is_empty());
-        assert!(theirs.tend(&other).await.unwrap().is_empty());
+        assert!(ours.heartbeat(&world.store).await.unwrap().is_empty());
+        assert!(theirs.heartbeat(&other).await.unwrap().is_empty());
     }
     rename(&other, &held, "still held").await.unwrap();
 }
@@ -243,11 +243,11 @@ async fn silent_on_a_server(world: World) {
         })
         .await
         .unwrap();
-    assert_eq!(ours.tend(&world.store).await.unwrap(), std::slice::from_ref(&theirs.id));
+    assert_eq!(ours.heartbeat(&world.store).await.unwrap(), std::slice::from_ref(&theirs.id));
     stale(rename(&world.store, &lost, "Eve").await);
 
-    assert!(theirs.tend(&world.store).await.unwrap().is_empty(), "it wakes up");
-    assert!(ours.tend(&world.store).await.unwrap().is_empty(), "and lives again");
+    assert!(theirs.heartbeat(&world.store).await.unwrap().is_empty(), "it wakes up");
+    assert!(ours.heartbeat(&world.store).await.unwrap().is_empty(), "and lives again");
     let held = take(&world.store, &theirs, "lane").await.unwrap();
     rename(&world.store, &held, "Ada").await.unwrap();
     stale(take(&world.store, &ours, "lane").await);
@@ -261,9 +261,9 @@ async fn cut_off_from_a_server(world: World) {
              WHERE l.locktype = 'advisory' AND d.datname = current_database()",
         )
         .await;
-    theirs.tend(&world.store).await.unwrap();
+    theirs.heartbeat(&world.store).await.unwrap();
     let ours = world.instance().await;
-    assert!(ours.tend(&world.store).await.unwrap().is_empty(), "its lock is held again");
+    assert!(ours.heartbeat(&world.store).await.unwrap().is_empty(), "its lock is held again");
     take(&world.store, &theirs, "lane").await.unwrap();
     drop(theirs);
     assert_eq!(find_dead(&ours, &world.store).await.len(), 1);
@@ -273,8 +273,8 @@ async fn silent_beside_a_file(world: World) {
     let (ours, theirs) = (world.instance().await, world.instance().await);
     take(&world.store, &theirs, "lane").await.unwrap();
     world.by_hand("UPDATE instances SET beat_at = 0").await;
-    assert!(ours.tend(&world.store).await.unwrap().is_empty(), "the lock is the truth, not the clock");
+    assert!(ours.heartbeat(&world.store).await.unwrap().is_empty(), "the lock is the truth, not the clock");
     stale(take(&world.store, &ours, "lane").await);
     drop(theirs);
-    assert_eq!(ours.tend(&world.store).await.unwrap().len(), 1, "and the truth is seen at once");
+    assert_eq!(ours.heartbeat(&world.store).await.unwrap().len(), 1, "and the truth is seen at once");
 }

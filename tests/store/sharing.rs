@@ -152,7 +152,7 @@ async fn leases_of_nobody_living_are_freed(world: World) {
     ours.acquire(&world.store, "lane:a".into()).await.unwrap().unwrap();
     world.by_hand("INSERT INTO leases (name, instance, epoch) VALUES ('lane:b', 'gone', 3)").await;
     assert!(ours.acquire(&world.store, "lane:b".into()).await.unwrap().is_none());
-    ours.tend(&world.store).await.unwrap();
+    ours.heartbeat(&world.store).await.unwrap();
     assert_eq!(ours.acquire(&world.store, "lane:b".into()).await.unwrap().unwrap().epoch, 4);
     let again = ours.acquire(&world.store, "lane:a".into()).await.unwrap().unwrap();
     assert_eq!(again.epoch, 2, "what is held is left alone");
@@ -171,7 +171,7 @@ async fn an_instance_tells_the_others_what_it_does_and_how_busy_it_is(world: Wor
     assert_eq!((before.load, before.receives("telegram")), (0, false));
     instance.acquire(&world.store, channel("telegram")).await.unwrap().unwrap();
     instance.set_load(250);
-    instance.tend(&world.store).await.unwrap();
+    instance.heartbeat(&world.store).await.unwrap();
     let after = all().await.unwrap();
     assert_eq!((after.load, after.receives("telegram"), after.receives("console")), (250, true, false));
     assert!(after.is_on("console") && after.beat_at >= before.beat_at);

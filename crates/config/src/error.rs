@@ -36,9 +36,9 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 /// The end of a sentence about an unknown word: the nearest known one, or all of them.
-pub(super) fn suggestion(word: &str, known: &[&str]) -> String {
-    match nearest(word, known.iter().copied()) {
+pub(super) fn suggestion(word: &str, allowed: &[&str]) -> String {
+    match nearest(word, allowed.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known here: {}", known.join(", ")),
+        None => format!("known here: {}", allowed.join(", ")),
     }
 }

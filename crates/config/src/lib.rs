@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use chrono_tz::Tz;
 use tracing_subscriber::EnvFilter;
 
-pub use env::place::{find, place};
+pub use env::place::{default_path, find};
 pub use env::{Env, clear_initial_environment};
 pub use error::ConfigError;
 pub use secret::{Secret, credential};
@@ -196,15 +196,15 @@ impl Config {
         })
     }
 
-    /// Checks the names under `[approval.skills]` against the known skills: a rule with a misspelt name would
+    /// Checks the names under `[approval.skills]` against the registered skills: a rule with a misspelt name would
     /// protect nothing.
-    pub fn check_skills(&self, known: &[&str]) -> Result<(), ConfigError> {
+    pub fn check_skills(&self, registered: &[&str]) -> Result<(), ConfigError> {
         let source =
             self.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         let is_rule = |line: &&str, name: &str| line.contains(name) && !line.trim_start().starts_with('#');
-        let unknown = self.approval.skills.keys().filter(|name| !known.contains(&name.as_str()));
+        let unknown = self.approval.skills.keys().filter(|name| !registered.contains(&name.as_str()));
         let problem = |name: &String| {
-            let message = match nearest(name, known.iter().copied()) {
+            let message = match nearest(name, registered.iter().copied()) {
                 Some(near) => format!("unknown skill; did you mean `{near}`?"),
                 None => "unknown skill; `adjutant skills list` shows all".to_owned(),
             };
@@ -265,7 +265,8 @@ impl Config {
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
             memory: root.section("memory", Memory::read),
             retention: root.section("retention", Retention::read),
-            catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
+            catch_up: root
+                .section("schedules", |section| section.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             log: root.section("log", |section| section.get("filter", filter)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             otlp: root.section("otlp", Otlp::read),

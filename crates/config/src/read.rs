@@ -13,9 +13,9 @@ use super::Env;
 use super::error::suggestion;
 use crate::document::{Document, Entry, Node, Position, Problem, Severity, Value};
 
-/// What all sections of a file share.
+/// State that all sections of a file share.
 pub(super) struct ConfigReader<'r> {
-    /// Where environment variables come from.
+    /// The source of environment variables.
     pub(super) env: &'r Env,
     /// The file's path.
     pub(super) path: &'r Path,
@@ -290,8 +290,8 @@ pub(super) fn amount(value: &Node, _: &ConfigReader<'_>) -> Result<f64, String> 
     if number < 0.0 { Err(format!("must not be negative, as {number} is")) } else { Ok(number) }
 }
 
-/// Reads how long something is kept: a duration, or nothing of any unit for ever.
-pub(super) fn kept(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<Duration>, String> {
+/// Reads a duration without a limit if it is zero of any unit.
+pub(super) fn optional_span(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<Duration>, String> {
     match value.as_str() {
         Some("0ms" | "0s" | "0m" | "0h" | "0d") => Ok(None),
         _ => span(value, reader).map(Some),

@@ -1,4 +1,4 @@
-//! What is read from files and replaced while we run.
+//! Values read from files and replaced while we run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -43,7 +43,7 @@ pub(super) fn secret(value: &Node, reader: &ConfigReader<'_>) -> Result<Secret, 
     let (text, origin) = match &value.value {
         Value::Text(text) => (text.clone(), "it".to_owned()),
         Value::Table(table) => {
-            let [Entry { key: source, node: place, .. }] = &table[..] else {
+            let [Entry { key: source, node: location, .. }] = &table[..] else {
                 return Err("must have exactly one of env, file and credential".to_owned());
             };
             let source = source.as_str();
@@ -54,8 +54,8 @@ pub(super) fn secret(value: &Node, reader: &ConfigReader<'_>) -> Result<Secret, 
                     suggestion(source, &SOURCES)
                 ));
             }
-            let place = place.as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
-            match fetch(source, place, reader) {
+            let location = location.as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
+            match fetch(source, location, reader) {
                 Err(_) if reader.env.expects_secrets => return Ok(Secret::new("missing")),
                 fetched => fetched?,
             }
@@ -93,21 +93,21 @@ pub fn credential(name: &str, env: &Env) -> Option<PathBuf> {
 }
 
 /// The secret, and its origin as the subject of a sentence.
-fn fetch(source: &str, place: &str, reader: &ConfigReader<'_>) -> Result<(String, String), String> {
+fn fetch(source: &str, location: &str, reader: &ConfigReader<'_>) -> Result<(String, String), String> {
     if source == "env" {
-        let origin = format!("the environment variable {place:?}");
-        let text = reader.env.text(place).ok_or_else(|| format!("{origin} is unset or empty; set it"))?;
+        let origin = format!("the environment variable {location:?}");
+        let text = reader.env.text(location).ok_or_else(|| format!("{origin} is unset or empty; set it"))?;
         return Ok((text.to_owned(), origin));
     }
     let path = if source == "file" {
-        reader.folder().join(place)
+        reader.folder().join(location)
     } else {
-        if place.contains('/') {
-            return Err(format!("the credential {place:?} must be a name, not a path"));
+        if location.contains('/') {
+            return Err(format!("the credential {location:?} must be a name, not a path"));
         }
-        credential(place, reader.env).ok_or_else(|| {
+        credential(location, reader.env).ok_or_else(|| {
             format!(
-                "there is no credential {place:?}, because $CREDENTIALS_DIRECTORY isn't set; \
+                "there is no credential {location:?}, because $CREDENTIALS_DIRECTORY isn't set; \
                  systemd sets it for units with LoadCredential="
             )
         })?

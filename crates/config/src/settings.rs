@@ -8,7 +8,7 @@ use super::{Approval, Limits};
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     pub limits: Limits,
-    /// What needs approval.
+    /// The approval policy.
     pub approval: Approval,
     /// `CHANNEL:USER` of those who may talk everywhere, let others in and answer for everybody.
     pub owners: Vec<String>,

@@ -1,4 +1,4 @@
-//! What several instances on one store should have in common.
+//! Settings that several instances on one store should have in common.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -191,8 +191,8 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
         "voice.transcribe",
         "voice.speak",
     ] {
-        let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
-        let known = said
+        let message = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
+        let listed = message
             .lines()
             .find_map(|line| line.split_once("qqqqqqqqqqqq: unknown key; known here: "))
             .unwrap()
@@ -200,7 +200,7 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
         let written =
             section.split('.').fold(table.get_ref(), |table, name| table[name].get_ref().as_table().unwrap());
         let written: BTreeSet<&str> = written.keys().map(|key| &**key.get_ref()).collect();
-        assert_eq!(known.split(", ").collect::<BTreeSet<_>>(), written, "in [{section}]");
+        assert_eq!(listed.split(", ").collect::<BTreeSet<_>>(), written, "in [{section}]");
         checked += written.len();
     }
     assert!(checked > 30, "only {checked} keys were compared");
@@ -436,7 +436,9 @@ fn a_command_beside_the_service_finds_its_credentials() {
     let text = "[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { credential = \"key\" }";
     fs::write(home.path().join("config.toml"), text).unwrap();
     let env = Env::made_up([("HOME", home.path().to_str().unwrap())], home.path());
-    let key = || Config::load(None, &env).map(|it| it.model.main.first.api_key.unwrap().expose().to_owned());
+    let key = || {
+        Config::load(None, &env).map(|config| config.model.main.first.api_key.unwrap().expose().to_owned())
+    };
     for (folder, secret) in [("etc/credentials", "sk-machine"), (".config/adjutant/credentials", "sk-own")] {
         let folder = home.path().join(folder);
         fs::create_dir_all(&folder).unwrap();
@@ -465,8 +467,8 @@ fn the_first_file_of_the_usual_places_is_read() {
         Some(path)
     };
     assert_eq!(found(), None);
-    for place in ["etc/config.toml", "own/adjutant/config.toml", "config.toml", "named.toml"] {
-        let path = write(place);
+    for name in ["etc/config.toml", "own/adjutant/config.toml", "config.toml", "named.toml"] {
+        let path = write(name);
         assert_eq!(found(), path);
     }
     write("given.toml");
@@ -479,25 +481,25 @@ fn a_file_is_written_where_it_will_be_found() {
     let folder = home.path().to_str().unwrap().to_owned();
     let vars = [("HOME", folder.as_str())];
     let env = Env::made_up(vars, home.path());
-    let places = |env: &Env| [true, false].map(|is_root| place(env, is_root));
+    let paths = |env: &Env| [true, false].map(|is_root| default_path(env, is_root));
     let (etc, own) = (home.path().join("etc/config.toml"), home.path().join(".config/adjutant/config.toml"));
-    assert_eq!(places(&env), [Some(etc.clone()), Some(own.clone())]);
-    assert_eq!(places(&Env::made_up([], home.path())), [Some(etc), None]);
+    assert_eq!(paths(&env), [Some(etc.clone()), Some(own.clone())]);
+    assert_eq!(paths(&Env::made_up([], home.path())), [Some(etc), None]);
     for path in [own, home.path().join("config.toml")] {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "[assistant]\n").unwrap();
-        assert_eq!(places(&env), [Some(path.clone()), Some(path)], "it would hide another");
+        assert_eq!(paths(&env), [Some(path.clone()), Some(path)], "it would hide another");
     }
     fs::write(home.path().join("config.toml"), "[tool]\n").unwrap();
     assert_eq!(
-        places(&env)[1],
+        paths(&env)[1],
         Some(home.path().join(".config/adjutant/config.toml")),
         "it's another program's"
     );
     fs::write(home.path().join("config.toml"), "[model\nprovider = \"ollama\"\n").unwrap();
-    assert_eq!(places(&env)[1], Some(home.path().join("config.toml")), "ours, with an error to tell");
+    assert_eq!(paths(&env)[1], Some(home.path().join("config.toml")), "ours, with an error to tell");
     let named = Env::made_up([vars[0], ("ADJUTANT_CONFIG", "/named.toml")], home.path());
-    assert_eq!(places(&named), [Some("/named.toml".into()), Some("/named.toml".into())]);
+    assert_eq!(paths(&named), [Some("/named.toml".into()), Some("/named.toml".into())]);
 }
 
 #[test]
@@ -511,8 +513,8 @@ fn a_rule_for_an_unknown_skill_is_named() {
     .unwrap();
     let config = Config::load(Some(&path), &Env::made_up([HOME], home.path())).unwrap();
     assert_eq!(config.check_skills(&["tasks.add", "tasks.delet", "x"]), Ok(()));
-    let said = config.check_skills(&["tasks.add", "tasks.delete"]).unwrap_err().to_string();
-    insta::assert_snapshot!(said.replace(home.path().to_str().unwrap(), "HOME"), @r#"
+    let message = config.check_skills(&["tasks.add", "tasks.delete"]).unwrap_err().to_string();
+    insta::assert_snapshot!(message.replace(home.path().to_str().unwrap(), "HOME"), @r#"
     HOME/config.toml:4: approval.skills."tasks.delet": unknown skill; did you mean `tasks.delete`?
     HOME/config.toml:5: approval.skills."x": unknown skill; `adjutant skills list` shows all
     "#);
@@ -594,8 +596,8 @@ fn a_file_that_cant_be_read_is_named() {
     let home = TempDir::new().unwrap();
     let env = Env::made_up([HOME], home.path());
     let error = |path: &Path| {
-        let said = Config::load(Some(path), &env).unwrap_err().to_string();
-        said.replace(home.path().to_str().unwrap(), "HOME")
+        let message = Config::load(Some(path), &env).unwrap_err().to_string();
+        message.replace(home.path().to_str().unwrap(), "HOME")
     };
     fs::write(home.path().join("latin1.toml"), b"# a\n# caf\xe9\n").unwrap();
     insta::assert_snapshot!(error(&home.path().join("none.toml")), @"HOME/none.toml: can't be read: No such file or directory (os error 2)");

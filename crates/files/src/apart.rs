@@ -13,22 +13,22 @@ use super::{archive, mail, pdf};
 /// The first argument of our program that makes it [`run`] this; the second is the [`Job`].
 pub const COMMAND: &str = "read-file";
 
-/// What the process may use of memory, in bytes, and of a processor, in seconds.
+/// The limits of the process: memory in bytes, and processor time in seconds.
 const MEMORY: u64 = 768 << 20;
 pub(super) const SECONDS: u64 = 20;
 /// The biggest file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is to be read of a file.
+/// The part of a file to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
     /// The text of a PDF.
     Pdf,
-    /// What an archive has inside, or the text of a document that is one.
+    /// The files inside an archive, or the text of a document that is an archive.
     Archive,
     /// The file of this number in an archive.
     Entry(usize),
-    /// What a mail says.
+    /// The text of a mail.
     Mail,
     /// The file of this number in a mail.
     Attachment(usize),
@@ -70,21 +70,21 @@ const STATUS: [(u8, FileProblem); 5] = [
 
 /// Why the process has failed, by its exit status.
 pub(super) fn problem(status: ExitStatus) -> FileProblem {
-    let known = STATUS.iter().find(|(code, _)| status.code() == Some((*code).into()));
-    known.map_or(FileProblem::Unreadable, |(_, problem)| *problem)
+    let found = STATUS.iter().find(|(code, _)| status.code() == Some((*code).into()));
+    found.map_or(FileProblem::Unreadable, |(_, problem)| *problem)
 }
 
 /// Reads a file from stdin and writes what was found to stdout. The process gives up whatever it doesn't need before it
 /// looks at the file.
 pub fn run(job: Option<OsString>) -> ExitCode {
-    for (resource, most) in [
+    for (resource, limit) in [
         (Resource::As, MEMORY),
         (Resource::Cpu, SECONDS),
         (Resource::Core, 0),
         (Resource::Fsize, 0),
         (Resource::Nofile, 16),
     ] {
-        if setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).is_err() {
+        if setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) }).is_err() {
             return ExitCode::FAILURE;
         }
     }
@@ -108,7 +108,7 @@ pub fn run(job: Option<OsString>) -> ExitCode {
     let found = match found {
         Ok(found) => found,
         Err(problem) => {
-            let status = STATUS.iter().find(|(_, known)| *known == problem);
+            let status = STATUS.iter().find(|(_, candidate)| *candidate == problem);
             return status.map_or(ExitCode::FAILURE, |(code, _)| (*code).into());
         }
     };

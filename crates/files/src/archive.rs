@@ -18,7 +18,7 @@ use super::{MAX_MEGABYTES, MAX_TEXT, file_name, sheets};
 pub(super) const MAX_FILES: usize = 1_000;
 /// The longest name that is shown of a file inside, in characters, with its folders.
 const MAX_NAME: usize = 200;
-/// What a part of a document may grow to when it is unpacked.
+/// The limit for an unpacked part of a document, in bytes.
 const MAX_XML: u64 = 32 << 20;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ type Zip<'c> = ZipArchive<Cursor<&'c [u8]>>;
 pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
     let mut zip = open(content)?;
     let names: Vec<String> = zip.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect();
-    let has = |name: &str| names.iter().any(|known| known == name);
+    let has = |name: &str| names.iter().any(|entry| entry == name);
     if has("word/document.xml") {
         let mut text = String::new();
         add_text(&part(&mut zip, "word/document.xml")?, &mut text);
@@ -96,17 +96,17 @@ fn document(kind: &str, text: &str) -> Archive {
 /// Takes out the file of this number, from 1: its description as a line of JSON, and its content.
 pub(super) fn entry(content: &[u8], number: usize) -> Result<Vec<u8>, FileProblem> {
     let mut zip = open(content)?;
-    let places = files(&zip)?;
-    let at = number.checked_sub(1).and_then(|before| places.get(before)).ok_or(FileProblem::NotInside)?;
-    let most = MAX_MEGABYTES << 20;
+    let indexes = files(&zip)?;
+    let at = number.checked_sub(1).and_then(|before| indexes.get(before)).ok_or(FileProblem::NotInside)?;
+    let limit = MAX_MEGABYTES << 20;
     let file = zip.by_index(*at).map_err(unreadable)?;
     let name = shown(&file.name().map_err(unreadable)?);
     let about = Inside { name, bytes: file.size(), ..Inside::default() };
     let mut found = described(&about)?;
     let head = found.len() as u64;
-    // What it says of its size may be a lie.
-    file.take(most + 1).read_to_end(&mut found).map_err(|_| FileProblem::Unreadable)?;
-    if found.len() as u64 - head > most { Err(FileProblem::TooBig) } else { Ok(found) }
+    // The declared size may be a lie.
+    file.take(limit + 1).read_to_end(&mut found).map_err(|_| FileProblem::Unreadable)?;
+    if found.len() as u64 - head > limit { Err(FileProblem::TooBig) } else { Ok(found) }
 }
 
 pub(super) fn described(about: &Inside) -> Result<Vec<u8>, FileProblem> {
@@ -119,9 +119,9 @@ fn open(content: &[u8]) -> Result<Zip<'_>, FileProblem> {
     ZipArchive::new(Cursor::new(content)).map_err(unreadable)
 }
 
-/// Where its files are, without folders.
+/// The indexes of the files, without folders.
 fn files(zip: &Zip<'_>) -> Result<Vec<usize>, FileProblem> {
-    let mut places = Vec::new();
+    let mut indexes = Vec::new();
     for at in 0..zip.len() {
         let file = zip.by_index_data(at).map_err(unreadable)?;
         let name = file.name().map_err(unreadable)?;
@@ -129,13 +129,13 @@ fn files(zip: &Zip<'_>) -> Result<Vec<usize>, FileProblem> {
             return Err(FileProblem::Unsafe);
         }
         if !file.is_dir() {
-            places.push(at);
+            indexes.push(at);
         }
-        if places.len() > MAX_FILES {
+        if indexes.len() > MAX_FILES {
             return Err(FileProblem::TooManyInside);
         }
     }
-    Ok(places)
+    Ok(indexes)
 }
 
 /// Whether a name leads out of the archive. Nothing is written to the disk by its name here, but whoever is sent the

@@ -23,7 +23,7 @@ const AT_ONCE: usize = 2;
 const TRIES: u32 = 3;
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// Where files are kept.
+/// The folder where files are stored.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -88,9 +88,9 @@ impl Folder {
 
     /// Where a file is, after it was copied here if it's only in the database.
     pub async fn find(&self, store: &Store, id: &FileId) -> Result<PathBuf, FolderError> {
-        let place = self.place(id);
-        if tokio::fs::try_exists(&place).await? {
-            return Ok(place);
+        let path = self.place(id);
+        if tokio::fs::try_exists(&path).await? {
+            return Ok(path);
         }
         if !store.shares_files() {
             return Err(FolderError::Gone);
@@ -101,15 +101,15 @@ impl Folder {
         let part = self.path.join(format!("{id}.{}-{number}.part", std::process::id()));
         let copied = async {
             match parts::get(store, id, &mut File::create(&part).await?).await? {
-                true => Ok(tokio::fs::rename(&part, &place).await?),
+                true => Ok(tokio::fs::rename(&part, &path).await?),
                 false => Err(FolderError::Gone),
             }
         };
         let copied = copied.await;
         if copied.is_err() {
-            // What stays is removed with files that nobody knows.
+            // A remaining part is removed with unknown files.
             let _ = tokio::fs::remove_file(&part).await;
         }
-        copied.map(|()| place)
+        copied.map(|()| path)
     }
 }

@@ -1,4 +1,4 @@
-//! What a file that somebody sent is, and its text.
+//! The kind and text of files that people send.
 //!
 //! Properties:
 //!
@@ -26,7 +26,7 @@ use adjutant_types::FileKind;
 /// The biggest file that is taken, in megabytes: what Telegram gives to a bot.
 pub const MAX_MEGABYTES: u64 = 20;
 
-/// The longest text that is kept of a file, in bytes.
+/// The longest text that is stored for a file, in bytes.
 pub const MAX_TEXT: usize = 256 * 1024;
 
 /// The first bytes of pictures that models take, with their types.
@@ -37,7 +37,7 @@ const PICTURES: [(&[u8], &str); 4] = [
     (b"GIF89a", "image/gif"),
 ];
 
-/// What a file is, and its type where the content says it.
+/// The kind of a file, and its type where the content says it.
 fn kind_of(content: &[u8], says_text: bool, charset: Option<&str>) -> (FileKind, Option<&'static str>) {
     if let Some((_, kind)) = PICTURES.iter().find(|(begins, _)| content.starts_with(begins)) {
         return (FileKind::Picture, Some(kind));
@@ -63,7 +63,7 @@ fn charset(media_type: &str) -> Option<&str> {
     media_type
         .split(';')
         .skip(1)
-        .find_map(|one| one.trim().strip_prefix("charset="))
+        .find_map(|parameter| parameter.trim().strip_prefix("charset="))
         .map(|name| name.trim_matches('"'))
 }
 
@@ -107,8 +107,8 @@ fn says_text(name: &str, media_type: &str) -> bool {
     TEXTS.contains(&ending.as_str()) || media_type.starts_with("text/")
 }
 
-/// A text cut at the most that is kept, with a word on what is missing.
-fn kept(mut text: String) -> String {
+/// The text, cut at [`MAX_TEXT`] with a note on the missing part.
+fn truncated(mut text: String) -> String {
     if text.len() > MAX_TEXT {
         let end = text.floor_char_boundary(MAX_TEXT);
         let missing = text.len() - end;
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_long_text_says_that_it_was_cut() {
-        let text = kept("ü".repeat(MAX_TEXT));
+        let text = truncated("ü".repeat(MAX_TEXT));
         assert!(text.ends_with("ü… [cut: 262144 more bytes weren't read]"), "{}", &text[text.len() - 60..]);
-        assert_eq!(kept("short".to_owned()), "short");
+        assert_eq!(truncated("short".to_owned()), "short");
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn says_mail(name: &str, media_type: &str) -> bool {
     name.to_lowercase().ends_with(".eml") || media_type.eq_ignore_ascii_case(MEDIA_TYPE)
 }
 
-/// What a mail says, with the files in it; none if it has no header of a mail.
+/// The text of a mail, with a list of its files; none if there is no mail header.
 pub(super) fn text(content: &[u8]) -> Option<String> {
     let mail = Message::of_file(content).filter(|mail| !mail.from.is_empty() || !mail.subject.is_empty())?;
     let addresses = |all: &[Address]| all.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");

@@ -7,8 +7,9 @@ const MAX_LENGTH: usize = 80;
 /// brackets, quotes, addresses, line ends and what nobody sees are gone, so a name is never more than a name.
 pub fn file_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let is_fine = |one: char| one.is_alphanumeric() || matches!(one, ' ' | '-' | '_' | '.' | ',' | '+' | '&');
-    let plain: String = last.chars().map(|one| if is_fine(one) { one } else { ' ' }).collect();
+    let is_fine =
+        |char: char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.' | ',' | '+' | '&');
+    let plain: String = last.chars().map(|char| if is_fine(char) { char } else { ' ' }).collect();
     let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.trim_matches(['.', ' ']);
     let (stem, ending) = match line.rsplit_once('.') {

@@ -11,10 +11,10 @@ use super::MAX_TEXT;
 
 /// The most pages that are read.
 const MAX_PAGES: usize = 200;
-/// What one stream in the file may grow to when it is unpacked.
+/// The limit for an unpacked stream in the file, in bytes.
 const MAX_UNPACKED: usize = 32 << 20;
 
-/// What was read of a PDF.
+/// The text of a PDF.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PdfText {
     /// How many pages it has.
@@ -83,7 +83,8 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn take(&mut self, Operation { operator, operands }: &Operation) {
-        let number = |place: usize| operands.get(place).and_then(|one| one.as_float().ok()).unwrap_or(0.0);
+        let number =
+            |index: usize| operands.get(index).and_then(|operand| operand.as_float().ok()).unwrap_or(0.0);
         match operator.as_str() {
             "Tf" => {
                 let name = operands.first().and_then(|name| name.as_name().ok());
@@ -111,15 +112,15 @@ impl Page<'_> {
     }
 
     fn show(&mut self, shown: &[Object]) {
-        for one in shown {
-            match one {
+        for object in shown {
+            match object {
                 Object::String(bytes, _) => {
                     let text = self.font.and_then(|font| Document::decode_text(font, bytes).ok());
-                    self.text.extend(text.unwrap_or_default().chars().filter(|one| !one.is_control()));
+                    self.text.extend(text.unwrap_or_default().chars().filter(|char| !char.is_control()));
                 }
                 Object::Array(parts) => parts.iter().for_each(|part| self.show(std::slice::from_ref(part))),
                 // A gap as wide as a space, in thousandths of the font's size.
-                Object::Integer(_) | Object::Real(_) if one.as_float().is_ok_and(|gap| gap < -180.0) => {
+                Object::Integer(_) | Object::Real(_) if object.as_float().is_ok_and(|gap| gap < -180.0) => {
                     self.end_word();
                 }
                 _ => {}

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use super::apart::{self, Job};
 use super::archive::{Archive, Inside};
 use super::pdf::PdfText;
-use super::{MAX_MEGABYTES, MAX_TEXT, charset, decoded, kept, kind_of, mail, says_text};
+use super::{MAX_MEGABYTES, MAX_TEXT, charset, decoded, kind_of, mail, says_text, truncated};
 
 /// The type of an archive of which nothing else is known.
 const ZIP: &str = "application/zip";
@@ -27,7 +27,7 @@ const MAX_ANSWER: u64 = (MAX_MEGABYTES << 20) + 8 * MAX_TEXT as u64;
 /// Files that are read at the same time.
 const AT_ONCE: usize = 2;
 
-/// What a file is.
+/// The kind and text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReading {
     pub kind: FileKind,
@@ -46,7 +46,7 @@ pub struct Taken {
     pub name: String,
     /// Its type, where the other file says it.
     pub media_type: String,
-    /// What it contains.
+    /// The contents.
     pub bytes: Vec<u8>,
 }
 
@@ -73,9 +73,9 @@ impl Reader {
 
     /// Reads a file, whose name and type are what its sender says.
     pub async fn read(&self, path: &Path, name: &str, media_type: &str) -> io::Result<FileReading> {
-        let (file, owned, said) = (path.to_owned(), name.to_owned(), media_type.to_owned());
+        let (file, owned, declared) = (path.to_owned(), name.to_owned(), media_type.to_owned());
         #[expect(clippy::disallowed_methods, reason = "it reads one local file, which is soon done")]
-        let blocking = tokio::task::spawn_blocking(move || read_plain(&file, &owned, said));
+        let blocking = tokio::task::spawn_blocking(move || read_plain(&file, &owned, declared));
         let mut reading = blocking.await.map_err(io::Error::other)??;
         match reading.kind {
             FileKind::Pdf => match self.read_apart(path, Job::Pdf).await {
@@ -107,7 +107,7 @@ impl Reader {
         serde_json::from_slice(&self.apart(path, job).await?).map_err(|_| FileProblem::Unreadable)
     }
 
-    /// What the process answers.
+    /// The process's answer.
     async fn apart(&self, path: &Path, job: Job) -> Result<Vec<u8>, FileProblem> {
         let _slot = self.slots.acquire().await.map_err(|_| FileProblem::Failed)?;
         let mut child = self.start(path, job).map_err(failed)?;
@@ -151,7 +151,7 @@ fn failed(error: io::Error) -> FileProblem {
 }
 
 impl FileReading {
-    /// What is known of a file that was set aside.
+    /// The reading of a file that was set aside.
     pub fn quarantined(media_type: &str) -> Self {
         Self {
             kind: FileKind::Other,
@@ -171,14 +171,14 @@ impl FileReading {
         } else {
             String::new()
         };
-        self.text = (!found.text.is_empty()).then(|| format!("{}{more}", kept(found.text)));
+        self.text = (!found.text.is_empty()).then(|| format!("{}{more}", truncated(found.text)));
     }
 
     /// A text that is called a mail is one if it has a mail's headers.
     fn take_mail(&mut self, found: Result<Option<String>, FileProblem>) {
         let (text, problem) = match found {
             Ok(None) => return,
-            Ok(Some(text)) => (Some(kept(text)), None),
+            Ok(Some(text)) => (Some(truncated(text)), None),
             Err(problem) => (None, Some(problem)),
         };
         mail::MEDIA_TYPE.clone_into(&mut self.media_type);
@@ -195,7 +195,7 @@ impl FileReading {
                     self.media_type = media_type;
                 }
                 self.problem = text.is_empty().then_some(FileProblem::NoText);
-                self.text = (!text.is_empty()).then(|| kept(text));
+                self.text = (!text.is_empty()).then(|| truncated(text));
             }
             Archive::Unread => self.kind = FileKind::Other,
         }
@@ -209,29 +209,30 @@ fn listing(inside: &[Inside]) -> String {
         format!("\n{number}: {} ({} bytes{lock})", file.name, file.bytes)
     };
     let lines: String = (1..).zip(inside).map(line).collect();
-    kept(format!("Files inside: {}{lines}", inside.len()))
+    truncated(format!("Files inside: {}{lines}", inside.len()))
 }
 
 /// Everything about a file but what a process of its own reads.
-fn read_plain(path: &Path, name: &str, said: String) -> io::Result<FileReading> {
+fn read_plain(path: &Path, name: &str, declared: String) -> io::Result<FileReading> {
     let mut content = Vec::new();
     File::open(path)?.read_to_end(&mut content)?;
-    let says_text = says_text(name, &said);
-    let charset = charset(&said).map(str::to_owned);
+    let says_text = says_text(name, &declared);
+    let charset = charset(&declared).map(str::to_owned);
     let (kind, sure) = kind_of(&content, says_text, charset.as_deref());
     let plain = match kind {
         FileKind::Text => "text/plain",
         FileKind::Archive => ZIP,
         _ => "application/octet-stream",
     };
-    let fits = |said: &str| {
-        !said.is_empty() && (kind != FileKind::Text || said.starts_with("text/") || said.contains("json"))
+    let fits = |declared: &str| {
+        !declared.is_empty()
+            && (kind != FileKind::Text || declared.starts_with("text/") || declared.contains("json"))
     };
     let media_type = match sure {
         Some(sure) => sure.to_owned(),
-        None if fits(&said) => said,
+        None if fits(&declared) => declared,
         None => plain.to_owned(),
     };
     let text = (kind == FileKind::Text).then(|| decoded(&content, says_text, charset.as_deref())).flatten();
-    Ok(FileReading { kind, media_type, text: text.map(kept), pages: None, problem: None })
+    Ok(FileReading { kind, media_type, text: text.map(truncated), pages: None, problem: None })
 }

@@ -57,7 +57,7 @@ fn add_row(line: &mut Vec<String>, text: &mut String) {
     line.clear();
 }
 
-/// What a person would see in a cell, on one line.
+/// The text of a cell as a person sees it, on one line.
 fn shown(value: &DataRef<'_>, formula: Option<&str>) -> String {
     let shown = match value {
         DataRef::Empty => formula.map(|formula| format!("={formula}")).unwrap_or_default(),

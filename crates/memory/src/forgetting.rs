@@ -69,7 +69,7 @@ impl Meant {
         Some(MemoryRow { text: history::without(&self.memory.text, &is_gone), ..self.memory.clone() })
     }
 
-    /// What goes, in words.
+    /// The text that goes.
     pub fn text(&self) -> String {
         self.past.as_ref().map_or_else(|| self.memory.text.clone(), |past| past.join("; "))
     }
@@ -89,19 +89,19 @@ pub async fn forget(
     query: Option<&str>,
     writes: &mut Batch,
 ) -> Result<usize, StoreError> {
-    let mut said = mentions(store, asked, forgotten, query).await?;
-    let mentioned = said.len();
+    let mut turns = mentions(store, asked, forgotten, query).await?;
+    let mentioned = turns.len();
     for meant in forgotten {
         let telling = Telling::of(store, asked.person, meant).await?;
         // What found it read its past as well.
         for id in &telling.ids {
-            said.extend(memories::turns_about(store, asked.person, id).await?);
+            turns.extend(memories::turns_about(store, asked.person, id).await?);
             memories::hide_from_traces(writes, asked.person, id);
             memories::hide_from_lists(writes, asked.person, id);
         }
         let saying = memories::turns_that_say(store, asked.person, &meant.memory.id).await?;
-        let goes = |said: &str| meant.past.is_none() || telling.is_in(said);
-        said.extend(saying.into_iter().filter(|(_, said)| goes(said)).map(|(turn, _)| turn));
+        let goes = |text: &str| meant.past.is_none() || telling.is_in(text);
+        turns.extend(saying.into_iter().filter(|(_, text)| goes(text)).map(|(turn, _)| turn));
         match meant.rest() {
             None => memories::delete(writes, asked.person, &meant.memory.id),
             Some(rest) => {
@@ -110,13 +110,13 @@ pub async fn forget(
             }
         }
     }
-    for turn in said {
+    for turn in turns {
         memories::forget_turn(writes, asked.here, turn, store.now());
     }
     Ok(mentioned)
 }
 
-/// What else tells a part of the past of a memory that stays: the words that it was taken from, and what is kept of it.
+/// Forgets the other records of a memory's past: the words that the memory was taken from, and its former texts.
 async fn forget_past(
     store: &Store,
     person: &PersonId,
@@ -136,15 +136,15 @@ async fn forget_past(
     Ok(())
 }
 
-/// What tells that a text is about what goes.
+/// The signs that a text is about a forgotten memory.
 struct Telling {
     /// The ids of the memory, now and before.
     ids: Vec<MemoryId>,
-    /// What goes: its texts, now and before.
+    /// The texts that go, now and before.
     texts: BTreeSet<String>,
     /// Names and long numbers of these texts alone.
     names: HashSet<String>,
-    /// The words of the person's own name, which is in most of what is known of them.
+    /// The words of the person's own name, which is in most of their memories.
     own: HashSet<String>,
 }
 
@@ -171,10 +171,10 @@ impl Telling {
     }
 
     /// Whether a text repeats a name or a long number of it, or all words of it if it has neither.
-    fn is_in(&self, said: &str) -> bool {
+    fn is_in(&self, text: &str) -> bool {
         match self.names.is_empty() {
-            true => self.texts.iter().any(|text| has_all_words(said, text)),
-            false => words(said).any(|word| self.names.contains(&word.stem)),
+            true => self.texts.iter().any(|gone| has_all_words(text, gone)),
+            false => words(text).any(|word| self.names.contains(&word.stem)),
         }
     }
 
@@ -216,7 +216,7 @@ pub async fn mentions(
         let telling = Telling::of(store, asked.person, meant).await?;
         for id in &telling.ids {
             let knew = memories::turns_that_knew(store, asked.person, id).await?;
-            all.extend(knew.into_iter().filter(|(_, said)| telling.is_in(said)).map(|(turn, _)| turn));
+            all.extend(knew.into_iter().filter(|(_, text)| telling.is_in(text)).map(|(turn, _)| turn));
         }
         wanted.extend(telling.stems());
     }

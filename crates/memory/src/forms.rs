@@ -9,19 +9,19 @@ const BEFORE: usize = 3;
 /// The same in Hebrew, where "in" and "the" are written as part of a word.
 const HEBREW_PART: usize = 3;
 const HEBREW_BEFORE: [usize; 2] = [1, 2];
-/// How many parts of a word are kept.
+/// How many parts of a word are stored.
 const MAX: usize = 24;
-/// Begins a part where words are kept: no word contains it.
+/// Begins a part where words are stored: no word contains it.
 const MARK: char = '~';
 /// The shortest word that is left without an ending.
 const WITHOUT_ENDING: usize = 4;
 
-/// What is kept of a text's word beside the word itself, so that "Dach" finds "Gartenhausdach", and "猫" a text that ends
+/// The parts that are stored beside a text's word, so that "Dach" finds "Gartenhausdach", and "猫" a text that ends
 /// with "黒猫".
 pub(super) fn parts(word: &Word) -> Vec<String> {
     if word.is_last_pair {
         // No syllables.
-        let last = word.plain.chars().next_back().filter(|one| !('\u{3040}'..='\u{30ff}').contains(one));
+        let last = word.plain.chars().next_back().filter(|c| !('\u{3040}'..='\u{30ff}').contains(c));
         return last.map(String::from).into_iter().collect();
     }
     let starts: Vec<usize> = word.plain.char_indices().map(|(at, _)| at).collect();
@@ -42,8 +42,8 @@ pub(super) fn parts(word: &Word) -> Vec<String> {
 
 /// How a question's word is looked for inside longer words, if it's long enough.
 pub(super) fn part(word: &Word) -> Option<String> {
-    let same = word.plain.chars().zip(word.stem.chars()).take_while(|(one, other)| one == other);
-    let stem: String = same.map(|(one, _)| one).collect();
+    let same = word.plain.chars().zip(word.stem.chars()).take_while(|(plain, stem)| plain == stem);
+    let stem: String = same.map(|(letter, _)| letter).collect();
     let shortest = if is_hebrew(word) { HEBREW_PART } else { PART };
     let is_long = |part: &&str| part.chars().count() >= shortest && !part.contains(char::is_numeric);
     let is_stem = word.plain.chars().count() <= stem.chars().count() + 1;
@@ -53,15 +53,15 @@ pub(super) fn part(word: &Word) -> Option<String> {
 }
 
 /// A question's word without a German ending, and with "ue" for "ü" taken back.
-pub(super) fn others(word: &Word) -> Vec<String> {
+pub(super) fn variants(word: &Word) -> Vec<String> {
     if !word.plain.is_ascii() {
         return Vec::new();
     }
-    let mut others: Vec<String> = Vec::new();
+    let mut variants: Vec<String> = Vec::new();
     let mut add = |plain: &str| {
-        let other = stem(plain);
-        if other != word.stem && !others.contains(&other) {
-            others.push(other);
+        let variant = stem(plain);
+        if variant != word.stem && !variants.contains(&variant) {
+            variants.push(variant);
         }
     };
     for ending in ["ern", "en", "er", "em", "e", "n"] {
@@ -72,7 +72,7 @@ pub(super) fn others(word: &Word) -> Vec<String> {
     if let Some(plain) = with_umlauts(&word.plain) {
         add(&plain);
     }
-    others
+    variants
 }
 
 /// The word with "ae", "oe" and "ue" as umlauts without their points; none if it has none of them.
@@ -87,12 +87,13 @@ fn with_umlauts(plain: &str) -> Option<String> {
             && !at.checked_sub(1).is_some_and(is_vowel)
     };
     let is_left_out = |at: usize| at.checked_sub(1).is_some_and(is_umlaut);
-    let left: String = plain.char_indices().filter(|(at, _)| !is_left_out(*at)).map(|(_, one)| one).collect();
+    let left: String =
+        plain.char_indices().filter(|(at, _)| !is_left_out(*at)).map(|(_, letter)| letter).collect();
     (left.len() < plain.len()).then_some(left)
 }
 
 fn is_hebrew(word: &Word) -> bool {
-    word.plain.chars().next().is_some_and(|one| ('\u{5d0}'..='\u{5ea}').contains(&one))
+    word.plain.chars().next().is_some_and(|c| ('\u{5d0}'..='\u{5ea}').contains(&c))
 }
 
 #[cfg(test)]
@@ -106,9 +107,9 @@ mod tests {
 
     #[test]
     fn a_long_word_is_kept_with_its_parts() {
-        let kept = parts(&only("Gartenhausdach"));
-        assert_eq!((kept.len(), kept[0].as_str()), (8, "~tenhausdach"));
-        assert_eq!(kept.last().map(String::as_str), part(&only("Dach")).as_deref());
+        let found = parts(&only("Gartenhausdach"));
+        assert_eq!((found.len(), found[0].as_str()), (8, "~tenhausdach"));
+        assert_eq!(found.last().map(String::as_str), part(&only("Dach")).as_deref());
         assert_eq!(parts(&only("Rathaus")), ["~haus"]);
         assert_eq!(parts(&only("restaurant")), ["~taurant"]);
         assert_eq!(parts(&only("בירושלים")), ["~ירושלים", "~רושלים"]);
@@ -130,11 +131,11 @@ mod tests {
 
     #[test]
     fn a_word_is_also_looked_for_without_a_german_ending() {
-        assert_eq!(others(&only("Wohnungen")), ["wohnung"]);
-        assert_eq!(others(&only("Häuser")), [stem("haus")]);
-        assert_eq!(others(&only("Mueller")), ["muell", "muller"]);
+        assert_eq!(variants(&only("Wohnungen")), ["wohnung"]);
+        assert_eq!(variants(&only("Häuser")), [stem("haus")]);
+        assert_eq!(variants(&only("Mueller")), ["muell", "muller"]);
         for none in ["tea", "blue", "query", "διεύθυνση"] {
-            assert_eq!(others(&only(none)), [""; 0], "{none}");
+            assert_eq!(variants(&only(none)), [""; 0], "{none}");
         }
     }
 }

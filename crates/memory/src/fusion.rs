@@ -7,12 +7,12 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// How much a place in the order by words counts, and one in the order by meaning.
+/// How much a position in the order by words counts, and a position in the order by meaning.
 const WORDS: f64 = 3.0;
 const MEANING: f64 = 1.0;
 /// How much more meaning counts where no text has anything of the question; in proportion where the best has a part.
 const UNSURE: f64 = 3.0;
-/// How slowly places lose weight.
+/// How slowly positions lose weight.
 const K: f64 = 20.0;
 /// Without any word of the question, a text must be as near as this.
 const NEAR: f64 = 0.6;
@@ -22,7 +22,7 @@ pub(super) const MAX: f64 = 2.0 / 3.0;
 
 /// Brings those texts back among the first `limit` that meaning has pushed behind them; at most as many as that. Each takes
 /// the place of the last that may go.
-pub(super) fn keep<T: Copy + Eq + Hash>(
+pub(super) fn retain<T: Copy + Eq + Hash>(
     fused: Vec<(T, f64)>,
     stays: &HashSet<T>,
     limit: usize,
@@ -36,9 +36,9 @@ pub(super) fn keep<T: Copy + Eq + Hash>(
     let gone: HashSet<T> = may_go.take(back).map(|(text, _)| *text).collect();
     let is_first = |text: &T, at: usize| if at < limit { !gone.contains(text) } else { stays.contains(text) };
     let texts = fused.iter().enumerate().map(|(at, (text, _))| (is_first(text, at), *text));
-    let (shown, others): (Vec<_>, Vec<_>) = texts.partition(|(is_first, _)| *is_first);
-    // Each place keeps its score, so that rounding keeps the order.
-    let texts = shown.into_iter().chain(others).map(|(_, text)| text);
+    let (shown, rest): (Vec<_>, Vec<_>) = texts.partition(|(is_first, _)| *is_first);
+    // Each position keeps its score, so that rounding keeps the order.
+    let texts = shown.into_iter().chain(rest).map(|(_, text)| text);
     texts.zip(fused.iter().map(|(_, score)| *score)).collect()
 }
 
@@ -52,19 +52,19 @@ pub(super) fn fuse<T: Copy + Eq + Hash + Ord>(
     if near.is_empty() {
         return words;
     }
-    let by_place = |place: u32| MEANING / (K + f64::from(place));
+    let by_position = |position: u32| MEANING / (K + f64::from(position));
     let meaning: HashMap<T, f64> =
-        near.iter().zip(1..).map(|((text, _), place)| (*text, by_place(place))).collect();
+        near.iter().zip(1..).map(|((text, _), position)| (*text, by_position(position))).collect();
     let weight = 1.0 + UNSURE * (1.0 - share).max(0.0);
     let mut fused: Vec<(T, f64)> = Vec::with_capacity(words.len());
-    // Equal hits by words share a place: the newer comes first, whatever else is.
-    let (mut place, mut last) = (0.0, f64::NAN);
+    // Equal hits by words share a position: the newer comes first, whatever else is.
+    let (mut position, mut last) = (0.0, f64::NAN);
     for (number, (text, score)) in (1_u32..).zip(&words) {
         if *score != last {
-            (place, last) = (f64::from(number), *score);
+            (position, last) = (f64::from(number), *score);
         }
         let near = meaning.get(text).copied().unwrap_or_default();
-        fused.push((*text, WORDS / (K + place) + weight * near));
+        fused.push((*text, WORDS / (K + position) + weight * near));
     }
     let by_words: HashSet<T> = words.iter().map(|(text, _)| *text).collect();
     let is_new = |(text, similarity): &&(T, f64)| *similarity >= NEAR && !by_words.contains(text);
@@ -73,7 +73,7 @@ pub(super) fn fuse<T: Copy + Eq + Hash + Ord>(
         // As big as scores by words, so that rounding keeps the order.
         *score *= 1000.0;
     }
-    fused.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    fused.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
     fused
 }
 
@@ -107,13 +107,13 @@ mod tests {
     #[test]
     fn what_comes_back_takes_the_place_of_the_last_that_may_go() {
         let fused: Vec<_> = [5, 6, 1, 7, 2, 8].into_iter().zip([9.0, 8.0, 7.0, 6.0, 5.0, 4.0]).collect();
-        let kept = |stays: [i64; 2], limit| {
-            let kept = keep(fused.clone(), &HashSet::from(stays), limit);
-            kept.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+        let order = |stays: [i64; 2], limit| {
+            let retained = retain(fused.clone(), &HashSet::from(stays), limit);
+            retained.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
         };
-        assert_eq!(kept([1, 2], 3), [5, 1, 2, 6, 7, 8]);
-        assert_eq!(kept([1, 2], 4), [5, 6, 1, 2, 7, 8]);
-        assert_eq!(kept([1, 2], 5), [5, 6, 1, 7, 2, 8]);
+        assert_eq!(order([1, 2], 3), [5, 1, 2, 6, 7, 8]);
+        assert_eq!(order([1, 2], 4), [5, 6, 1, 2, 7, 8]);
+        assert_eq!(order([1, 2], 5), [5, 6, 1, 7, 2, 8]);
     }
 
     proptest! {
@@ -138,7 +138,7 @@ mod tests {
         /// Whatever the vectors say: what words alone would show and may not go is shown, and nothing is lost or doubled.
         #[test]
         fn what_has_most_of_the_question_is_shown_with_vectors_too(
-            most in prop::collection::vec(any::<bool>(), 1..60),
+            has_most in prop::collection::vec(any::<bool>(), 1..60),
             near in prop::collection::vec((0_i64..80, 0.0_f64..1.0), 0..50),
             share in 0.0_f64..=1.0,
             limit in 1_usize..20,
@@ -146,19 +146,20 @@ mod tests {
             let mut seen = HashSet::new();
             let mut near: Vec<_> = near.into_iter().filter(|(text, _)| seen.insert(*text)).collect();
             near.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let words: Vec<_> = (0_i64..).zip(&most).map(|(n, _)| (n, 100.0 - n as f64)).collect();
-            let by_words = words.iter().zip(&most).take(limit);
-            let stays: HashSet<i64> = by_words.filter(|(_, most)| **most).map(|((text, _), _)| *text).collect();
+            let words: Vec<_> = (0_i64..).zip(&has_most).map(|(n, _)| (n, 100.0 - n as f64)).collect();
+            let by_words = words.iter().zip(&has_most).take(limit);
+            let stays: HashSet<i64> =
+                by_words.filter(|(_, has_most)| **has_most).map(|((text, _), _)| *text).collect();
             let fused = fuse(words, &near, share);
-            let kept = keep(fused.clone(), &stays, limit);
-            let shown: HashSet<i64> = kept.iter().take(limit).map(|(text, _)| *text).collect();
-            prop_assert!(stays.is_subset(&shown), "{kept:?}");
-            prop_assert!(kept.is_sorted_by(|a, b| a.1 >= b.1));
+            let retained = retain(fused.clone(), &stays, limit);
+            let shown: HashSet<i64> = retained.iter().take(limit).map(|(text, _)| *text).collect();
+            prop_assert!(stays.is_subset(&shown), "{retained:?}");
+            prop_assert!(retained.is_sorted_by(|a, b| a.1 >= b.1));
             let all = |texts: &[(i64, f64)]| texts.iter().map(|(text, _)| *text).collect::<HashSet<_>>();
-            prop_assert_eq!((kept.len(), all(&kept)), (fused.len(), all(&fused)));
+            prop_assert_eq!((retained.len(), all(&retained)), (fused.len(), all(&fused)));
             // Where meaning pushed nothing of it out, nothing changes.
             let before: HashSet<i64> = fused.iter().take(limit).map(|(text, _)| *text).collect();
-            prop_assert!(!stays.is_subset(&before) || kept == fused);
+            prop_assert!(!stays.is_subset(&before) || retained == fused);
         }
     }
 }

@@ -33,7 +33,7 @@ fn split(text: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// What a memory says, and what it said before: the present first.
+/// The present text of a memory and its former texts, the present first.
 pub(super) fn versions(text: &str) -> Vec<&str> {
     let (mut versions, mut rest) = (Vec::new(), text);
     while let Some((now, _, before)) = split(rest) {

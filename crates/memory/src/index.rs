@@ -1,4 +1,4 @@
-//! Keeps the words of memories and of what was said, so that a search finds them. It happens beside the turns, and the
+//! Stores the words of memories and of what was said, so that a search finds them. It happens beside the turns, and the
 //! rest before a search; doing it twice changes nothing.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ use super::words::words;
 
 /// How many texts are read at once.
 const READ: i64 = 64;
-/// How many different words of a text are kept, how many parts of its long words, and how many words of an answer are read.
+/// How many different words of a text are stored, how many parts of its long words, and how many words of an answer count.
 const MAX_WORDS: usize = 2000;
 const MAX_PARTS: usize = 500;
 const OF_AN_ANSWER: usize = 150;
@@ -31,15 +31,15 @@ const USUAL: f64 = 15.0;
 /// Counts the texts of a space.
 pub(super) const ANY: &str = "#";
 
-/// Keeps the words of up to `most` new texts: memories, and what was said if `with_said`. Returns how many they were.
-pub async fn catch_up(store: &Store, zone: Tz, with_said: bool, most: usize) -> Result<usize, StoreError> {
+/// Stores the words of up to `limit` new texts: memories, and turns if `with_turns`. Returns how many they were.
+pub async fn catch_up(store: &Store, zone: Tz, with_turns: bool, limit: usize) -> Result<usize, StoreError> {
     let mut done = 0;
     loop {
         let mut documents = search::unindexed_memories(store, READ).await?;
-        if with_said {
+        if with_turns {
             documents.extend(search::unindexed_turns(store, READ).await?);
         }
-        if documents.is_empty() || done >= most {
+        if documents.is_empty() || done >= limit {
             return Ok(done);
         }
         done += documents.len();
@@ -61,7 +61,7 @@ async fn index(store: &Store, zone: Tz, document: &Document) -> Result<(), Store
     let zone = document.zone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(zone);
     let impacts = if spaces.is_empty() { Vec::new() } else { impacts(document, zone) };
     match store.write(search::index(document, &spaces, &impacts)).await {
-        // It was forgotten meanwhile, or another process was faster.
+        // The text was forgotten meanwhile, or another process was faster.
         Ok(_) | Err(StoreError::Stale(_)) => Ok(()),
         Err(error) => Err(error),
     }
@@ -73,13 +73,13 @@ fn impacts(document: &Document, zone: Tz) -> Vec<(String, i64)> {
     let (mut order, mut length) = (Vec::new(), 0.0);
     // Each with the word that has it.
     let mut inside: BTreeMap<String, String> = BTreeMap::new();
-    let (more, most) = match &document.source {
+    let (more, max_words) = match &document.source {
         Source::Memory { tags, .. } => (tags, usize::MAX),
         Source::Turn { answer, .. } => (answer, OF_AN_ANSWER),
     };
-    let weight = if most == usize::MAX { 1.0 } else { ANSWER };
+    let weight = if max_words == usize::MAX { 1.0 } else { ANSWER };
     let texts = words(&document.text).map(|word| (word, 1.0));
-    for (word, weight) in texts.chain(words(more).take(most).map(|word| (word, weight))) {
+    for (word, weight) in texts.chain(words(more).take(max_words).map(|word| (word, weight))) {
         length += weight;
         if !counts.contains_key(&word.stem) {
             if counts.len() == MAX_WORDS {
@@ -114,7 +114,12 @@ pub(super) fn date_words(at: i64, zone: Tz) -> [String; 4] {
 }
 
 /// The spaces in which a person may search here: their memories, what was said, or both.
-pub(super) fn spaces(person: &PersonId, here: &Conversation, memories: bool, said: bool) -> Vec<i64> {
+pub(super) fn spaces(
+    person: &PersonId,
+    here: &Conversation,
+    memories: bool,
+    conversations: bool,
+) -> Vec<i64> {
     let is_direct = !here.shared;
     let mut spaces = Vec::with_capacity(3);
     if memories {
@@ -123,7 +128,7 @@ pub(super) fn spaces(person: &PersonId, here: &Conversation, memories: bool, sai
     if memories && is_direct {
         spaces.push(private(person));
     }
-    if said {
+    if conversations {
         spaces.push(if is_direct { said_by(person) } else { said_in(&here.id) });
     }
     spaces
@@ -173,7 +178,7 @@ mod tests {
     fn a_rare_word_of_a_short_text_says_most() {
         let of = |text: &str, word: &str| {
             let impacts = impacts(&document(text, "[]"), Tz::UTC);
-            impacts.into_iter().find(|(one, _)| one == word).map(|(_, impact)| impact)
+            impacts.into_iter().find(|(found, _)| found == word).map(|(_, impact)| impact)
         };
         assert!(of("tea", "tea") > of("tea with milk and sugar and lemon and honey", "tea"));
         assert!(of("tea tea", "tea") > of("tea coffee", "tea"));

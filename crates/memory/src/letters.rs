@@ -7,34 +7,34 @@ use unicode_normalization::char::is_combining_mark;
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut before = ' ';
-    for one in text.nfkd() {
+    for character in text.nfkd() {
         // "й" is a letter of its own, on which endings depend.
-        let is_kept = !is_accent(one) || (one == '\u{306}' && matches!(before, 'и' | 'И'));
-        match ligature(one) {
+        let is_retained = !is_accent(character) || (character == '\u{306}' && matches!(before, 'и' | 'И'));
+        match ligature(character) {
             Some(letters) => plain.push_str(letters),
-            None if is_kept => plain.push(one),
+            None if is_retained => plain.push(character),
             None => {}
         }
-        before = one;
+        before = character;
     }
     plain.nfc().collect()
 }
 
 /// Whether a character belongs to a word. In some scripts words have marks that are no letters.
-pub(super) fn is_of_word(one: char) -> bool {
-    one.is_alphanumeric() || is_combining_mark(one)
+pub(super) fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || is_combining_mark(character)
 }
 
 /// A text with "ä", "ö" and "ü" as they are written where a keyboard hasn't got them.
 pub(super) fn spelled_out(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
-    for one in text.nfc() {
-        match one {
+    for character in text.nfc() {
+        match character {
             'ä' | 'ö' | 'ü' | 'Ä' | 'Ö' | 'Ü' => {
-                spelled.extend(one.nfd().take(1));
+                spelled.extend(character.nfd().take(1));
                 spelled.push('e');
             }
-            _ => spelled.push(one),
+            _ => spelled.push(character),
         }
     }
     spelled
@@ -42,15 +42,15 @@ pub(super) fn spelled_out(text: &str) -> String {
 
 /// Accents, the points of Hebrew and Arabic, what makes a picture of a sign, and signs that are seen only where a line
 /// breaks.
-fn is_accent(one: char) -> bool {
-    matches!(one, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}'
+fn is_accent(character: char) -> bool {
+    matches!(character, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}'
         | '\u{5c5}' | '\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{ad}'
         | '\u{200b}' | '\u{2060}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 /// Letters that nothing decomposes.
-fn ligature(one: char) -> Option<&'static str> {
-    Some(match one {
+fn ligature(character: char) -> Option<&'static str> {
+    Some(match character {
         'ß' | 'ẞ' => "ss",
         'æ' => "ae",
         'Æ' => "Ae",

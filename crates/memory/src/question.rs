@@ -1,4 +1,4 @@
-//! What a question asks for: its words, and the days it names.
+//! The terms of a question: its words, and the days that the question names.
 
 use chrono::{DateTime, Days, Utc};
 use chrono_tz::Tz;
@@ -26,7 +26,7 @@ const OTHER_FORM: f64 = 0.6;
 /// One thing that a text may contain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {
-    /// Words that count as it: from one, to before another, and how much.
+    /// The words that count as the term, each as a range with a weight.
     pub(super) lookups: Vec<Lookup>,
     /// How much it counts, compared with other terms.
     pub(super) weight: f64,
@@ -93,8 +93,8 @@ fn other_forms(word: &Word) -> impl Iterator<Item = Lookup> {
     let words = word.is_beginning.then_some(word);
     let part = words.and_then(forms::part);
     let part = part.map(|part| Lookup { exact: ENDS, ..Lookup::beginning(part, INSIDE) });
-    let others = words.map(forms::others).unwrap_or_default();
-    part.into_iter().chain(others.into_iter().map(|other| Lookup::exact(other, OTHER_FORM)))
+    let variants = words.map(forms::variants).unwrap_or_default();
+    part.into_iter().chain(variants.into_iter().map(|variant| Lookup::exact(variant, OTHER_FORM)))
 }
 
 /// The days, as they are stored, that a word of the question may mean.
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str) -> Vec<String> {
+    fn lookups_of(text: &str) -> Vec<String> {
         let now = "2024-05-10T09:00:00Z".parse().unwrap();
         let term = |term: Term| {
             let words: Vec<String> = term.lookups.into_iter().map(|lookup| lookup.word).collect();
@@ -145,23 +145,23 @@ mod tests {
     #[test]
     fn a_day_is_looked_for_as_a_word_and_as_a_day() {
         assert_eq!(
-            said("what did I say on Friday, 3rd May 2024"),
+            lookups_of("what did I say on Friday, 3rd May 2024"),
             ["friday|~friday|@friday", "3rd|@day3", "may|@may", "2024|@year2024"]
         );
         assert_eq!(
-            said("who did I meet yesterday?"),
+            lookups_of("who did I meet yesterday?"),
             ["meet|~meet", "yesterday|~yesterday|@day9|@may|@year2024"]
         );
-        assert_eq!(said("am Freitag, 3. Mai"), ["freitag|~freitag|@friday", "3|@day3", "mai|@may"]);
-        assert_eq!(said("le 3 mars"), ["le", "3|@day3", "mar|~mars|@march"]);
-        assert_eq!(said("昨日"), ["昨日|@day9|@may|@year2024"]);
-        assert_eq!(said("may I have 3 cups"), ["3", "cup|~cups"]);
+        assert_eq!(lookups_of("am Freitag, 3. Mai"), ["freitag|~freitag|@friday", "3|@day3", "mai|@may"]);
+        assert_eq!(lookups_of("le 3 mars"), ["le", "3|@day3", "mar|~mars|@march"]);
+        assert_eq!(lookups_of("昨日"), ["昨日|@day9|@may|@year2024"]);
+        assert_eq!(lookups_of("may I have 3 cups"), ["3", "cup|~cups"]);
     }
 
     #[test]
     fn other_forms_of_a_word_count_less() {
-        assert_eq!(said("Müller"), ["muller|mueller|~muller|mull"]);
-        assert_eq!(said("Wohnungen am Amt"), ["wohnungen|~wohnungen|wohnung", "amt"]);
+        assert_eq!(lookups_of("Müller"), ["muller|mueller|~muller|mull"]);
+        assert_eq!(lookups_of("Wohnungen am Amt"), ["wohnungen|~wohnungen|wohnung", "amt"]);
         for lookup in terms("Dach", utc(0), Tz::UTC).remove(0).lookups.split_off(1) {
             assert!(lookup.exact < LONGER && lookup.longer < lookup.exact, "{lookup:?}");
         }

@@ -22,7 +22,7 @@ use super::vectors::Vectors;
 
 /// How many texts of a word are looked at: the newest.
 const NEWEST: i64 = 2000;
-/// As far as texts are counted.
+/// Texts are counted up to this number.
 const COUNTED: i64 = 10_000;
 /// How many texts are ranked with what stands around them.
 const AROUND: usize = 100;
@@ -84,34 +84,34 @@ pub async fn search(
     store: &Store,
     asker: Asker<'_>,
     text: &str,
-    place: SearchIn,
+    search_in: SearchIn,
     kind: &str,
     limit: usize,
 ) -> Result<Vec<Found>, StoreError> {
-    let (memories, said) = (place != SearchIn::Conversations, place != SearchIn::Memories);
+    let (memories, conversations) = (search_in != SearchIn::Conversations, search_in != SearchIn::Memories);
     let terms = terms(text, utc(store.now()), asker.zone);
     if terms.is_empty() {
         return Ok(Vec::new());
     }
-    catch_up(store, asker.zone, said, CATCH_UP).await?;
-    let spaces = index::spaces(asker.person, asker.here, memories, said);
-    let Scores { mut scores, texts, most } = score(store, &spaces, &terms).await?;
-    let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / most;
+    catch_up(store, asker.zone, conversations, CATCH_UP).await?;
+    let spaces = index::spaces(asker.person, asker.here, memories, conversations);
+    let Scores { mut scores, texts, total } = score(store, &spaces, &terms).await?;
+    let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / total;
     add_neighbours(store, &mut scores).await?;
     let mut ranked: Vec<(DocumentId, f64)> =
         scores.iter().map(|(text, score)| (*text, score.score)).collect();
-    ranked.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    ranked.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
     if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
         let shown = ranked.iter().take(limit).map(|(text, _)| *text);
-        let stays = shown.filter(|text| scores[text].covered >= fusion::MAX * most).collect();
+        let stays = shown.filter(|text| scores[text].covered >= fusion::MAX * total).collect();
         let near = vectors.nearest(store, &asker, &spaces, text).await?;
-        ranked = fusion::keep(fusion::fuse(ranked, &near, share), &stays, limit);
+        ranked = fusion::retain(fusion::fuse(ranked, &near, share), &stays, limit);
     }
     // With a kind, most of them may be of another.
     ranked.truncate(if kind.is_empty() { limit * 2 + 20 } else { 1000 });
     let mut found = read(store, asker, &ranked, kind).await?;
     found.truncate(limit);
-    // What is found once doesn't fade any more.
+    // A fact that was found once doesn't fade any more.
     let fresh: Vec<i64> = found.iter().filter_map(|candidate| candidate.fresh).collect();
     if !fresh.is_empty() {
         store.write(search::recalled(&fresh, store.now())).await?;
@@ -119,7 +119,7 @@ pub async fn search(
     Ok(found.into_iter().map(|candidate| candidate.found).collect())
 }
 
-/// What the words of a question say about a text.
+/// How well a text fits the words of a question.
 #[derive(Debug, Clone, Copy, Default)]
 struct Score {
     /// How well it fits.
@@ -128,14 +128,14 @@ struct Score {
     covered: f64,
 }
 
-/// What the words of a question say.
+/// How well the texts fit the words of a question.
 struct Scores {
-    /// About each text that contains any of the terms.
+    /// The score of each text that contains any of the terms.
     scores: HashMap<DocumentId, Score>,
     /// How many texts there are.
     texts: i64,
     /// The weight of all terms.
-    most: f64,
+    total: f64,
 }
 
 async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, StoreError> {
@@ -144,20 +144,20 @@ async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, 
     let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
     let mut postings = found.of.into_iter();
     let all = found.texts.max(1) as f64;
-    let (mut scores, mut most): (HashMap<DocumentId, Score>, f64) = (HashMap::new(), 0.0);
+    let (mut scores, mut total): (HashMap<DocumentId, Score>, f64) = (HashMap::new(), 0.0);
     for term in terms {
         let impacts = impacts(term, postings.by_ref());
         let with = impacts.len() as f64;
         let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
         let weight = term.weight * rarity;
-        most += weight;
+        total += weight;
         for (text, impact) in impacts {
             let score = scores.entry(text).or_default();
             score.score += weight * impact;
             score.covered += weight;
         }
     }
-    Ok(Scores { scores, texts: found.texts, most })
+    Ok(Scores { scores, texts: found.texts, total })
 }
 
 /// The texts with a term, each once, with how much the term says about it: what the best of its lookups does.
@@ -169,16 +169,16 @@ fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(Do
             (posting.text, weight * posting.impact as f64 / 1000.0)
         }));
     }
-    impacts.sort_unstable_by(|(one, a), (other, b)| one.cmp(other).then(b.total_cmp(a)));
+    impacts.sort_unstable_by(|(text_a, a), (text_b, b)| text_a.cmp(text_b).then(b.total_cmp(a)));
     impacts.dedup_by_key(|(text, _)| *text);
     impacts
 }
 
 /// Adds half of the better neighbour's score to what was said before and after it.
 async fn add_neighbours(store: &Store, scores: &mut HashMap<DocumentId, Score>) -> Result<(), StoreError> {
-    let said = scores.iter().filter_map(|(text, score)| Some((text.turn()?, score.score)));
-    let mut best: Vec<(i64, f64)> = said.collect();
-    best.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    let turn_scores = scores.iter().filter_map(|(text, score)| Some((text.turn()?, score.score)));
+    let mut best: Vec<(i64, f64)> = turn_scores.collect();
+    best.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
     best.truncate(AROUND);
     let turns: Vec<i64> = best.iter().map(|(seq, _)| *seq).collect();
     let own: HashMap<i64, f64> = best.into_iter().collect();
@@ -188,7 +188,7 @@ async fn add_neighbours(store: &Store, scores: &mut HashMap<DocumentId, Score>) 
         let score = own.get(&turn.seq).copied().unwrap_or_default();
         for seq in [turn.before, turn.after].into_iter().flatten() {
             let neighbour = DocumentId::of_turn(seq);
-            // One without any word of the question is only found where it answers what has one.
+            // A text without any word of the question is only found where it answers what has one.
             if scores.contains_key(&neighbour) || (turn.asked && turn.after == Some(seq)) {
                 let best = more.entry(neighbour).or_default();
                 *best = best.max(NEIGHBOUR * score);
@@ -220,7 +220,7 @@ async fn read(
 ) -> Result<Vec<Candidate>, StoreError> {
     let memories: Vec<i64> = ranked.iter().filter_map(|(text, _)| text.memory()).collect();
     let turns: Vec<i64> = ranked.iter().filter_map(|(text, _)| text.turn()).collect();
-    let (memories, said) = futures::try_join!(
+    let (memories, turns) = futures::try_join!(
         search::memories(store, asker.person, asker.here, &memories),
         search::said(store, asker.person, asker.here, &turns),
     )?;
@@ -236,7 +236,7 @@ async fn read(
             Candidate { at, weight, fresh, found: Found::Memory(row.memory) },
         );
     }
-    for (seq, row) in said.into_iter().filter(|_| kind.is_empty()) {
+    for (seq, row) in turns.into_iter().filter(|_| kind.is_empty()) {
         let at = row.started_at;
         texts.insert(
             DocumentId::of_turn(seq),

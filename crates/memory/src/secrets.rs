@@ -1,4 +1,4 @@
-//! What must not be kept: passwords, keys and card numbers, known by how they look.
+//! Texts that must not be stored: passwords, keys and card numbers, recognized by their form.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d(?:[ -]
 /// Whether a text seems to have a secret in it.
 pub fn has_secret(text: &str) -> bool {
     let is_card = |digits: &str| {
-        let digits: Vec<u32> = digits.chars().filter_map(|one| one.to_digit(10)).collect();
+        let digits: Vec<u32> = digits.chars().filter_map(|c| c.to_digit(10)).collect();
         let sum: u32 = digits.iter().rev().enumerate().map(|(at, digit)| luhn(at, *digit)).sum();
         sum.is_multiple_of(10)
     };

@@ -35,7 +35,7 @@ const TRIAL: &str = "Where do we live?";
 /// Makes vectors, and compares them.
 pub struct Vectors {
     embedder: Embedder,
-    /// What vectors of this model and length are called in the store, once that is known.
+    /// The name in the store of vectors of this model and length, once the length is known.
     model: RwLock<Option<Arc<str>>>,
     rests_until: AtomicI64,
     cache: VectorCache,
@@ -68,11 +68,11 @@ impl Vectors {
         format!("{}/{}", self.embedder.name, made.vectors.first().map_or(0, Vector::dimensions))
     }
 
-    fn known(&self) -> Option<Arc<str>> {
+    fn cached_model(&self) -> Option<Arc<str>> {
         self.model.read().clone()
     }
 
-    fn know(&self, model: &str) -> Arc<str> {
+    fn cache_model(&self, model: &str) -> Arc<str> {
         let model: Arc<str> = model.into();
         *self.model.write() = Some(model.clone());
         model
@@ -80,18 +80,18 @@ impl Vectors {
 
     /// Whether there are texts without a vector, or nobody knows yet.
     pub async fn has_work(&self, store: &Store) -> Result<bool, StoreError> {
-        let Some(model) = self.known() else { return Ok(true) };
+        let Some(model) = self.cached_model() else { return Ok(true) };
         Ok(!vectors::pending(store, &model, 1).await?.is_empty())
     }
 
     /// Makes the vectors that are missing. Returns how many texts were done.
     pub async fn catch_up(&self, store: &Store) -> Result<usize, VectorError> {
-        let model = match self.known() {
+        let model = match self.cached_model() {
             Some(model) => model,
             None => {
                 let model = self.attempt().await?;
                 vectors::want(store, Some(&model)).await?;
-                self.know(&model)
+                self.cache_model(&model)
             }
         };
         let mut done = 0;
@@ -123,7 +123,7 @@ impl Vectors {
                             // Unless it refuses everything.
                             self.attempt().await?;
                             let mut batch = Batch::new();
-                            vectors::keep(&mut batch, model, [(text.document, &[][..])]);
+                            vectors::store(&mut batch, model, [(text.document, &[][..])]);
                             store.write(batch).await?;
                         }
                         done => done?,
@@ -147,7 +147,7 @@ impl Vectors {
         }
         let mut batch = Batch::new();
         let bytes = texts.iter().zip(&made.vectors).map(|(text, vector)| (text.document, vector.bytes()));
-        vectors::keep(&mut batch, model, bytes);
+        vectors::store(&mut batch, model, bytes);
         let person = texts.first().map_or_else(PersonId::default, |text| text.person_id.clone());
         let call = self.call(store, person, ConversationId::default(), made.tokens, started_at);
         usage::insert_background_call(&mut batch, &call);
@@ -155,7 +155,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// What `adjutant usage` counts.
+    /// The model call that `adjutant usage` counts.
     fn call(
         &self,
         store: &Store,
@@ -198,7 +198,7 @@ impl Vectors {
         let all = spaces.iter().map(|space| self.cache.similarities(store, *space, &model, question));
         let (near, _) = futures::try_join!(try_join_all(all), store.write(batch))?;
         let mut near = near.concat();
-        near.sort_unstable_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+        near.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
         near.truncate(NEAREST);
         Ok(near)
     }
@@ -212,11 +212,11 @@ impl Vectors {
         if store.now() < self.rests_until.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let model = match self.known() {
+        let model = match self.cached_model() {
             Some(model) => model,
             // Another process makes them.
             None => match vectors::wanted(store).await? {
-                Some(model) => self.know(&model),
+                Some(model) => self.cache_model(&model),
                 None => return Ok(None),
             },
         };

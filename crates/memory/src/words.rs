@@ -7,7 +7,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::letters;
 
-/// The longest word that is kept, in characters.
+/// The longest word that is stored, in characters.
 const MAX_LENGTH: usize = 64;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
@@ -48,8 +48,8 @@ pub(super) fn all_words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut begins_sentence = true;
     let mut start = None;
-    for (at, one) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (letters::is_of_word(one), start) {
+    for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (letters::is_of_word(character), start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
                 add(&text[from..at], begins_sentence, &mut words);
@@ -57,12 +57,12 @@ pub(super) fn all_words(text: &str) -> Vec<Word> {
             }
             _ => {}
         }
-        begins_sentence |= matches!(one, '.' | '!' | '?' | '\n' | ':' | '。');
+        begins_sentence |= matches!(character, '.' | '!' | '?' | '\n' | ':' | '。');
     }
     words
 }
 
-/// Adds what stands between two signs: one word, or the pairs of characters of a script without spaces.
+/// Adds the token between two signs: one word, or the pairs of characters of a script without spaces.
 fn add(token: &str, begins_sentence: bool, words: &mut Vec<Word>) {
     for part in by_script(token) {
         if part.chars().next().is_some_and(has_no_spaces) {
@@ -70,7 +70,7 @@ fn add(token: &str, begins_sentence: bool, words: &mut Vec<Word>) {
         } else if part.chars().count() <= MAX_LENGTH {
             let is_name = !begins_sentence && part.chars().next().is_some_and(char::is_uppercase);
             let plain: String = part.to_lowercase().replace('ς', "σ");
-            let is_number = plain.chars().all(|one| one.is_ascii_digit());
+            let is_number = plain.chars().all(|c| c.is_ascii_digit());
             let length = plain.chars().count();
             if length < 2 && !is_number {
                 continue;
@@ -101,8 +101,8 @@ fn pairs(part: &str, words: &mut Vec<Word>) {
 fn by_script(token: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut kind) = (0, None);
-    for (at, one) in token.char_indices() {
-        let now = has_no_spaces(one);
+    for (at, character) in token.char_indices() {
+        let now = has_no_spaces(character);
         if kind.is_some_and(|kind| kind != now) {
             parts.push(&token[from..at]);
             from = at;
@@ -114,22 +114,22 @@ fn by_script(token: &str) -> Vec<&str> {
 }
 
 /// Whether words of this character's script stand without spaces between them, or with endings that no rule here knows.
-pub(super) fn has_no_spaces(one: char) -> bool {
-    matches!(one, '\u{3005}'..='\u{3007}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+pub(super) fn has_no_spaces(character: char) -> bool {
+    matches!(character, '\u{3005}'..='\u{3007}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// A word in small letters without its ending.
 pub(super) fn stem(plain: &str) -> String {
     let plain = IRREGULAR.binary_search_by_key(&plain, |(form, _)| form).map_or(plain, |at| IRREGULAR[at].1);
-    let stemmer = match plain.chars().find(|one| one.is_alphabetic()) {
+    let stemmer = match plain.chars().find(|c| c.is_alphabetic()) {
         Some('a'..='z') => &ENGLISH,
         Some('\u{370}'..='\u{3ff}') => &GREEK,
         Some('\u{400}'..='\u{4ff}') => &RUSSIAN,
         Some('\u{600}'..='\u{6ff}') => &ARABIC,
         _ => return plain.to_owned(),
     };
-    // What is left may be too short to tell anything.
+    // A stem may be too short to tell anything.
     let stem = stemmer.stem(plain);
     if stem.chars().count() < 2 { plain.to_owned() } else { stem.into_owned() }
 }
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn endings_and_accents_make_no_difference() {
-        for (one, other) in [
+        for (left, right) in [
             ("meetings", "meeting"),
             ("re\u{301}sume\u{301}s", "résumé"),
             ("ΔΙΕΥΘΥΝΣΗΣ", "διεύθυνση"),
@@ -387,7 +387,7 @@ mod tests {
             ("went", "going"),
             ("the children's teeth", "a child's tooth"),
         ] {
-            assert_eq!(stems(one), stems(other), "{one} {other}");
+            assert_eq!(stems(left), stems(right), "{left} {right}");
         }
     }
 

@@ -37,20 +37,20 @@ impl Api {
         path: &str,
         body: &Value,
         timeout: Duration,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<u8>, ModelError> {
-        self.answer(self.request(path)?.timeout(timeout).json(body), most).await
+        self.answer(self.request(path)?.timeout(timeout).json(body), limit).await
     }
 
     /// Sends a request and reads its answer, up to so many bytes.
-    pub async fn answer(&self, request: RequestBuilder, most: usize) -> Result<Vec<u8>, ModelError> {
+    pub async fn answer(&self, request: RequestBuilder, limit: usize) -> Result<Vec<u8>, ModelError> {
         let request = if self.key.is_empty() { request } else { request.bearer_auth(&self.key) };
         let broken = |error: reqwest::Error| self.scrubbed(failure::of_transport(&error, &self.key));
         let mut response = request.send().await.map_err(broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            if body.len() + chunk.len() > most {
+            if body.len() + chunk.len() > limit {
                 return Err(ModelError::new(ModelErrorKind::Nonsense, "the service's answer is too long"));
             }
             body.extend_from_slice(&chunk);

@@ -106,14 +106,14 @@ impl Vector {
             return None;
         }
         // Sums of at most 8,192 products of two bytes.
-        let (mut both, mut one, mut two) = (0_i32, 0_i32, 0_i32);
+        let (mut dot, mut left, mut right) = (0_i32, 0_i32, 0_i32);
         for (a, b) in self.0.iter().zip(&other.0) {
             let (a, b) = (i32::from(a.cast_signed()), i32::from(b.cast_signed()));
-            both += a * b;
-            one += a * a;
-            two += b * b;
+            dot += a * b;
+            left += a * a;
+            right += b * b;
         }
-        Some(f64::from(both) / (f64::from(one) * f64::from(two)).sqrt().max(1.0))
+        Some(f64::from(dot) / (f64::from(left) * f64::from(right)).sqrt().max(1.0))
     }
 }
 

@@ -69,7 +69,7 @@ pub enum Role {
 /// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
     /// The text; may be empty beside tool calls.
     pub text: PromptText,
@@ -121,7 +121,7 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
-    /// What it does, for the model.
+    /// The purpose, for the model.
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
@@ -142,7 +142,7 @@ pub struct Request {
 pub struct Usage {
     /// Tokens of the requests, cached ones included.
     pub prompt: u64,
-    /// Those of them read from the provider's cache.
+    /// Tokens of the requests from the provider's cache.
     pub cached: u64,
     /// Tokens of the answers.
     pub completion: u64,
@@ -156,7 +156,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// What a model answered: text, tool calls, or both.
+/// A model's answer: text, tool calls, or both.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelResponse {
     /// The text; empty when there are only calls.
@@ -213,9 +213,9 @@ impl ModelErrorKind {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: ModelErrorKind,
-    /// What happened, in the provider's own words.
+    /// The description, in the provider's own words.
     pub message: String,
     /// How long the provider asks us to wait.
     pub retry_after: Option<Duration>,
@@ -232,7 +232,7 @@ impl ModelError {
     }
 
     /// Whether the same request may succeed a little later.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         use ModelErrorKind::{Network, Nonsense, RateLimit, Timeout};
         matches!(self.kind, RateLimit | Network | Timeout | Nonsense)
     }

@@ -20,7 +20,7 @@ const PICTURE: usize = 1_600;
 /// The most that a call may use: the request, and a long answer.
 pub fn estimate(request: &Request) -> Usage {
     let calls = |call: &super::ToolCall| tokens(&call.name) + tokens(&call.arguments);
-    let said = request.messages.iter().map(|message| {
+    let messages = request.messages.iter().map(|message| {
         let pictures = message.pictures.len() * PICTURE;
         tokens(&message.text) + message.tool_calls.iter().map(calls).sum::<usize>() + pictures
     });
@@ -28,7 +28,7 @@ pub fn estimate(request: &Request) -> Usage {
         .tools
         .iter()
         .map(|tool| tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.parameters.to_string()));
-    let prompt = said.chain(tools).sum::<usize>();
+    let prompt = messages.chain(tools).sum::<usize>();
     Usage { prompt: prompt as u64, cached: 0, completion: MAX_ANSWER }
 }
 
@@ -37,7 +37,7 @@ pub fn estimate(request: &Request) -> Usage {
 pub struct Price {
     /// Tokens of the request.
     pub input: f64,
-    /// Those of them read from the provider's cache; by default the same price.
+    /// Tokens of the request from the provider's cache; by default the same price.
     pub cached_input: Option<f64>,
     /// Tokens of the answer.
     pub output: f64,
@@ -49,7 +49,7 @@ impl Price {
     pub fn dearest(self, other: Self) -> Self {
         Self {
             input: self.input.max(other.input),
-            cached_input: self.cached_input.zip(other.cached_input).map(|(one, two)| one.max(two)),
+            cached_input: self.cached_input.zip(other.cached_input).map(|(a, b)| a.max(b)),
             output: self.output.max(other.output),
         }
     }

@@ -72,13 +72,13 @@ fn kind_of(provider: &str) -> Result<AdapterKind, ModelError> {
     if let Some(kind) = AdapterKind::all().iter().find(|kind| config_name(kind) == provider) {
         return Ok(*kind);
     }
-    let known = providers();
-    let near = nearest(provider, known.iter().copied());
+    let names = providers();
+    let near = nearest(provider, names.iter().copied());
     let hint = near.map(|name| format!(" Did you mean \"{name}\"?")).unwrap_or_default();
     let message = format!(
         "[model] provider = {provider:?} is not known.{hint} The providers are builtin, {}. For any other \
          server that speaks OpenAI's protocol use provider = \"openai\" and base_url.",
-        known.join(", ")
+        names.join(", ")
     );
     Err(ModelError::new(ModelErrorKind::Refused, message))
 }

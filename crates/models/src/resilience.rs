@@ -107,7 +107,7 @@ impl<'a> Retries<'a> {
     pub(crate) async fn wait_after(&mut self, error: &ModelError, clock: &dyn Clock) -> bool {
         let (model, tries) = (self.name, self.tries);
         let wait = wait_after(error, tries, self.waited, clock.random());
-        let Some(wait) = wait.filter(|_| error.is_passing() && tries < TRIES) else {
+        let Some(wait) = wait.filter(|_| error.is_transient() && tries < TRIES) else {
             tracing::warn!(model, tries, error = %error, "the model gave no answer");
             return false;
         };

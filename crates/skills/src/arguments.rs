@@ -24,7 +24,7 @@ impl Argument {
 /// The properties of a schema, in its order.
 pub(super) fn arguments(schema: &Value) -> Vec<Argument> {
     let required = schema["required"].as_array();
-    let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|known| known == name));
+    let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|listed| listed == name));
     let all = schema["properties"].as_object().into_iter().flatten();
     let argument = |(name, schema): (&String, &Value)| Argument {
         name: name.clone(),

@@ -123,7 +123,7 @@ pub(super) fn new_row(ctx: &TurnContext, call: &Call<'_>) -> ExecutionRow {
     }
 }
 
-/// What came of a call's work.
+/// The outcome of a call's work.
 pub(super) enum Outcome {
     Completed(Output),
     /// It certainly didn't happen.

@@ -233,7 +233,7 @@ fn compile(
     at: Position,
     problems: &mut Problems<'_>,
 ) -> Option<jsonschema::Validator> {
-    let place = |path: &str| node.map_or(at, |node| node.find(path).0);
+    let position = |path: &str| node.map_or(at, |node| node.find(path).0);
     let meta = jsonschema::draft202012::meta::validator();
     let mut sound = true;
     for error in meta.iter_errors(schema) {
@@ -244,7 +244,7 @@ fn compile(
         } else {
             error.to_string()
         };
-        problems.add(place(&path), format!("`parameters{path}` is no JSON Schema: {why}"));
+        problems.add(position(&path), format!("`parameters{path}` is no JSON Schema: {why}"));
     }
     if !sound {
         return None;
@@ -253,7 +253,7 @@ fn compile(
         Ok(validator) => Some(validator),
         Err(error) => {
             let path = error.instance_path().to_string();
-            problems.add(place(&path), format!("`parameters{path}` is no JSON Schema: {error}"));
+            problems.add(position(&path), format!("`parameters{path}` is no JSON Schema: {error}"));
             None
         }
     }
@@ -298,17 +298,17 @@ fn read_handler(
 }
 
 /// A problem for each skill that runs an unknown workflow, or gives it an argument that it does not take.
-pub(super) fn workflow_problems(source_name: &str, toml: &str, known: &[&Skill]) -> Vec<Problem> {
+pub(super) fn workflow_problems(source_name: &str, toml: &str, workflows: &[&Skill]) -> Vec<Problem> {
     let document = Document::toml(source_name, toml);
     let mut problems = Problems::by_line(&document);
     let Some(file) = Table::of(&document.root, "the file", &mut problems) else { return Vec::new() };
     for node in file.list("skill", "a list of tables", &mut problems) {
         let Some(skill) = Table::of(node, "the skill", &mut problems) else { continue };
-        let handler = skill.get("handler").and_then(|it| Table::of(it, "the handler", &mut problems));
+        let handler = skill.get("handler").and_then(|node| Table::of(node, "the handler", &mut problems));
         let Some(handler) = handler.filter(|handler| handler.get("workflow").is_some()) else { continue };
         let Some(name) = handler.optional_text("workflow", &mut problems) else { continue };
-        let Some(workflow) = known.iter().find(|skill| skill.workflow() == Some(name)) else {
-            let hint = did_you_mean(name, known.iter().filter_map(|skill| skill.workflow()));
+        let Some(workflow) = workflows.iter().find(|skill| skill.workflow() == Some(name)) else {
+            let hint = did_you_mean(name, workflows.iter().filter_map(|skill| skill.workflow()));
             let hint = if hint.is_empty() { ".".to_owned() } else { hint };
             let message =
                 format!("there is no sound workflow '{name}'{hint} `adjutant workflow check` tells more");
@@ -316,8 +316,9 @@ pub(super) fn workflow_problems(source_name: &str, toml: &str, known: &[&Skill])
             continue;
         };
         let (_, arguments, _) = read_parameters(skill, &mut problems);
-        for argument in
-            arguments.iter().filter(|it| !workflow.arguments.iter().any(|own| own.name == it.name))
+        for argument in arguments
+            .iter()
+            .filter(|argument| !workflow.arguments.iter().any(|own| own.name == argument.name))
         {
             let hint = did_you_mean(&argument.name, workflow.arguments.iter().map(|own| own.name.as_str()));
             let message = format!("the workflow '{name}' has no input '{}'{hint}", argument.name);

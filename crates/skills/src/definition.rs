@@ -1,4 +1,4 @@
-//! What a skill is, once its TOML has been read and checked.
+//! Skills, once their TOML has been read and checked.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -26,11 +26,11 @@ pub const WORKFLOW: &str = "workflow";
 pub struct Domain {
     /// The first part of its skills' names.
     pub name: String,
-    /// What it is about, in a line.
+    /// The domain's subject, in a line.
     pub summary: String,
     /// Its skills, in the order of the file.
     pub skills: Vec<Arc<Skill>>,
-    /// Those that can't work here: built-in skills for a chat platform, where there is none.
+    /// The skills that can't work here: built-in skills for a chat platform, where there is none.
     pub unavailable: Vec<Arc<Skill>>,
     /// The file it was read from.
     pub file: String,
@@ -50,7 +50,7 @@ pub struct Skill {
     pub name: String,
     /// `tasks`.
     pub domain: String,
-    /// What it does, in a line.
+    /// A description, in a line.
     pub summary: String,
     /// The base risk; a handler may raise it from the arguments.
     pub risk: Risk,
@@ -69,7 +69,7 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// What it does, in a few words.
+    /// A description, in a few words.
     pub fn title(&self) -> &str {
         self.summary.split([',', ';', ':', '(', '.']).next().unwrap_or_default().trim()
     }
@@ -111,7 +111,7 @@ pub(super) fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema:
     options.build(schema)
 }
 
-/// What is wrong with a JSON Schema, if anything.
+/// The error in a JSON Schema, if any.
 pub fn schema_problem(schema: &Value) -> Option<String> {
     build(schema).err().map(|error| error.to_string())
 }
@@ -251,13 +251,13 @@ impl Skill {
                     errors.push(format!("{path}/{}: is missing", property.as_str().unwrap_or_default()));
                 }
                 _ => {
-                    let place = if path.is_empty() { "/" } else { &path };
+                    let path = if path.is_empty() { "/" } else { &path };
                     let mut why = error.to_string();
                     // A long value would leave no room for what is wrong with it.
                     if why.len() > MAX_ERROR {
                         why = error.masked_with("this").to_string();
                     }
-                    errors.push(format!("{place}: {why}"));
+                    errors.push(format!("{path}: {why}"));
                 }
             }
         }
@@ -273,13 +273,14 @@ impl Skill {
         self.signature_after(&mut HashSet::new())
     }
 
-    /// The signature without the types of arguments that are `known`: they are the same for the same name.
-    pub fn signature_after<'a>(&'a self, known: &mut HashSet<(&'a str, &'a str)>) -> String {
+    /// The signature without the types of arguments that are in `seen`: they are the same for the same name.
+    pub fn signature_after<'a>(&'a self, seen: &mut HashSet<(&'a str, &'a str)>) -> String {
         let mut shown = |argument: &'a Argument| {
-            let is_new = !argument.kind.is_empty() && known.insert((&argument.name, &argument.kind));
+            let is_new = !argument.kind.is_empty() && seen.insert((&argument.name, &argument.kind));
             argument.shown(is_new)
         };
-        let (required, optional): (Vec<_>, Vec<_>) = self.arguments.iter().partition(|one| one.required);
+        let (required, optional): (Vec<_>, Vec<_>) =
+            self.arguments.iter().partition(|argument| argument.required);
         let all: Vec<String> = required.into_iter().chain(optional).map(&mut shown).collect();
         format!("{}({})", self.name, all.join(", "))
     }
@@ -290,8 +291,8 @@ impl Skill {
     }
 
     fn unknown(&self, path: &str, name: &str) -> String {
-        let known = self.parameters.pointer(&properties_of(path)).and_then(Value::as_object);
-        let hint = known.map(|known| did_you_mean(name, known.keys().map(String::as_str)));
+        let properties = self.parameters.pointer(&properties_of(path)).and_then(Value::as_object);
+        let hint = properties.map(|properties| did_you_mean(name, properties.keys().map(String::as_str)));
         format!("{path}/{name}: there is no such argument{}", hint.unwrap_or_default())
     }
 }
@@ -306,9 +307,9 @@ fn properties_of(path: &str) -> String {
 }
 
 /// Cuts a text to at most that many bytes, at a character, with an ellipsis.
-pub(super) fn cut(text: &mut String, most: usize) {
-    if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
+pub(super) fn cut(text: &mut String, max: usize) {
+    if text.len() > max {
+        text.truncate(text.floor_char_boundary(max));
         text.push('…');
     }
 }

@@ -56,7 +56,7 @@ const CONFLICTS: u32 = 3;
 pub struct Executor {
     /// The folder for the commands' working directories.
     pub work_dir: PathBuf,
-    /// What starts the commands.
+    /// Starts the commands.
     pub launcher: Launcher,
     /// The accounts and clients.
     pub services: Arc<Services>,
@@ -99,11 +99,11 @@ struct ActiveCall<'a> {
     is_journalled: bool,
     /// Whether a call before it isn't done yet: then a person may be asked, and nothing else happens.
     is_ahead: bool,
-    /// What the call acts on, once something asks.
+    /// The targets of the call, loaded on first use.
     targets: OnceCell<Vec<Target>>,
-    /// The narrowest rule that allows it in advance, once that is asked.
+    /// The narrowest rule that allows the call in advance, loaded on first use.
     allowance: OnceCell<Option<Allowance>>,
-    /// What its server has asked, with a person's answers.
+    /// The questions of the call's server, with a person's answers.
     asked: Option<Asked>,
 }
 
@@ -252,7 +252,7 @@ impl ActiveCall<'_> {
         }
         let done = self.work(skill, self.context(effect, is_retry), approved).await;
         fail_point("skill-worked");
-        // That a person stopped it says nothing about the service.
+        // A stop by a person says nothing about the service.
         if !ctx.control.cancel.is_cancelled() {
             breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), ctx.store.now());
         }

@@ -1,4 +1,4 @@
-//! Files that skills fetch and send on. They're kept as those that people send are: in the data folder, under an id, and
+//! Files that skills fetch and send on. They're stored like files that people send: in the data folder, under an id, and
 //! for as long. Whatever they say is text from outside.
 
 use std::io;
@@ -32,12 +32,12 @@ pub(super) struct Fetched<'a> {
     pub(super) source: String,
     /// Where it was, the same each time that it's fetched.
     pub(super) origin: String,
-    /// What it contains.
+    /// Its content.
     pub(super) bytes: &'a [u8],
 }
 
-/// Keeps a file for the call's person, and reads it. The same content from the same place is the same file.
-pub(super) async fn keep(
+/// Stores a file for the call's person, and reads it. The same content from the same place is the same file.
+pub(super) async fn store(
     call: &CallContext<'_>,
     fetched: Fetched<'_>,
     writes: &mut Batch,
@@ -138,7 +138,7 @@ pub(super) async fn take_out(
         origin: format!("{} {number}", whole.id),
         bytes: &taken.bytes,
     };
-    Ok(keep(call, fetched, writes).await?)
+    Ok(store(call, fetched, writes).await?)
 }
 
 /// Why a file has no text.
@@ -155,7 +155,7 @@ pub(super) fn text(file: &FileRow) -> Result<&str, SkillError> {
     file.content.as_deref().ok_or_else(why)
 }
 
-/// A file as what depends on it gets it.
+/// A file as JSON, for the steps that use it.
 pub(super) fn item(file: &FileRow) -> Value {
     json!({"id": file.id, "name": file.name, "kind": file.kind, "type": file.media_type, "bytes": file.bytes,
         "about": wording::files::about(file), "sources": file.source})

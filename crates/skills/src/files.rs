@@ -1,4 +1,4 @@
-//! From the files of some places to their domains, and to every problem.
+//! Reads the files of some paths into domains, and collects every problem.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use super::check::{parse, parse_ours, workflow_problems};
 use super::definition::{Domain, Skill};
 use super::registry::Registry;
 
-/// The folder in each place that holds what a layer reads; a change there is a change of the skills.
+/// The folder in each path that holds what a layer reads; a change there is a change of the skills.
 const WORKFLOWS: &str = "workflows";
 
-/// What makes more domains out of the skills of the files; asked at each reading.
+/// Generates more domains from the skills of the files; called at each reading.
 #[derive(Clone)]
-pub struct Layer(Arc<Lay>);
+pub struct Layer(Arc<Generate>);
 
-type Lay = dyn Fn(&Registry) -> Vec<Domain> + Send + Sync;
+type Generate = dyn Fn(&Registry) -> Vec<Domain> + Send + Sync;
 
 impl Layer {
     /// The layer that this function makes.
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Layer {
     }
 }
 
-/// What the files of some places come to.
+/// The domains and problems of the files of some paths.
 pub(super) struct Gathered {
     /// The good domain of each file.
     pub(super) good: BTreeMap<PathBuf, Domain>,
@@ -58,10 +58,10 @@ pub(super) fn gather(
         good.extend(domain.or_else(|| last.remove(file)).map(|domain| (file.clone(), domain)));
     }
     let (mut domains, mut unjoined) = join(files, &good, builtins, built_in);
-    if let Some(Layer(lay)) = layer {
-        let mut laid = lay(&Registry::new(domains.clone()));
-        // Which workflows there are is known only now.
-        let broken = without_workflow(&good, &laid);
+    if let Some(Layer(generate)) = layer {
+        let mut generated = generate(&Registry::new(domains.clone()));
+        // The list of workflows exists only now.
+        let broken = without_workflow(&good, &generated);
         if !broken.is_empty() {
             for (file, wrong) in broken {
                 problems.extend(wrong);
@@ -71,10 +71,10 @@ pub(super) fn gather(
                 };
             }
             (domains, unjoined) = join(files, &good, builtins, built_in);
-            laid = lay(&Registry::new(domains.clone()));
+            generated = generate(&Registry::new(domains.clone()));
         }
-        lend_inputs(&mut domains, &laid);
-        domains.extend(laid);
+        lend_inputs(&mut domains, &generated);
+        domains.extend(generated);
     }
     problems.extend(unjoined);
     Gathered { good, domains, problems }
@@ -96,36 +96,36 @@ fn join(
     (domains, problems)
 }
 
-fn workflows(laid: &[Domain]) -> Vec<&Skill> {
-    laid.iter().flat_map(|domain| &domain.skills).map(Arc::as_ref).collect()
+fn workflows(generated: &[Domain]) -> Vec<&Skill> {
+    generated.iter().flat_map(|domain| &domain.skills).map(Arc::as_ref).collect()
 }
 
 /// The files whose skills run workflows that are not there, with their problems.
-fn without_workflow(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Problem>)> {
-    let known = workflows(laid);
+fn without_workflow(good: &BTreeMap<PathBuf, Domain>, generated: &[Domain]) -> Vec<(PathBuf, Vec<Problem>)> {
+    let workflows = workflows(generated);
     let runs_one = |domain: &Domain| domain.skills.iter().any(|skill| skill.workflow().is_some());
     let files = good.iter().filter(|(_, domain)| runs_one(domain));
     let problems = files.filter_map(|(file, domain)| {
-        let problems = workflow_problems(&domain.file, &std::fs::read_to_string(file).ok()?, &known);
+        let problems = workflow_problems(&domain.file, &std::fs::read_to_string(file).ok()?, &workflows);
         (!problems.is_empty()).then(|| (file.clone(), problems))
     });
     problems.collect()
 }
 
 /// A skill that runs a workflow and says nothing of parameters has the workflow's.
-fn lend_inputs(domains: &mut [Domain], laid: &[Domain]) {
-    let known = workflows(laid);
+fn lend_inputs(domains: &mut [Domain], generated: &[Domain]) {
+    let workflows = workflows(generated);
     for skill in domains.iter_mut().flat_map(|domain| &mut domain.skills) {
         if skill.arguments().is_empty()
             && let Some(name) = skill.workflow()
-            && let Some(workflow) = known.iter().find(|known| known.workflow() == Some(name))
+            && let Some(workflow) = workflows.iter().find(|workflow| workflow.workflow() == Some(name))
         {
             *skill = Arc::new(skill.with_arguments_of(workflow));
         }
     }
 }
 
-/// All sound domains of these places, the built-in ones too if wanted, and every problem.
+/// All sound domains of these paths, the built-in ones too if wanted, and every problem.
 pub fn check_files(
     paths: &[PathBuf],
     built_in: bool,
@@ -163,7 +163,7 @@ fn whole(file: &Path, message: String) -> Problem {
     Problem::of_file(file.display(), message)
 }
 
-/// The skill files of each place, in order, and the places that are not there.
+/// The skill files of each path, in order, and the paths that are missing.
 pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Problem>) {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for path in paths {
@@ -191,18 +191,18 @@ fn is_default(path: &Path) -> bool {
     path == Path::new("/etc/adjutant/skills") || (path.ends_with("skills") && parent)
 }
 
-/// The current size and time of the files of these places, the workflows among them.
+/// The current size and time of the files of these paths, the workflows among them.
 pub(super) fn fingerprint(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Fingerprint {
     let layered = paths.iter().filter_map(|path| std::fs::read_dir(path.join(WORKFLOWS)).ok());
     let layered = layered.flatten().filter_map(Result::ok).map(|entry| entry.path());
     files.iter().flatten().cloned().chain(layered).collect()
 }
 
-/// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
+/// Takes a path's domains, unless an earlier path has them; two files of one path may not share a domain.
 fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Problem> {
     let (before, mut problems) = (domains.len(), Vec::new());
     for domain in folder.iter().filter_map(|file| good.get(file)) {
-        match domains.iter().position(|known| known.name == domain.name) {
+        match domains.iter().position(|existing| existing.name == domain.name) {
             None => domains.push(domain.clone()),
             Some(at) if at >= before => {
                 let other = &domains[at].file;

@@ -38,7 +38,7 @@ const MAX_DEPTH: usize = 4;
 /// A sentence that starts a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
-    /// What is said, from the first word to the last.
+    /// The parts of the sentence, from the first word to the last.
     pub items: Vec<Item>,
     /// Arguments besides those that slots fill by their names.
     pub arguments: Map<String, Value>,
@@ -46,7 +46,7 @@ pub struct Form {
     pub example: Option<String>,
 }
 
-/// What stands at one place of a sentence.
+/// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A word in lower case, or a punctuation mark.
@@ -57,7 +57,7 @@ pub enum Item {
     OneOf(Vec<Vec<Item>>),
 }
 
-/// What may stand in a slot.
+/// The kind of text that a slot takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotType {
     /// Words that say nothing about time.
@@ -116,7 +116,7 @@ impl SlotType {
     }
 }
 
-pub(super) fn read(skill: Table, known: &[Argument], problems: &mut Problems<'_>) -> Vec<Form> {
+pub(super) fn read(skill: Table, skill_arguments: &[Argument], problems: &mut Problems<'_>) -> Vec<Form> {
     let mut forms = Vec::new();
     for node in skill.list("forms", "a list of tables: [[skill.forms]]", problems) {
         let Some(table) = Table::of(node, "the form", problems) else { continue };
@@ -139,7 +139,7 @@ pub(super) fn read(skill: Table, known: &[Argument], problems: &mut Problems<'_>
             Ok(items) => {
                 let form = Form { items, arguments, example };
                 if !problems.is_trusted {
-                    check(&form, known, table.place("say"), problems);
+                    check(&form, skill_arguments, table.place("say"), problems);
                 }
                 forms.push(form);
             }
@@ -150,9 +150,9 @@ pub(super) fn read(skill: Table, known: &[Argument], problems: &mut Problems<'_>
 }
 
 /// Notes arguments that the skill doesn't have, required ones that a way doesn't give, and slots that are nowhere.
-fn check(form: &Form, known: &[Argument], at: Position, problems: &mut Problems<'_>) {
-    let names = || known.iter().map(|argument| argument.name.as_str());
-    for name in form.arguments.keys().filter(|name| names().all(|known| known != *name)) {
+fn check(form: &Form, skill_arguments: &[Argument], at: Position, problems: &mut Problems<'_>) {
+    let names = || skill_arguments.iter().map(|argument| argument.name.as_str());
+    for name in form.arguments.keys().filter(|name| names().all(|argument| argument != *name)) {
         problems.add(at, format!("the skill has no argument '{name}'{}", did_you_mean(name, names())));
     }
     let slots = slots(&form.items);
@@ -165,14 +165,14 @@ fn check(form: &Form, known: &[Argument], at: Position, problems: &mut Problems<
     }
     for (slot, kind) in &slots {
         let is_used = used.iter().any(|reference| reference.split('.').next() == Some(slot));
-        if !is_used && (names().all(|known| known != *slot) || !kind.fields().contains(&"")) {
+        if !is_used && (names().all(|argument| argument != *slot) || !kind.fields().contains(&"")) {
             problems.add(
                 at,
                 format!("nothing uses `{{{slot}}}`: call it like an argument, or name it in `arguments`"),
             );
         }
     }
-    for argument in known.iter().filter(|argument| argument.required) {
+    for argument in skill_arguments.iter().filter(|argument| argument.required) {
         if !form.arguments.contains_key(&argument.name) && !always_has(&form.items, &argument.name) {
             problems.add(at, format!("the form gives no '{}', which the skill requires", argument.name));
         }
@@ -204,7 +204,7 @@ fn always_has(items: &[Item], slot: &str) -> bool {
     items.iter().any(|item| match item {
         Item::Slot(name, _) => name == slot,
         Item::Word(_) => false,
-        Item::OneOf(all) => all.iter().all(|one| always_has(one, slot)),
+        Item::OneOf(all) => all.iter().all(|way| always_has(way, slot)),
     })
 }
 
@@ -221,7 +221,7 @@ fn add_beginnings<'i>(items: &'i [Item], words: &mut Vec<&'i str>) {
     match items.split_first() {
         Some((Item::Word(first), _)) => words.push(first),
         Some((Item::OneOf(all), rest)) => {
-            all.iter().for_each(|one| add_beginnings(one, words));
+            all.iter().for_each(|way| add_beginnings(way, words));
             if all.iter().any(Vec::is_empty) {
                 add_beginnings(rest, words);
             }
@@ -307,8 +307,8 @@ fn alternatives(rest: &mut &str, close: Option<char>, depth: usize) -> Result<Ve
 
 fn read_slot(text: &str) -> Result<Item, String> {
     let (name, kind) = text.split_once(':').unwrap_or((text, "text"));
-    let known = SlotType::NAMES.iter().find(|(name, _)| *name == kind);
-    let (_, kind) = known.ok_or_else(|| {
+    let found = SlotType::NAMES.iter().find(|(name, _)| *name == kind);
+    let (_, kind) = found.ok_or_else(|| {
         let names = SlotType::NAMES.map(|(name, _)| name);
         format!("`{{{text}}}`: there is no type '{kind}'; there are {}", names.join(", "))
     })?;

@@ -13,25 +13,25 @@ pub struct Grant {
     pub effects: AccessLevel,
 }
 
-/// What a role may do at most.
+/// The most that a role allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleRights {
     /// The skills that it allows.
     pub allow: Vec<String>,
-    /// Those of them that it denies all the same.
+    /// The skills among these that it denies all the same.
     pub deny: Vec<String>,
     /// The farthest that its effects may reach.
     pub effects: AccessLevel,
 }
 
-/// What a grant is made from. Each part can only take something away.
+/// The parts that a grant is made from. Each part can only take something away.
 #[derive(Debug, Clone, Copy)]
 pub struct Rights<'r> {
     /// The skills that were asked for; none for all that the rest allows.
     pub asked: Option<&'r [String]>,
     /// The agent's role.
     pub role: Option<&'r RoleRights>,
-    /// What the agent above it may do.
+    /// The grant of the agent above.
     pub parent: Option<&'r Grant>,
     /// What the person may use in this place, each with how far its effects reach.
     pub offered: &'r BTreeMap<String, AccessLevel>,

@@ -106,7 +106,7 @@ impl ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", message.whole())]
 pub struct SkillError {
-    /// What kind of failure; it decides what happens next.
+    /// The kind of failure; it decides what happens next.
     pub kind: ErrorKind,
     /// What happened and, where possible, how to fix it.
     pub message: ErrorText,
@@ -176,7 +176,7 @@ impl<E: Into<SkillError>> From<E> for Failure {
     }
 }
 
-/// What a skill call returns.
+/// The result of a skill call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// One line for people.
@@ -192,7 +192,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// What somebody else says.
+    /// Text of somebody else.
     pub fn new(summary: impl Into<String>, data: Value) -> Self {
         Self { summary: summary.into(), data, ..Self::default() }
     }

@@ -21,8 +21,8 @@ pub struct Registry {
     by_name: HashMap<String, Arc<Skill>>,
     unavailable: Vec<Arc<Skill>>,
     catalogue: String,
-    /// What those see of it who aren't owners, once somebody asks.
-    others: OnceLock<Arc<Self>>,
+    /// The view for non-owners, built on first use.
+    non_owner_view: OnceLock<Arc<Self>>,
 }
 
 impl Registry {
@@ -33,7 +33,7 @@ impl Registry {
         let skills = domains.iter().flat_map(|domain| &domain.skills);
         let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
         let catalogue = catalogue(&domains);
-        Self { domains, by_name, unavailable, catalogue, others: OnceLock::new() }
+        Self { domains, by_name, unavailable, catalogue, non_owner_view: OnceLock::new() }
     }
 
     /// The skills without those that are for owners alone, which stay the same while the program runs.
@@ -42,7 +42,9 @@ impl Registry {
             let skills = domain.skills.iter().filter(|skill| !is_owners(skill)).cloned().collect();
             Domain { skills, ..domain.clone() }
         };
-        self.others.get_or_init(|| Arc::new(Self::new(self.domains.iter().map(without).collect()))).clone()
+        self.non_owner_view
+            .get_or_init(|| Arc::new(Self::new(self.domains.iter().map(without).collect())))
+            .clone()
     }
 
     /// The skills that were read and can't work here. Nobody is offered them.
@@ -70,7 +72,7 @@ impl Registry {
         names.sort_unstable();
         // "search" or "task.serch" without its domain is still a skill's word.
         nearest(name, names.iter().copied())
-            .or_else(|| names.iter().copied().find(|known| known.split('.').nth(1) == Some(name)))
+            .or_else(|| names.iter().copied().find(|registered| registered.split('.').nth(1) == Some(name)))
             .map(str::to_owned)
     }
 
@@ -92,9 +94,9 @@ fn catalogue(domains: &[Domain]) -> String {
             continue;
         }
         skills.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut known = HashSet::new();
+        let mut seen = HashSet::new();
         for skill in skills {
-            text.push_str(&format!("- {}: {}\n", skill.signature_after(&mut known), skill.summary));
+            text.push_str(&format!("- {}: {}\n", skill.signature_after(&mut seen), skill.summary));
         }
     }
     text
@@ -123,7 +125,7 @@ struct State {
 }
 
 impl Skills {
-    /// Reads the built-in domains and those in these places (folders, or single files). Where two places
+    /// Reads the built-in domains and those in these paths (folders, or single files). Where two paths
     /// have the same domain, the one named first wins; both win over a built-in one.
     /// A missing folder called `skills` is no error if its parent exists: that is the default path.
     pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Problem>> {

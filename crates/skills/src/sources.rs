@@ -10,7 +10,7 @@ pub(super) fn of_output(title: &str, data: &Value) -> Taint {
     let named: Taint = std::iter::once(data)
         .chain(items)
         .filter_map(of_item)
-        .fold(Taint::default(), |all, one| all.and(&Taint::by(&one)));
+        .fold(Taint::default(), |all, source| all.and(&Taint::by(&source)));
     if named.is_clean() { Taint::by(&sources::result(title)) } else { named }
 }
 

@@ -194,13 +194,13 @@ fn percent_encoded(text: &str) -> String {
 }
 
 /// Splits a template at a character outside of `{{ }}` and `{% %}`.
-pub(super) fn split_outside(source: &str, at: char, most: usize) -> Vec<&str> {
+pub(super) fn split_outside(source: &str, at: char, max: usize) -> Vec<&str> {
     let (mut parts, mut start, mut offset) = (Vec::new(), 0, 0);
     for segment in segments(source) {
         let (Segment::Text(text) | Segment::Expression(text) | Segment::Statement(text)) = segment;
         if let Segment::Text(text) = segment {
             for (index, mark) in text.match_indices(at) {
-                if parts.len() + 1 < most {
+                if parts.len() + 1 < max {
                     parts.push(&source[start..offset + index]);
                     start = offset + index + mark.len();
                 }

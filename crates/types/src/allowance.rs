@@ -1,4 +1,4 @@
-//! What a standing approval allows.
+//! The scope of a standing approval.
 //!
 //! Property: a rule allows exactly the calls whose own narrowest rule it is. It has no pattern, so no wording and no
 //! look-alike stretches it.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{RuleId, UnknownWord};
 
-/// What allowed a call. Stored with it, so that the journal alone says why everything was done.
+/// The permission for a call. Stored with it, so that the journal alone says why everything was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Basis {
     /// `[approval]`: the turn had read nothing from outside, or an owner allows the skill by its name, or it only reads.

@@ -11,10 +11,10 @@ const MAX_SOURCE: usize = 160;
 /// The longest name of one of several.
 const MAX_OF_SEVERAL: usize = 60;
 
-/// What the lines around a block begin with, without spaces.
+/// The beginning of the lines around a block, without spaces.
 const MARKS: [&str; 2] = ["outsidetext", "endofoutsidetext"];
 
-/// What looks like an opening bracket.
+/// Characters that look like an opening bracket.
 const BRACKETS: &str = "[{<(［｛＜（【〔〖〚⟦⟨⟪❲❴❨⦋⁅﹝﹙﹛「『〈《";
 
 /// How much of an id is a mark: its last characters, 59 random bits.
@@ -29,9 +29,9 @@ pub fn from(marker: &str, source: &str, text: &str) -> String {
 
 /// The same for a text from several sources, each of which is named.
 pub fn of(marker: &str, taint: &Taint, text: &str) -> String {
-    let most = if taint.sources().nth(1).is_some() { MAX_OF_SEVERAL } else { MAX_SOURCE };
+    let max = if taint.sources().nth(1).is_some() { MAX_OF_SEVERAL } else { MAX_SOURCE };
     let sources: Vec<String> =
-        taint.sources().map(|source| unbracketed(source, most).replace(';', ",")).collect();
+        taint.sources().map(|source| unbracketed(source, max).replace(';', ",")).collect();
     match sources.is_empty() {
         true => wrapped(marker, &taint.label(), text),
         false => wrapped(marker, &sources.join("; "), text),
@@ -157,8 +157,9 @@ mod tests {
 
     #[test]
     fn each_of_several_sources_is_named() {
-        let one = |number: usize| Taint::by(&format!("the mail “{number}{}; x]” from Eve", "y".repeat(200)));
-        let taint: Taint = (10..23).map(one).fold(Taint::default(), |all, one| all.and(&one));
+        let source =
+            |number: usize| Taint::by(&format!("the mail “{number}{}; x]” from Eve", "y".repeat(200)));
+        let taint: Taint = (10..23).map(source).fold(Taint::default(), |all, source| all.and(&source));
         let block = of(MARK, &taint, "text");
         let line = block.lines().next().unwrap();
         assert!((10..23).all(|number| line.contains(&format!("the mail “{number}y"))), "{line}");

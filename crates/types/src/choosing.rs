@@ -7,24 +7,24 @@ const FEW: usize = 5;
 const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 
 fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
 
-/// The place of the only option that has a word which the person says, in a few words without a no: “the shop one”.
+/// The index of the only option that has a word which the person says, in a few words without a no: “the shop one”.
 pub fn meant(text: &str, options: &[&str]) -> Option<usize> {
-    let said = words(text);
+    let text_words = words(text);
     let is_no = ["not", "no", "don", "dont", "never", "nor", "neither", "except", "but"];
     let options: Vec<BTreeSet<String>> = options.iter().map(|option| words(option)).collect();
     let having = |word: &str| options.iter().filter(|option| option.contains(word)).count();
-    if said.len() > FEW || is_no.iter().any(|no| said.contains(*no) && having(no) == 0) {
+    if text_words.len() > FEW || is_no.iter().any(|no| text_words.contains(*no) && having(no) == 0) {
         return None;
     }
-    let own: Vec<&String> = said.iter().filter(|word| having(word) == 1).collect();
+    let own: Vec<&String> = text_words.iter().filter(|word| having(word) == 1).collect();
     let is_meant = |option: &BTreeSet<String>| own.iter().any(|word| option.contains(*word));
     let mut meant = (0..).zip(&options).filter(|(_, option)| is_meant(option));
-    let (place, _) = meant.next()?;
-    meant.next().is_none().then_some(place)
+    let (index, _) = meant.next()?;
+    meant.next().is_none().then_some(index)
 }
 
 /// The same where other texts may be said, too: only what points at a list, “the second one”, “the shop one”.
@@ -38,7 +38,7 @@ pub fn pointed_at(text: &str, options: &[&str]) -> Option<usize> {
     let which = text.strip_prefix("the ").unwrap_or(text).strip_suffix(" one")?.trim();
     meant(which, options).or_else(|| match which {
         "last" => options.len().checked_sub(1),
-        which => ORDINALS.iter().position(|ordinal| *ordinal == which).filter(|place| *place < options.len()),
+        which => ORDINALS.iter().position(|ordinal| *ordinal == which).filter(|index| *index < options.len()),
     })
 }
 
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn only_what_points_at_one_option_chooses_it() {
         let options = ["The shop in town", "The market in town", "Nowhere"];
-        for (said, place) in [
+        for (text, index) in [
             ("the shop one", Some(0)),
             ("Shop one please.", Some(0)),
             ("take the market one!", Some(1)),
@@ -64,7 +64,7 @@ mod tests {
             ("which one", None),
             ("no one", None),
         ] {
-            assert_eq!(pointed_at(said, &options), place, "{said}");
+            assert_eq!(pointed_at(text, &options), index, "{text}");
         }
         assert_eq!(pointed_at("the last one", &[]), None);
         assert_eq!(

@@ -90,8 +90,8 @@ pub fn new_id(clock: &dyn Clock) -> String {
     let time = u128::from(clock.now_ms().unsigned_abs()) << 80;
     let mut rest = time | (clock.random() & ((1 << 80) - 1));
     let mut id = [b'0'; 22];
-    for place in id.iter_mut().rev() {
-        *place = DIGITS[(rest % 62) as usize];
+    for digit in id.iter_mut().rev() {
+        *digit = DIGITS[(rest % 62) as usize];
         rest /= 62;
     }
     id.iter().map(|byte| char::from(*byte)).collect()

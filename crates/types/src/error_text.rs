@@ -84,18 +84,18 @@ impl Slots {
 pub struct FromConfig<T>(pub T);
 /// What we made of numbers and words of ours: a duration, a time, an id from our store.
 pub struct Own<T>(pub T);
-/// What an argument of the call says.
+/// A text from an argument of the call.
 pub struct FromCall<T>(pub T);
-/// What a row of our own store says: its domain, its id and the text.
+/// A text from a row of our own store: its domain, its id and the text.
 pub struct FromStore<T>(pub &'static str, pub T, pub T);
-/// What somebody else says.
+/// A text from somebody else.
 pub struct FromOutside<T>(pub T);
 
 macro_rules! pieces {
-    ($([$($generic:tt)*] $type:ty, |$it:ident| $origin:expr, $text:expr;)+) => {$(
+    ($([$($generic:tt)*] $type:ty, |$value:ident| $origin:expr, $text:expr;)+) => {$(
         impl<$($generic)*> Piece for $type {
             fn add_to(&self, text: &mut ErrorText) {
-                let $it = self;
+                let $value = self;
                 text.0.push(($origin, $text.to_string()));
             }
         }
@@ -131,14 +131,14 @@ macro_rules! numbers {
 numbers! { i64 u16 u32 u64 usize }
 
 pieces! {
-    [] &'static str, |it| Origin::Ours, it;
-    [T: Display] FromConfig<T>, |it| Origin::Ours, it.0;
-    [T: Display] Own<T>, |it| Origin::Ours, it.0;
-    [T: Display] FromCall<T>, |it| Origin::Argument, it.0;
-    [T: Display] FromStore<T>, |it| Origin::Stored(it.0, it.1.to_string()), it.2;
-    [T: Display] FromOutside<T>, |it| Origin::Outside, it.0;
-    [] String, |it| Origin::Outside, it;
-    ['a] Cow<'a, str>, |it| Origin::Outside, it;
+    [] &'static str, |value| Origin::Ours, value;
+    [T: Display] FromConfig<T>, |value| Origin::Ours, value.0;
+    [T: Display] Own<T>, |value| Origin::Ours, value.0;
+    [T: Display] FromCall<T>, |value| Origin::Argument, value.0;
+    [T: Display] FromStore<T>, |value| Origin::Stored(value.0, value.1.to_string()), value.2;
+    [T: Display] FromOutside<T>, |value| Origin::Outside, value.0;
+    [] String, |value| Origin::Outside, value;
+    ['a] Cow<'a, str>, |value| Origin::Outside, value;
 }
 
 impl Piece for ErrorText {

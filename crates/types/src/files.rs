@@ -1,9 +1,9 @@
-//! What files are, and why one can't be used.
+//! Kinds of files, and why a file can't be used.
 
 use super::words;
 
 words! {
-    /// What a file is, by its content.
+    /// The kind of a file, by its content.
     FileKind {
         Text = "text",
         Pdf = "pdf",

@@ -24,10 +24,10 @@ static IN_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Whether a character, by itself, isn't seen.
-pub fn is_hidden(one: char) -> bool {
-    match one.is_ascii() {
-        true => one.is_ascii_control() && !matches!(one, '\n' | '\t'),
-        false => HIDDEN_CHARS.as_ref().is_none_or(|hidden| hidden.is_match(one.encode_utf8(&mut [0; 4]))),
+pub fn is_hidden(char: char) -> bool {
+    match char.is_ascii() {
+        true => char.is_ascii_control() && !matches!(char, '\n' | '\t'),
+        false => HIDDEN_CHARS.as_ref().is_none_or(|hidden| hidden.is_match(char.encode_utf8(&mut [0; 4]))),
     }
 }
 
@@ -48,7 +48,7 @@ pub fn shown(text: &str) -> String {
 
 fn with_hidden(text: &str, instead: impl Fn(Match<'_>) -> String) -> Cow<'_, str> {
     let has_any = HIDDEN_CHARS.as_ref().is_none_or(|hidden| hidden.is_match(text));
-    if !has_any && !text.contains(|one| ('\u{1f1e6}'..='\u{1f1ff}').contains(&one)) {
+    if !has_any && !text.contains(|char| ('\u{1f1e6}'..='\u{1f1ff}').contains(&char)) {
         return Cow::Borrowed(text);
     }
     let replaced = |found: &Captures<'_>| match found.get(1) {
@@ -63,9 +63,9 @@ fn with_hidden(text: &str, instead: impl Fn(Match<'_>) -> String) -> Cow<'_, str
 }
 
 /// The text in one line without such characters, cut at that many characters.
-pub fn line(text: &str, most: usize) -> String {
+pub fn line(text: &str, max: usize) -> String {
     let line = removed(&text.replace('\r', "\n")).split_whitespace().collect::<Vec<_>>().join(" ");
-    shortened(&line, most)
+    shortened(&line, max)
 }
 
 /// The name of somebody or of a place as models may read it among our own words: one short line without brackets.
@@ -74,10 +74,10 @@ pub fn display_name(name: &str) -> String {
 }
 
 /// The text in one line without brackets and what isn't seen, of at most that many characters.
-pub fn unbracketed(text: &str, most: usize) -> String {
+pub fn unbracketed(text: &str, max: usize) -> String {
     const BRACKETS: &str =
         "[]{}<>()［］｛｝＜＞（）【】〔〕〖〗〚〛⟦⟧⟨⟩⟪⟫❲❳❴❵❨❩⦋⦌⁅⁆﹝﹞﹙﹚﹛﹜「」『』〈〉《》";
-    line(&text.replace(|one| BRACKETS.contains(one), ""), usize::MAX).chars().take(most).collect()
+    line(&text.replace(|char| BRACKETS.contains(char), ""), usize::MAX).chars().take(max).collect()
 }
 
 #[cfg(test)]
@@ -132,11 +132,11 @@ mod tests {
             let clean = removed(&text).into_owned();
             prop_assert_eq!(removed(&clean), clean.as_str());
             prop_assert!(!has_hidden(&clean) && !has_hidden(&shown(&text)));
-            let is_emoji_part = |one: char| matches!(one, '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
-            prop_assert!(clean.chars().all(|one| !is_hidden(one) || is_emoji_part(one)));
+            let is_emoji_part = |char: char| matches!(char, '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+            prop_assert!(clean.chars().all(|char| !is_hidden(char) || is_emoji_part(char)));
             // What is taken out is all that changes.
             let mut rest = text.chars();
-            prop_assert!(clean.chars().all(|one| rest.any(|other| other == one)));
+            prop_assert!(clean.chars().all(|char| rest.any(|other| other == char)));
             prop_assert!(!has_hidden(&line(&text, 20)) && !has_hidden(&display_name(&text)));
         }
     }

@@ -1,4 +1,4 @@
-//! What every part names: ids, states, risk, taint, and time. No I/O.
+//! Types that every part names: ids, states, risk, taint, and time. No I/O.
 
 mod allowance;
 mod basis;
@@ -43,7 +43,7 @@ pub use states::{
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};
 
-/// What stands for the text of a message that is only files.
+/// The placeholder text of a message that is only files.
 pub const FILES_ALONE: &str = "📎";
 
 /// How spoken words begin, where people and models read them.

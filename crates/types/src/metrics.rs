@@ -322,8 +322,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_is_measured_once() {
-        let counted =
-            || METRICS.as_ref().map(|it| (it.first_sign.get_sample_count(), it.answer.get_sample_count()));
+        let counted = || {
+            METRICS
+                .as_ref()
+                .map(|metrics| (metrics.first_sign.get_sample_count(), metrics.answer.get_sample_count()))
+        };
         assert_eq!(counted(), Some((0, 0)));
         turn_began(&"a".into(), 1_000).await;
         sign(&"a".into(), 1_500).await;

@@ -1,4 +1,4 @@
-//! What an owner has accepted of what others wrote.
+//! The texts of others that an owner has accepted.
 
 use super::words;
 

@@ -11,7 +11,7 @@ pub fn with_words(question: &QuestionId, words: &str) -> String {
     format!("{question}:{IN_WORDS}{words}")
 }
 
-/// What is asked, with its details.
+/// The subject of a question, with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionKind {
     /// May a turn go on beyond a limit?

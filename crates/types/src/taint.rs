@@ -1,4 +1,4 @@
-//! Where a text came from.
+//! The origin of a text.
 
 use std::collections::BTreeSet;
 
@@ -99,9 +99,9 @@ mod tests {
         fn what_is_added_stays_and_reads_back(lists in prop::collection::vec(prop::collection::vec(".{0,12}", 0..8), 0..8)) {
             let mut whole = Taint::default();
             for source in lists.iter().flatten() {
-                let one = Taint::by(source);
-                whole.add(&one);
-                let is_named = whole.0.is_superset(&one.0) || whole.0.contains(&sources::other_texts());
+                let single = Taint::by(source);
+                whole.add(&single);
+                let is_named = whole.0.is_superset(&single.0) || whole.0.contains(&sources::other_texts());
                 prop_assert!(is_named && whole.0.len() <= NAMED + 1);
             }
             prop_assert_eq!(whole.is_clean(), lists.iter().all(Vec::is_empty));

@@ -48,7 +48,7 @@ impl Catalogue {
     /// Reads and checks the workflows of these `[skills] paths`, and the built-in ones. Of several with the same name the first path's
     /// is used, and a built-in one last.
     pub fn load(paths: &[PathBuf], skills: &Registry, approval: &Approval) -> Self {
-        let (files, problems) = read_places(paths);
+        let (files, problems) = read_paths(paths);
         let mut catalogue = Self::of(&files, &built_in(), skills, approval);
         catalogue.problems.splice(0..0, problems);
         catalogue
@@ -154,22 +154,24 @@ impl Workflows {
     pub fn reload(&self, skills: &Registry) -> Arc<Catalogue> {
         let mut good = self.good.lock();
         let approval = self.approval.read().clone();
-        let (mut files, unread) = read_places(&self.paths);
+        let (mut files, unread) = read_paths(&self.paths);
         let mut catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
         catalogue.problems.splice(0..0, unread);
         let stands_in = stand_in(&mut files, &catalogue.problems, &good);
         if !stands_in.is_empty() {
-            // Of two of the same name the first place's counts.
+            // Of two files with the same name, the one in the first path counts.
             files.sort_by_cached_key(|file| {
                 let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
-                let place = self.paths.iter().position(|place| place.join("workflows") == folder);
-                (place, file.name.clone())
+                let index = self.paths.iter().position(|path| path.join("workflows") == folder);
+                (index, file.name.clone())
             });
             let mut problems = std::mem::take(&mut catalogue.problems);
             catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
             // Problems caused by another file are gone.
-            problems.retain(|it| {
-                it.is_warning() || stands_in.contains(&it.file) || !catalogue.has_file(&it.file)
+            problems.retain(|problem| {
+                problem.is_warning()
+                    || stands_in.contains(&problem.file)
+                    || !catalogue.has_file(&problem.file)
             });
             catalogue.problems = problems;
         }
@@ -214,10 +216,10 @@ fn built_in() -> Vec<File> {
 }
 
 /// The workflow files of these `[skills] paths`, and the problems of unreadable ones.
-fn read_places(paths: &[PathBuf]) -> (Vec<File>, Vec<Problem>) {
+fn read_paths(paths: &[PathBuf]) -> (Vec<File>, Vec<Problem>) {
     let mut files = Vec::new();
-    let places = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
-    let problems = places.flat_map(|place| read_folder(&place, &mut files)).collect();
+    let folders = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
+    let problems = folders.flat_map(|folder| read_folder(&folder, &mut files)).collect();
     (files, problems)
 }
 

@@ -54,13 +54,13 @@ pub fn of_text(text: &str, workflows: &Catalogue) -> Option<String> {
     (is_all && read(&command, workflows).is_ok()).then_some(command)
 }
 
-/// What follows one of these words, if the text begins with it.
+/// The rest of the text after one of these words, if the text begins with it.
 fn after_word<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     words.iter().any(|word| first.eq_ignore_ascii_case(word)).then(|| rest.trim_start())
 }
 
-/// What follows the name, in which a space is as good as a hyphen, if the text begins with it.
+/// The rest of the text after the name, if the text begins with it; a space is as good as a hyphen.
 fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (head, rest) = text.split_at_checked(name.len())?;
     let letter =
@@ -295,7 +295,7 @@ mod tests {
         let report = "{ name: customer, type: string, required: true }, { name: depth, type: number }";
         let workflows = vec![file("visit", ""), file("visit-report", report), file("weekly_review", "")];
         let catalogue = Catalogue { workflows, problems: Vec::new() };
-        for (said, planned) in [
+        for (text, planned) in [
             ("run visit-report for Acme Ltd.", "/run visit-report for Acme Ltd"),
             ("Run the visit report about Marks", "/run visit-report about Marks"),
             ("Please start my weekly review!", "/run weekly_review "),
@@ -305,9 +305,9 @@ mod tests {
             ("run visit", "/run visit "),
             ("/run nothing at all", "/run nothing at all"),
         ] {
-            assert_eq!(of_text(said, &catalogue).as_deref(), Some(planned), "{said}");
+            assert_eq!(of_text(text, &catalogue).as_deref(), Some(planned), "{text}");
         }
-        for said in [
+        for text in [
             "run visit-report for Acme and mail it to Bob",
             "run visit-report for Acme, then mail it",
             "run visit-report for Acme. Then mail it",
@@ -324,7 +324,7 @@ mod tests {
             "what does visit-report do",
             "",
         ] {
-            assert_eq!(of_text(said, &catalogue), None, "{said}");
+            assert_eq!(of_text(text, &catalogue), None, "{text}");
         }
     }
 

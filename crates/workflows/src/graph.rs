@@ -21,7 +21,7 @@ pub struct Node {
 pub struct Refused {
     /// Its name, if it could be read.
     pub id: Option<String>,
-    /// What to change.
+    /// The change that it needs.
     pub reason: String,
 }
 
@@ -29,12 +29,12 @@ pub struct Refused {
 pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> Vec<Result<(), String>> {
     let mut verdicts: Vec<Result<(), String>> = Vec::with_capacity(proposed.len());
     let mut first: HashMap<&str, usize> = HashMap::new();
-    let is_sound = |place: Option<&usize>| place.is_some_and(|place| proposed[*place].is_ok());
-    for (place, node) in proposed.iter().enumerate() {
+    let is_sound = |index: Option<&usize>| index.is_some_and(|index| proposed[*index].is_ok());
+    for (index, node) in proposed.iter().enumerate() {
         verdicts.push(match node {
             Err(refused) => {
                 if let Some(id) = &refused.id {
-                    first.entry(id).or_insert(place);
+                    first.entry(id).or_insert(index);
                 }
                 Err(refused.reason.clone())
             }
@@ -42,17 +42,17 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> 
                 Err(format!("agent_id \"{}\" is already taken; choose another one", node.id))
             }
             Ok(node) => {
-                first.insert(&node.id, place);
+                first.insert(&node.id, index);
                 Ok(())
             }
         });
     }
     loop {
         let mut changed = false;
-        for (place, node) in proposed.iter().enumerate() {
-            let (Ok(node), true) = (node, verdicts[place].is_ok()) else { continue };
+        for (index, node) in proposed.iter().enumerate() {
+            let (Ok(node), true) = (node, verdicts[index].is_ok()) else { continue };
             if let Some(reason) = error(node, existing, proposed, &first, &verdicts) {
-                verdicts[place] = Err(reason);
+                verdicts[index] = Err(reason);
                 changed = true;
             }
         }
@@ -60,11 +60,11 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> 
             continue;
         }
         let Some(cycle) = cycle(&accepted_needs(proposed, &verdicts)) else { return verdicts };
-        let ids = cycle.iter().filter_map(|place| proposed[*place].as_ref().ok());
+        let ids = cycle.iter().filter_map(|index| proposed[*index].as_ref().ok());
         let path = cycle_path(&ids.map(|node| node.id.as_str()).collect::<Vec<_>>());
         let reason = format!("depends_on is a cycle: {path}; remove one of these dependencies");
-        for place in cycle {
-            verdicts[place] = Err(reason.clone());
+        for index in cycle {
+            verdicts[index] = Err(reason.clone());
         }
     }
 }
@@ -81,22 +81,22 @@ fn error(
             return None;
         }
         match first.get(needed.as_str()) {
-            Some(place) if verdicts[*place].is_ok() => None,
+            Some(index) if verdicts[*index].is_ok() => None,
             Some(_) => {
                 Some(format!("it depends on \"{needed}\", which was refused; correct that agent first"))
             }
             None => {
-                let mut known: Vec<&str> = existing
+                let mut names: Vec<&str> = existing
                     .iter()
                     .map(String::as_str)
                     .chain(proposed.iter().flatten().map(|other| other.id.as_str()))
                     .filter(|id| *id != node.id)
                     .collect();
-                known.sort_unstable();
-                known.dedup();
-                let known =
-                    if known.is_empty() { "there are no agents yet".to_owned() } else { known.join(", ") };
-                Some(format!("depends_on names \"{needed}\", but there is no such agent (known: {known})"))
+                names.sort_unstable();
+                names.dedup();
+                let names =
+                    if names.is_empty() { "there are no agents yet".to_owned() } else { names.join(", ") };
+                Some(format!("depends_on names \"{needed}\", but there is no such agent (known: {names})"))
             }
         }
     })
@@ -111,11 +111,11 @@ fn accepted_needs(proposed: &[Result<Node, Refused>], verdicts: &[Result<(), Str
     let accepted = || {
         proposed.iter().zip(verdicts).map(|(node, verdict)| node.as_ref().ok().filter(|_| verdict.is_ok()))
     };
-    let places: HashMap<&str, usize> =
-        accepted().enumerate().filter_map(|(place, node)| Some((node?.id.as_str(), place))).collect();
+    let indices: HashMap<&str, usize> =
+        accepted().enumerate().filter_map(|(index, node)| Some((node?.id.as_str(), index))).collect();
     let needs = |node: Option<&Node>| {
         let depends_on = node.map(|node| node.depends_on.as_slice()).unwrap_or_default();
-        depends_on.iter().filter_map(|needed| places.get(needed.as_str()).copied()).collect()
+        depends_on.iter().filter_map(|needed| indices.get(needed.as_str()).copied()).collect()
     };
     accepted().map(needs).collect()
 }
@@ -125,13 +125,13 @@ pub fn cycle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     // Remove nodes without dependencies until only cycles and their dependents are left.
     let mut left: HashSet<usize> = (0..needs.len()).collect();
     loop {
-        let is_free = |place: &usize| !needs[*place].iter().any(|need| left.contains(need));
+        let is_free = |index: &usize| !needs[*index].iter().any(|need| left.contains(need));
         let free: Vec<usize> = left.iter().copied().filter(is_free).collect();
         if free.is_empty() {
             break;
         }
-        for place in free {
-            left.remove(&place);
+        for index in free {
+            left.remove(&index);
         }
     }
     let mut here = *left.iter().min()?;
@@ -140,7 +140,7 @@ pub fn cycle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
         path.push(here);
         here = *needs[here].iter().find(|need| left.contains(need))?;
     }
-    let begin = path.iter().position(|place| *place == here)?;
+    let begin = path.iter().position(|index| *index == here)?;
     Some(path.split_off(begin))
 }
 

@@ -206,7 +206,7 @@ fn values(values: Value) -> Values {
     Values::new(&values)
 }
 
-fn told(condition: &str, given: Value) -> String {
+fn judged(condition: &str, given: Value) -> String {
     match Condition::new(condition) {
         Err(error) => format!("refused: {error}"),
         Ok(condition) => format!("{:?}", condition.judge(&values(given))),
@@ -232,20 +232,20 @@ fn conditions_are_judged() {
     ] {
         assert_eq!(Condition::new(condition).unwrap().judge(&values(given.clone())), verdict, "{condition}");
     }
-    let told = |condition| told(condition, given.clone());
-    insta::assert_snapshot!(told("{{missing}} == 'x'"), @r#"Ambiguous("`missing` has no value")"#);
-    insta::assert_snapshot!(told("{{n}}"), @r#"Ambiguous("it is a number, neither true nor false")"#);
-    insta::assert_snapshot!(told("{{a}}"), @r#"Ambiguous("it is a text, neither true nor false")"#);
-    insta::assert_snapshot!(told("{{text}} > 3"), @r#"Ambiguous("`text` is a text, not a number")"#);
-    insta::assert_snapshot!(told("n / zero > 3"), @r#"Ambiguous("it divides by zero")"#);
-    insta::assert_snapshot!(told("n / (zero + 0) > 3"), @r#"Ambiguous("it divides by zero")"#);
-    insta::assert_snapshot!(told("n // zero > 3"), @r#"Ambiguous("it divides by zero")"#);
-    insta::assert_snapshot!(told("n % zero > 3"), @r#"Ambiguous("it divides by zero")"#);
-    insta::assert_snapshot!(told("n / 0 > 3"), @"refused: it divides by zero");
-    insta::assert_snapshot!(told("a && b"), @"refused: unexpected character; write `and`, `or`, `not`, `==`");
-    insta::assert_snapshot!(told("{% if a %}"), @"refused: a condition is one expression, without `{% %}`");
-    insta::assert_snapshot!(told("list > 3"), @r#"Ambiguous("`list` is a list, not a number")"#);
-    insta::assert_snapshot!(told("'x' * 100000000 == a"), @"refused: templates can't multiply; let an agent or a skill calculate");
+    let judged = |condition| judged(condition, given.clone());
+    insta::assert_snapshot!(judged("{{missing}} == 'x'"), @r#"Ambiguous("`missing` has no value")"#);
+    insta::assert_snapshot!(judged("{{n}}"), @r#"Ambiguous("it is a number, neither true nor false")"#);
+    insta::assert_snapshot!(judged("{{a}}"), @r#"Ambiguous("it is a text, neither true nor false")"#);
+    insta::assert_snapshot!(judged("{{text}} > 3"), @r#"Ambiguous("`text` is a text, not a number")"#);
+    insta::assert_snapshot!(judged("n / zero > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(judged("n / (zero + 0) > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(judged("n // zero > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(judged("n % zero > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(judged("n / 0 > 3"), @"refused: it divides by zero");
+    insta::assert_snapshot!(judged("a && b"), @"refused: unexpected character; write `and`, `or`, `not`, `==`");
+    insta::assert_snapshot!(judged("{% if a %}"), @"refused: a condition is one expression, without `{% %}`");
+    insta::assert_snapshot!(judged("list > 3"), @r#"Ambiguous("`list` is a list, not a number")"#);
+    insta::assert_snapshot!(judged("'x' * 100000000 == a"), @"refused: templates can't multiply; let an agent or a skill calculate");
 }
 
 fn filled(template: &str, given: Value) -> String {
@@ -269,8 +269,8 @@ fn templates_are_filled_strictly() {
     assert_eq!(partly.partly(&values(given.clone())), "ü {{ steps.b.output.c }}");
     let value = Template::new("{{ steps.a.output.k }}").unwrap().value(&values(given.clone()));
     assert_eq!(value, Ok(json!([1, "b"])));
-    let one = values(given).with("item", &json!({"z": 1}));
-    assert_eq!(Template::new("{{ item.z }}{{ inputs.x }}").unwrap().render(&one).unwrap(), "1ü");
+    let with_item = values(given).with("item", &json!({"z": 1}));
+    assert_eq!(Template::new("{{ item.z }}{{ inputs.x }}").unwrap().render(&with_item).unwrap(), "1ü");
 }
 
 #[test]

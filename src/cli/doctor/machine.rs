@@ -202,7 +202,8 @@ mod tests {
         let fixes = |text: &str, mode| {
             let config = Config { path: Some(write("config.toml", text, mode)), ..Config::in_dir("/tmp") };
             let shown = folder.path().display().to_string();
-            let fixes: Vec<_> = secrets(&config).iter().map(|one| one.fix.replace(&shown, ".")).collect();
+            let fixes: Vec<_> =
+                secrets(&config).iter().map(|finding| finding.fix.replace(&shown, ".")).collect();
             fixes.join("\n")
         };
         let inline = "[channels.telegram]\ntoken = \"1:a\"\n";

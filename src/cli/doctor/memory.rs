@@ -43,7 +43,7 @@ pub(super) async fn embeddings(config: &Config, store: &Store, checks: &mut Chec
     );
 }
 
-/// What to do about a server that fails.
+/// The fix for a server that fails.
 fn fix(error: &ModelError, config: &Config) -> String {
     let ollama = config.memory.embeddings.as_ref().filter(|wanted| wanted.base_url.contains(OLLAMA));
     match (ollama, error.kind) {

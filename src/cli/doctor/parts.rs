@@ -31,7 +31,7 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
     }
     let counts = check::counts(store).await?;
     let count = |name: &str| {
-        let count = counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+        let count = counts.iter().find(|(label, _)| *label == name).map_or(0, |(_, count)| *count);
         usize::try_from(count).unwrap_or(0)
     };
     let dead = count("messages dead");

@@ -60,7 +60,7 @@ pub(super) async fn patiently<T>(
     tokio::time::timeout(PATIENCE, attempt).await.unwrap_or_else(|_| Err(timeout()))
 }
 
-/// What to do about a service of this section of the file.
+/// The fix for a service of this section of the file.
 pub(super) fn fix(error: &ModelError, section: &str) -> String {
     match error.kind {
         ModelErrorKind::Auth => format!("set {section} api_key to a valid key"),

@@ -159,9 +159,9 @@ impl Draft {
 
     /// Sets the owners on a channel; other channels' owners stay.
     pub(super) fn set_owners(&mut self, channel: &str, ids: &[String]) {
-        let known = self.owners(channel);
+        let existing = self.owners(channel);
         let of = |value: &Value| {
-            value.as_str().and_then(|it| it.strip_prefix(channel)?.strip_prefix(':')).map(str::to_owned)
+            value.as_str().and_then(|text| text.strip_prefix(channel)?.strip_prefix(':')).map(str::to_owned)
         };
         if !self.item(&["assistant", "owner"]).is_some_and(Item::is_array) {
             self.set(&["assistant"], "owner", Array::new());
@@ -180,7 +180,7 @@ impl Draft {
         });
         let trailing = owners.trailing().as_str().unwrap_or_default().to_owned();
         owners.set_trailing(trailing + &comments);
-        for id in ids.iter().filter(|id| !known.contains(id)) {
+        for id in ids.iter().filter(|id| !existing.contains(id)) {
             owners.push(format!("{channel}:{id}"));
         }
     }
@@ -200,10 +200,10 @@ fn table_mut<'a>(root: &'a mut dyn TableLike, path: &[&str]) -> Option<&'a mut d
 
 fn keep_only(table: &mut dyn TableLike, path: &[&str]) {
     let Some((key, rest)) = path.split_first() else { return };
-    let others: Vec<String> =
+    let names: Vec<String> =
         table.iter().map(|(name, _)| name.to_owned()).filter(|name| name != key).collect();
-    for other in others {
-        table.remove(&other);
+    for name in names {
+        table.remove(&name);
     }
     if let Some(table) = table.get_mut(key).and_then(Item::as_table_like_mut) {
         keep_only(table, rest);
@@ -212,10 +212,10 @@ fn keep_only(table: &mut dyn TableLike, path: &[&str]) {
 
 fn secret(answer: &str) -> Value {
     for source in ["env", "file", "credential"] {
-        let place = answer.strip_prefix(source).and_then(|rest| rest.strip_prefix(':')).map(str::trim);
-        if let Some(place) = place.filter(|place| !place.is_empty()) {
+        let location = answer.strip_prefix(source).and_then(|rest| rest.strip_prefix(':')).map(str::trim);
+        if let Some(location) = location.filter(|location| !location.is_empty()) {
             let mut table = InlineTable::new();
-            table.insert(source, place.into());
+            table.insert(source, location.into());
             return Value::InlineTable(table);
         }
     }

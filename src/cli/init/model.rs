@@ -9,7 +9,7 @@ use crate::cli::CliError;
 const TABLE: [&str; 1] = ["model"];
 
 /// A provider to suggest.
-struct Known {
+struct Suggestion {
     provider: &'static str,
     /// Its line in the list.
     about: &'static str,
@@ -17,47 +17,47 @@ struct Known {
     model: &'static str,
 }
 
-const KNOWN: [Known; 5] = [
-    Known {
+const SUGGESTIONS: [Suggestion; 5] = [
+    Suggestion {
         provider: "openrouter",
         about: "openrouter   models from many companies; key: https://openrouter.ai/keys",
         model: "anthropic/claude-sonnet-4.5",
     },
-    Known {
+    Suggestion {
         provider: "anthropic",
         about: "anthropic    key: https://console.anthropic.com/settings/keys",
         model: "claude-sonnet-4-5",
     },
-    Known {
+    Suggestion {
         provider: "openai",
         about: "openai       key: https://platform.openai.com/api-keys",
         model: "gpt-5-mini",
     },
-    Known {
+    Suggestion {
         provider: "gemini",
         about: "gemini       key: https://aistudio.google.com/apikey",
         model: "gemini-2.5-flash",
     },
-    Known { provider: "ollama", about: "ollama       runs on this machine; no key", model: "llama3.1" },
+    Suggestion { provider: "ollama", about: "ollama       runs on this machine; no key", model: "llama3.1" },
 ];
 
 /// Asks for provider, name and key.
 pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let written = draft.at(&["model", "provider"]);
-    let mut items: Vec<&str> = KNOWN.iter().map(|known| known.about).collect();
+    let mut items: Vec<&str> = SUGGESTIONS.iter().map(|suggestion| suggestion.about).collect();
     items.extend([
         "another provider",
         "none         basic mode: simple requests in fixed words; no network, no key",
     ]);
-    let (other, builtin) = (KNOWN.len(), KNOWN.len() + 1);
-    let suggested = match KNOWN.iter().position(|known| known.provider == written) {
+    let (other, builtin) = (SUGGESTIONS.len(), SUGGESTIONS.len() + 1);
+    let suggested = match SUGGESTIONS.iter().position(|suggestion| suggestion.provider == written) {
         Some(index) => index,
         None if written.is_empty() || written == BUILTIN => builtin,
         None => other,
     };
     let chosen = terminal.choose(&items, suggested)?;
-    let provider = match KNOWN.get(chosen) {
-        Some(known) => known.provider.to_owned(),
+    let provider = match SUGGESTIONS.get(chosen) {
+        Some(suggestion) => suggestion.provider.to_owned(),
         None if chosen == builtin => BUILTIN.to_owned(),
         None => terminal.line("Provider", &written)?,
     };
@@ -66,7 +66,7 @@ pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliE
         return Ok(());
     }
     let name = draft.at(&["model", "name"]);
-    let suggested = KNOWN.get(chosen).map_or("", |known| known.model);
+    let suggested = SUGGESTIONS.get(chosen).map_or("", |suggestion| suggestion.model);
     let name = terminal.line("Model", if name.is_empty() { suggested } else { &name })?;
     draft.set_text(&TABLE, "name", &name);
     if wants_key(draft) {

@@ -55,7 +55,7 @@ fn channels(draft: &Draft) -> Vec<(String, Kind)> {
     };
     let mut channels: Vec<_> = draft.names(&["channels"]).into_iter().filter_map(named).collect();
     for (name, kind) in Kind::BOTS {
-        if !channels.iter().any(|(_, known)| *known == kind) {
+        if !channels.iter().any(|(_, existing)| *existing == kind) {
             channels.push((name.to_owned(), kind));
         }
     }
@@ -117,8 +117,8 @@ fn tokens(
 
 fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGuide) -> Result<(), CliError> {
     terminal.say(&format!("  Your user id there: {}.", setup.own_id))?;
-    let known = draft.owners(name).join(", ");
-    let answer = terminal.optional("Owner's user id", &known)?;
+    let existing = draft.owners(name).join(", ");
+    let answer = terminal.optional("Owner's user id", &existing)?;
     let ids = answer.split(',').map(str::trim).filter(|id| !id.is_empty());
     let ids: Vec<String> = ids.map(str::to_owned).collect();
     if ids.is_empty() {
@@ -126,7 +126,7 @@ fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGu
             "  Then write to the bot once it runs: it sends you a code, and `adjutant pair approve CODE` lets you in.",
         )?;
     }
-    if ids.join(", ") != known {
+    if ids.join(", ") != existing {
         draft.set_owners(name, &ids);
     }
     Ok(())

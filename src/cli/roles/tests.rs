@@ -15,7 +15,7 @@ fn files(all: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// What `roles check` says of these files.
+/// The output of `roles check` for these files.
 fn checked(all: &[(&str, &str)]) -> (String, bool) {
     let folder = files(all);
     let (text, is_ok) = check(&Config::in_dir("/data"), &[folder.path().to_path_buf()], None, &registry());
@@ -48,8 +48,8 @@ fn the_built_in_roles_are_sound_and_the_reading_ones_only_read() {
         // Its patterns name nothing that it may not do.
         assert_eq!(grant.skills, role.rights.allow, "{name}");
     }
-    let most = set.roles.iter().map(|role| role.name.len() + role.description.len()).max();
-    assert!(most < Some(160), "{most:?}: a role takes at most 400 bytes of the first request");
+    let longest = set.roles.iter().map(|role| role.name.len() + role.description.len()).max();
+    assert!(longest < Some(160), "{longest:?}: a role takes at most 400 bytes of the first request");
 }
 
 #[test]
@@ -185,12 +185,12 @@ fn a_model_that_is_not_there_is_told() {
     let file =
         "name = \"lawyer\"\ndescription = \"Reads\"\nprompt = \"You read.\"\nmodel = { name = \"big\" }\n";
     std::fs::write(folder.path().join("lawyer.toml"), file).unwrap();
-    let places = [folder.path().to_path_buf()];
+    let paths = [folder.path().to_path_buf()];
     let mut config = Config::in_dir("/data");
-    let (text, is_ok) = check(&config, &places, None, &registry());
+    let (text, is_ok) = check(&config, &paths, None, &registry());
     assert!(text.contains("lawyer.toml: warning: there is no model 'big'"), "{text}");
     assert!(is_ok);
-    // What a provider has, only the provider knows.
+    // Only the provider knows its models.
     config.model.main.first.provider = "openai".into();
-    assert!(!check(&config, &places, None, &registry()).0.contains("big"));
+    assert!(!check(&config, &paths, None, &registry()).0.contains("big"));
 }

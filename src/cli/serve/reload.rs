@@ -29,15 +29,15 @@ pub(super) async fn reload(
     manager: &ServiceManager,
 ) -> Infallible {
     let path = config.path.as_deref();
-    let mut known = path.and_then(file_state);
+    let mut loaded = path.and_then(file_state);
     loop {
         tokio::select! {
             () = reloads.next() => tracing::info!("reloading on request"),
-            () = changed(path, known) => tracing::info!("the configuration file has changed"),
+            () = changed(path, loaded) => tracing::info!("the configuration file has changed"),
         }
         manager.reloading();
         skill_set.skills.poll();
-        known = path.and_then(file_state);
+        loaded = path.and_then(file_state);
         let read = Config::load(path, env).and_then(|config| check(config, &skill_set.skills));
         apply(read, skill_set, live, logs);
         manager.ready();
@@ -75,14 +75,14 @@ fn apply(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &LiveCon
     }
 }
 
-/// Waits until the file differs from `known` and has stayed the same for one interval: a half-written file may be valid.
-async fn changed(path: Option<&Path>, known: FileState) {
+/// Waits until the file differs from `loaded` and has stayed the same for one interval: a half-written file may be valid.
+async fn changed(path: Option<&Path>, loaded: FileState) {
     let Some(path) = path else { return std::future::pending().await };
-    let mut before = known;
+    let mut before = loaded;
     loop {
         tokio::time::sleep(INTERVAL).await;
         let now = file_state(path);
-        if now != known && now == before {
+        if now != loaded && now == before {
             return;
         }
         before = now;

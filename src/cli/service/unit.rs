@@ -17,9 +17,9 @@ const MACHINE_ONLY: &str = "# The rest is for a system service";
 pub(super) struct Unit {
     /// Whether it is a user's.
     pub(super) is_users: bool,
-    /// Where we write it.
+    /// The path that we write the unit to.
     pub(super) path: PathBuf,
-    /// Where the Debian package installs it.
+    /// The path that the Debian package installs the unit to.
     pub(super) packaged: Option<PathBuf>,
     /// The folder of the configuration and the credentials.
     pub(super) config: PathBuf,

@@ -15,7 +15,7 @@ use adjutant_workflows::trace::text::several;
 use crate::cli::{CliError, confirmed, out};
 use crate::service;
 
-/// What scripts may use besides their own folders.
+/// Resources that scripts may use besides their own folders.
 pub(super) fn permissions(
     network: bool,
     read: &[PathBuf],
@@ -37,11 +37,12 @@ pub(super) async fn add(
     let found = instructions::find(path).map_err(CliError::plain)?;
     let (mut folders, mut text): (Vec<Folder>, _) = (Vec::new(), String::new());
     for path in &found {
-        let read =
-            Folder::read(path).and_then(|folder| match folders.iter().any(|one| one.name == folder.name) {
+        let read = Folder::read(path).and_then(|folder| {
+            match folders.iter().any(|other| other.name == folder.name) {
                 true => Err(format!("another one here is called {} too", folder.name)),
                 false => Ok(folder),
-            });
+            }
+        });
         match read {
             Ok(folder) => {
                 let before = instructions::accepted(config, &folder.name);
@@ -81,9 +82,9 @@ fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>, permiss
         let changes = if changes.is_empty() { "nothing has changed".to_owned() } else { changes.join(", ") };
         let _ = writeln!(text, "  replaces the one that was accepted ({})", shown(&changes));
     }
-    for (what, said) in [("license", &folder.head.license), ("needs", &folder.head.compatibility)] {
-        if let Some(said) = said {
-            let _ = writeln!(text, "  {what}: {}", line(said, 200));
+    for (label, value) in [("license", &folder.head.license), ("needs", &folder.head.compatibility)] {
+        if let Some(value) = value {
+            let _ = writeln!(text, "  {label}: {}", line(value, 200));
         }
     }
     let _ = writeln!(text, "  {}", several(folder.files.len(), "file"));

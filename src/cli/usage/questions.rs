@@ -14,7 +14,7 @@ const MAX_RULES: usize = 10;
 /// The questions as a table.
 pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse], when: &str) -> String {
     let asked = match rows.first() {
-        Some(most) => by_skill(total, rows, &most.name, when),
+        Some(top) => by_skill(total, rows, &top.name, when),
         None => format!("no questions {when}\n"),
     };
     if rules.is_empty() { asked } else { format!("{asked}\n{}\n", by_rule(rules)) }
@@ -26,7 +26,7 @@ fn by_rule(rules: &[RuleUse]) -> String {
     table(&RULES, &rules.iter().take(MAX_RULES).map(cells).collect::<Vec<_>>())
 }
 
-fn by_skill(total: &QuestionUse, rows: &[QuestionUse], most: &str, when: &str) -> String {
+fn by_skill(total: &QuestionUse, rows: &[QuestionUse], top: &str, when: &str) -> String {
     let cells = |row: &QuestionUse| {
         let [asked, yes, no, expired, withdrawn] =
             [row.asked, row.yes, row.no, row.expired, row.withdrawn].map(count);
@@ -34,7 +34,7 @@ fn by_skill(total: &QuestionUse, rows: &[QuestionUse], most: &str, when: &str) -
         [one_line(&row.name), asked, yes, no, expired, withdrawn, median]
     };
     let cells: Vec<_> = rows.iter().chain([total]).map(cells).collect();
-    format!("{when}\n\n{}\n{} asks most.\n", table(&HEAD, &cells), one_line(most))
+    format!("{when}\n\n{}\n{} asks most.\n", table(&HEAD, &cells), one_line(top))
 }
 
 /// The questions as JSON.

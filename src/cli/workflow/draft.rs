@@ -23,9 +23,9 @@ impl Workspace<'_> {
     pub(super) async fn draft(&self, name: &str, words: &str, print: bool) -> Result<String, CliError> {
         named(name)?;
         let all = self.all();
-        let known: Vec<&Workflow> = all.workflows.iter().collect();
+        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
         let context =
-            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &known };
+            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &workflows };
         draft::request(words, name, &self.skills).map_err(failed)?;
         if self.config.model.main.first.provider == BUILTIN {
             return Err(CliError::plain(format!(

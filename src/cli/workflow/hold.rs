@@ -55,10 +55,10 @@ pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Resul
         Control::Resume => format!("Continuing {name}.\n"),
         Control::Cancel => format!("Stopping {name}.\n"),
     };
-    if let Some(place) = terminal_of(store, &row.turn_id).await? {
+    if let Some(conversation) = terminal_of(store, &row.turn_id).await? {
         text.push_str(&format!(
             "If no terminal has it open: adjutant chat --conversation {}\n",
-            one_line(&place)
+            one_line(&conversation)
         ));
     }
     Ok(text)

@@ -46,18 +46,19 @@ pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<Exi
     let mut config = workspace.config.clone();
     let temporary =
         if super::is_file(&args.name) { Some(add_temporary(&mut config, &workflow)?) } else { None };
-    let (end, place) = converse(&config, "workflow", line).await;
+    let (end, conversation) = converse(&config, "workflow", line).await;
     drop(temporary);
     match end? {
-        RunEnd::Report(report) => print_report(*report, args, &place),
+        RunEnd::Report(report) => print_report(*report, args, &conversation),
         RunEnd::Answered(turn) => {
-            let open = || format!("the run has not begun; to go on: adjutant chat --conversation {place}");
+            let open =
+                || format!("the run has not begun; to go on: adjutant chat --conversation {conversation}");
             Err(CliError::plain(turn.answer.unwrap_or_else(open)))
         }
     }
 }
 
-/// What became of a line that runs something.
+/// The outcome of a line that runs something.
 pub(in crate::cli) enum RunEnd {
     /// It ran, or runs.
     Report(Box<Report>),
@@ -73,14 +74,14 @@ pub(in crate::cli) async fn converse(
 ) -> (Result<RunEnd, CliError>, String) {
     let is_person = stdin().is_terminal() && stderr().is_terminal();
     let clock: SharedClock = Arc::new(SystemClock);
-    let place = format!("{prefix}-{}", clock::new_id(&*clock));
+    let conversation = format!("{prefix}-{}", clock::new_id(&*clock));
     let before = if is_person { tcgetattr(stdin()).ok() } else { None };
-    let done = RunSession { config, clock, place: &place, is_person }.run(line).await;
+    let done = RunSession { config, clock, name: &conversation, is_person }.run(line).await;
     if let Some(before) = before {
         // The line editor may have left the terminal in raw mode.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
     }
-    (done, place)
+    (done, conversation)
 }
 
 /// The message that runs it. Without a person at the terminal, missing inputs are an error.
@@ -123,15 +124,15 @@ fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir, Cl
         |error: io::Error| CliError::failed("the workflow can't be copied to a temporary folder", error);
     let folder = tempfile::tempdir().map_err(failed)?;
     let is_toml = Path::new(&workflow.file).extension().is_some_and(|extension| extension == "toml");
-    let place = folder.path().join("workflows");
-    let file = place.join(format!("{}.{}", workflow.name, if is_toml { "toml" } else { "yaml" }));
-    write_new(&place, &file, &workflow.text).map_err(failed)?;
+    let subfolder = folder.path().join("workflows");
+    let file = subfolder.join(format!("{}.{}", workflow.name, if is_toml { "toml" } else { "yaml" }));
+    write_new(&subfolder, &file, &workflow.text).map_err(failed)?;
     config.skills.paths.insert(0, folder.path().to_path_buf());
     Ok(folder)
 }
 
 /// Prints the report to stdout or to a file.
-fn print_report(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitCode, CliError> {
+fn print_report(mut report: Report, args: &RunArgs, name: &str) -> Result<ExitCode, CliError> {
     let json = args.json.then(|| runs::json(&report)).transpose()?;
     if let Some(path) = args.output.as_deref().filter(|_| !report.run.output.is_empty()) {
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -140,11 +141,11 @@ fn print_report(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitC
         report.run.output = format!("The output is in {}.", path.display());
     }
     out(&json.unwrap_or_else(|| report.text(columns())))?;
-    ended(&report, place)
+    ended(&report, name)
 }
 
 /// The exit status of a run; how to go on with one that hasn't ended.
-pub(in crate::cli) fn ended(report: &Report, place: &str) -> Result<ExitCode, CliError> {
+pub(in crate::cli) fn ended(report: &Report, name: &str) -> Result<ExitCode, CliError> {
     let note = match report.run.status {
         RunStatus::Waiting => "It is waiting for an answer",
         RunStatus::Running => "It hasn't ended",
@@ -152,15 +153,15 @@ pub(in crate::cli) fn ended(report: &Report, place: &str) -> Result<ExitCode, Cl
         RunStatus::Partial | RunStatus::Failed | RunStatus::Cancelled => return Ok(ExitCode::from(1)),
     };
     // Without a stderr there is nowhere to report it.
-    let _ = writeln!(stderr(), "{note}; to go on: adjutant chat --conversation {place}");
+    let _ = writeln!(stderr(), "{note}; to go on: adjutant chat --conversation {name}");
     Ok(ExitCode::from(1))
 }
 
-/// Where a run is watched.
+/// The conversation that a run is watched in.
 struct RunSession<'d> {
     config: &'d Config,
     clock: SharedClock,
-    place: &'d str,
+    name: &'d str,
     is_person: bool,
 }
 
@@ -169,15 +170,16 @@ impl RunSession<'_> {
         let ids = self.clock.clone();
         let source = Source {
             channel: CHANNEL.to_owned(),
-            conversation: self.place.to_owned(),
+            conversation: self.name.to_owned(),
             new_id: Arc::new(move || clock::new_id(&*ids)),
         };
-        let style = Style::Interactive { conversation: self.place.to_owned() };
-        let (clock, place) = (self.clock.clone(), self.place.to_owned());
+        let style = Style::Interactive { conversation: self.name.to_owned() };
+        let (clock, conversation) = (self.clock.clone(), self.name.to_owned());
         let stage = |console, store: &Store| -> Arc<dyn ChatPort> {
             Arc::new(RunConsole { console, store: store.clone() })
         };
-        let session = Session::start_on(self.config, clock, place, style, Box::new(stderr()), stage).await?;
+        let session =
+            Session::start_on(self.config, clock, conversation, style, Box::new(stderr()), stage).await?;
         let first = self.say(&source, line);
         let event = first.event().clone();
         // Until the run asks something the terminal is not the person's.
@@ -194,7 +196,7 @@ impl RunSession<'_> {
     }
 
     fn say(&self, source: &Source, text: String) -> Inbound {
-        source.inbound(Entry { conversation: self.place.to_owned(), ..Entry::text(text) })
+        source.inbound(Entry { conversation: self.name.to_owned(), ..Entry::text(text) })
     }
 
     /// Watches the run until it ends, waits for somebody else, or the person leaves.
@@ -218,9 +220,9 @@ impl RunSession<'_> {
                 Event::Line(inbound) => session.accept(inbound).await?,
                 Event::Bad { line, message } => drop(session.port.bad_line(line, &message).await),
                 Event::Interrupt if interrupted => {
-                    let place = self.place;
+                    let conversation = self.name;
                     return Err(CliError::plain(format!(
-                        "left; what was under way goes on with `adjutant chat --conversation {place}`"
+                        "left; what was under way goes on with `adjutant chat --conversation {conversation}`"
                     )));
                 }
                 Event::Interrupt => {

@@ -24,11 +24,11 @@ pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> 
         all.push((row, status(store, row).await?, took(store, row)));
     }
     if is_json {
-        let one = |(row, status, took): &(&RunRow, RunStatus, i64)| {
+        let summary = |(row, status, took): &(&RunRow, RunStatus, i64)| {
             json!({"id": row.id, "workflow": row.workflow, "status": status,
                    "started_at": rfc3339(row.started_at), "ended_at": row.ended_at.map(rfc3339), "duration_ms": took})
         };
-        return Ok(format!("{}\n", json!({"runs": all.iter().map(one).collect::<Vec<Value>>()})));
+        return Ok(format!("{}\n", json!({"runs": all.iter().map(summary).collect::<Vec<Value>>()})));
     }
     if rows.is_empty() {
         return Ok("no workflow has run yet; `adjutant workflow list` shows those there are, \

@@ -208,9 +208,9 @@ impl Backend for WebBackend {
         Ok(Cursor { tx, seq })
     }
 
-    async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = changes::after(&self.store, (after.tx, after.seq), most).await.map_err(unavailable)?;
+    async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Vec<Change>>, Unavailable> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = changes::after(&self.store, (after.tx, after.seq), limit).await.map_err(unavailable)?;
         let change = |row: changes::ChangeRow| Change {
             at: Cursor { tx: row.tx, seq: row.seq },
             person: row.person_id.to_string(),

@@ -1,4 +1,4 @@
-//! What was asked and answered in one execution.
+//! The input and output of an execution.
 
 use adjutant_l10n::page_talk;
 use adjutant_models::{Message, Role};
@@ -27,14 +27,14 @@ impl WebBackend {
         let rows = executions::of_turn(store, &turn).await?;
         let Some(row) = rows.into_iter().find(|row| row.id == *execution) else { return Ok(None) };
         let mut parts = Vec::new();
-        let kept = [
+        let fields = [
             (page_talk::task(), row.task),
             (page_talk::input(), row.parameters),
             (page_talk::result(), row.result),
             (page_talk::data(), row.data),
             (page_talk::error(), row.error),
         ];
-        for (name, text) in kept {
+        for (name, text) in fields {
             parts.extend(text.map(|text| (name, readable(&text))));
         }
         if let Some(basis) = &row.basis {

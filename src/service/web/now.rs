@@ -1,4 +1,4 @@
-//! What happens at the moment.
+//! Current activity.
 
 use adjutant_l10n::page_now;
 use adjutant_store::spending::{self, SpendingRow};
@@ -70,7 +70,7 @@ impl WebBackend {
     }
 }
 
-/// What was spent, in tokens and in money, under these names.
+/// The tokens and the money spent, under these names.
 fn budgets_of(names: [String; 2], spent: &SpendingRow, tokens: u64, dollars: f64) -> Vec<Budget> {
     let [of_tokens, of_cost] = names;
     let used = u64::try_from(spent.tokens).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What is remembered of a person, and where it comes from.
+//! Memories of a person, and their origins.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ impl WebBackend {
             };
             from.insert(origin.memory_id, (origin.turn_id, words));
         }
-        let known = timeline::memories(&self.store, person, ROWS).await?;
+        let memories = timeline::memories(&self.store, person, ROWS).await?;
         let line = |(key, kind, scope, text, at): (MemoryId, String, String, String, i64)| {
             let origin = match from.remove(&key) {
                 Some((turn, words)) => Cell::Link(words, format!("/turn/{turn}")),
@@ -47,7 +47,7 @@ impl WebBackend {
                 page_tables::since(),
                 page_tables::from(),
             ],
-            rows: known.into_iter().map(line).collect(),
+            rows: memories.into_iter().map(line).collect(),
         })
     }
 

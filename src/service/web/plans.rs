@@ -100,8 +100,8 @@ impl WebBackend {
                 return Ok(None);
             }
             let asked = questions::of_turn(&self.store, &turn.id).await?;
-            let is_open = |one: &&QuestionRow| {
-                one.state == QuestionState::Pending && matches!(one.kind, QuestionKind::Plan { .. })
+            let is_open = |question: &&QuestionRow| {
+                question.state == QuestionState::Pending && matches!(question.kind, QuestionKind::Plan { .. })
             };
             Ok(Some((asked.iter().find(is_open).map(|question| cancel_button(&question.id)), turn.id)))
         };
@@ -168,10 +168,10 @@ impl WebBackend {
             return Ok(spent);
         }
         let mut all = Spent::default();
-        for one in runs::costs(&self.store, &row.turn_id).await? {
-            all.model_calls += one.calls;
-            all.tokens += one.tokens;
-            all.cost_usd += one.cost_usd;
+        for cost in runs::costs(&self.store, &row.turn_id).await? {
+            all.model_calls += cost.calls;
+            all.tokens += cost.tokens;
+            all.cost_usd += cost.cost_usd;
         }
         Ok(all)
     }

@@ -75,7 +75,10 @@ impl WebBackend {
             badge: run_badge(if waits { RunStatus::Waiting } else { row.status }),
             at: view.moment(row.started_at),
             inputs: inputs(&row.inputs),
-            drawing: workflow.as_ref().map(|it: &Workflow| drawing(it, state)).unwrap_or_default(),
+            drawing: workflow
+                .as_ref()
+                .map(|workflow: &Workflow| drawing(workflow, state))
+                .unwrap_or_default(),
             figures,
             warnings: run.map(|run| run.warnings.clone()).unwrap_or_default(),
             output: run.map(|run| run.output.clone()).unwrap_or_default(),

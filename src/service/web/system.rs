@@ -1,4 +1,4 @@
-//! What runs behind the page: instances, leases, MCP servers, and the log by turn.
+//! The system behind the page: instances, leases, MCP servers, and the log by turn.
 
 use adjutant_l10n::page_tables;
 use adjutant_store::{StoreError, leases};

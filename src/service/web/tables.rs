@@ -32,16 +32,21 @@ impl WebBackend {
             let cells = texts([task.title, task.due.unwrap_or_default(), task.priority.to_string()]);
             row(cells, Some((PageAction::DeleteTask, task.id.to_string())))
         };
-        let schedule = |one: schedules::ScheduleRow| {
-            let next = view.moment(one.next_at);
-            let cells = vec![one.text.into(), one.rule.into(), next.into(), one.state.to_string().into()];
-            row(cells, Some((PageAction::DeleteSchedule, one.id.to_string())))
+        let schedule = |schedule: schedules::ScheduleRow| {
+            let next = view.moment(schedule.next_at);
+            let cells = vec![
+                schedule.text.into(),
+                schedule.rule.into(),
+                next.into(),
+                schedule.state.to_string().into(),
+            ];
+            row(cells, Some((PageAction::DeleteSchedule, schedule.id.to_string())))
         };
-        let rule = |one: rules::RuleRow| {
-            let used = page::used_of(one.used, one.most_uses);
-            let (since, until) = (view.moment(one.created_at), view.moment(one.expires_at));
-            let cells = vec![one.in_words().into(), since.into(), until.into(), used.into()];
-            row(cells, Some((PageAction::EndRule, one.id.to_string())))
+        let rule = |rule: rules::RuleRow| {
+            let used = page::used_of(rule.used, rule.most_uses);
+            let (since, until) = (view.moment(rule.created_at), view.moment(rule.expires_at));
+            let cells = vec![rule.in_words().into(), since.into(), until.into(), used.into()];
+            row(cells, Some((PageAction::EndRule, rule.id.to_string())))
         };
         Ok(vec![
             Table {

@@ -1,4 +1,4 @@
-//! What was used in the last days.
+//! Usage in the last days.
 
 use adjutant_store::usage::{self, ModelUse};
 use adjutant_store::{StoreError, spending};

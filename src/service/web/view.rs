@@ -47,8 +47,8 @@ impl ViewerContext<'_> {
         moment(ms, self.store.now(), self.zone)
     }
 
-    /// What a person wrote.
-    pub(super) fn said(&self, row: SaidRow) -> Said {
+    /// A message from a person.
+    pub(super) fn message(&self, row: SaidRow) -> Said {
         Said {
             key: format!("in-{}", row.id),
             by: Some(row.name),
@@ -66,7 +66,7 @@ impl ViewerContext<'_> {
         }
     }
 
-    /// What the assistant wrote.
+    /// A message from the assistant.
     pub(super) fn reply(&self, row: ReplyRow) -> Said {
         let choices = row.is_open.then(|| serde_json::from_str(&row.choices).unwrap_or_default());
         let mut choices: Vec<Choice> = choices.unwrap_or_default();
@@ -102,15 +102,20 @@ impl ViewerContext<'_> {
     }
 
     /// A turn with at most this many rows of its tree, after the first ones.
-    pub(super) async fn turn(&self, row: &TurnRow, skip: usize, most: usize) -> Result<Turn, StoreError> {
+    pub(super) async fn turn(&self, row: &TurnRow, skip: usize, limit: usize) -> Result<Turn, StoreError> {
         let (trace, asked, replies, can_repeat) = try_join!(
             trace::load(self.store, row, false),
             timeline::said_in(self.store, &row.id),
             timeline::replies_in(self.store, &row.id),
             self.can_repeat(row)
         )?;
-        let shown: Vec<Row> =
-            trace.executions.iter().skip(skip).take(most).map(|one| tree_row(one, row.started_at)).collect();
+        let shown: Vec<Row> = trace
+            .executions
+            .iter()
+            .skip(skip)
+            .take(limit)
+            .map(|execution| tree_row(execution, row.started_at))
+            .collect();
         let whole = &trace.turn;
         let mut figures = Vec::new();
         figures.extend((whole.agents > 0).then(|| page_talk::agents(whole.agents)));
@@ -124,7 +129,7 @@ impl ViewerContext<'_> {
             is_open: row.ended_at.is_none(),
             can_repeat,
             lasted: whole.duration_ms,
-            asked: asked.into_iter().map(|row| self.said(row)).collect(),
+            asked: asked.into_iter().map(|row| self.message(row)).collect(),
             hidden: trace.executions.len().saturating_sub(skip + shown.len()),
             rows: shown,
             figures,
@@ -201,7 +206,7 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
 /// A text without the code of a link to this page: whoever looks over a shoulder could use it.
 fn without_code(text: &str) -> String {
     let Some((before, code)) = text.split_once("/login#") else { return text.to_owned() };
-    let rest = code.trim_start_matches(|one: char| one.is_ascii_alphanumeric());
+    let rest = code.trim_start_matches(|char: char| char.is_ascii_alphanumeric());
     format!("{before}/login#…{rest}")
 }
 

@@ -45,22 +45,22 @@ impl<'t> Table<'t> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// Where problems with a key are shown; the table's own place when the key is missing.
+    /// The position of problems with a key; the table's own position when the key is missing.
     pub fn place(&self, key: &str) -> Position {
         self.entry(key).map_or(self.at, |entry| entry.node.place(entry.at))
     }
 
     /// Notes every unknown key, with the nearest known one.
-    pub fn only(&self, known: &[&str], problems: &mut Problems<'_>) {
-        self.only_or(known, &[], problems);
+    pub fn only(&self, allowed: &[&str], problems: &mut Problems<'_>) {
+        self.only_or(allowed, &[], problems);
     }
 
     /// The same, but says nothing of these former keys.
-    pub fn only_or(&self, known: &[&str], former: &[&str], problems: &mut Problems<'_>) {
-        let is_known = |key: &str| known.contains(&key) || former.contains(&key);
-        for entry in self.entries.iter().filter(|entry| !is_known(&entry.key)) {
-            let hint = did_you_mean(&entry.key, known.iter().copied());
-            let hint = if hint.is_empty() { format!("; known here: {}", known.join(", ")) } else { hint };
+    pub fn only_or(&self, allowed: &[&str], former: &[&str], problems: &mut Problems<'_>) {
+        let is_allowed = |key: &str| allowed.contains(&key) || former.contains(&key);
+        for entry in self.entries.iter().filter(|entry| !is_allowed(&entry.key)) {
+            let hint = did_you_mean(&entry.key, allowed.iter().copied());
+            let hint = if hint.is_empty() { format!("; known here: {}", allowed.join(", ")) } else { hint };
             problems.add(entry.at, format!("{} has no key '{}'{hint}", self.what, entry.key));
         }
     }
@@ -181,8 +181,8 @@ impl<'t> Table<'t> {
         let text = self.optional_scalar(key, problems)?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
         if found.is_none() {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let message = format!("'{text}' isn't a valid `{key}`; write one of {}", known.join(", "));
+            let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let message = format!("'{text}' isn't a valid `{key}`; write one of {}", allowed.join(", "));
             problems.add(self.place(key), message);
         }
         found

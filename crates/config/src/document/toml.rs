@@ -50,7 +50,7 @@ impl Reader<'_> {
             DeValue::Datetime(date) => Value::Date(date.to_string()),
             DeValue::Array(list) => {
                 let items = list.iter().enumerate();
-                Value::List(items.map(|(place, item)| self.node(item, &format!("{path}[{place}]"))).collect())
+                Value::List(items.map(|(index, item)| self.node(item, &format!("{path}[{index}]"))).collect())
             }
             DeValue::Table(entries) => self.table(entries, path),
             DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
@@ -72,7 +72,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the lines of a text begin.
+/// The offsets of the lines of a text.
 struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,

@@ -104,7 +104,7 @@ impl Node {
         (at, node)
     }
 
-    /// Where problems with this value are shown: at the value, but at the key of a list or table.
+    /// The position of problems with this value: the value, but the key of a list or table.
     pub(super) fn place(&self, key: Position) -> Position {
         match self.value {
             Value::List(_) | Value::Table(_) => key,

@@ -12,12 +12,12 @@ use crate::document::Document;
 use crate::{Config, Env};
 
 const FILE: &str = "config.toml";
-/// What the log calls this.
+/// The log target of this module.
 const LOG: &str = "adjutant_config";
 
 /// The file to write when none is named: the one in use, or else a new one, in `/etc` for root and in the home
 /// folder for others. None without a home.
-pub fn place(env: &Env, is_root: bool) -> Option<PathBuf> {
+pub fn default_path(env: &Env, is_root: bool) -> Option<PathBuf> {
     let etc = env.etc.join(FILE);
     let own = own_folder(env).map(|folder| folder.join(FILE));
     let in_use = || here(env).ok().flatten().or_else(|| own.clone().filter(|path| path.exists()));

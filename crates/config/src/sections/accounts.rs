@@ -97,7 +97,7 @@ enum Read<T> {
 
 impl<T> Read<T> {
     fn whole(self) -> Option<T> {
-        if let Self::Whole(it) = self { Some(it) } else { None }
+        if let Self::Whole(value) = self { Some(value) } else { None }
     }
 }
 
@@ -177,9 +177,9 @@ fn domain(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
 
 fn tls(value: &Node, reader: &ConfigReader<'_>) -> Result<Tls, String> {
     let name = text(value, reader)?;
-    let known = Tls::ALL.map(|(known, _)| known);
-    let found = Tls::ALL.iter().find(|(known, _)| *known == name).map(|(_, tls)| *tls);
-    found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &known)))
+    let spellings = Tls::ALL.map(|(spelling, _)| spelling);
+    let found = Tls::ALL.iter().find(|(spelling, _)| *spelling == name).map(|(_, tls)| *tls);
+    found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &spellings)))
 }
 
 fn port(value: &Node, reader: &ConfigReader<'_>) -> Result<u16, String> {

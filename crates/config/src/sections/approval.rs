@@ -7,9 +7,9 @@ use chrono::{NaiveDateTime, NaiveTime};
 
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{ConfigReader, Section, count, kept, whole};
+use crate::read::{ConfigReader, Section, count, optional_span, whole};
 
-/// What happens when a skill is to run.
+/// The policy for running a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// It runs.
@@ -82,16 +82,16 @@ impl Default for Approval {
 
 impl Approval {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
-        let mut it = Self::default();
-        section.set("low", &mut it.low, policy);
-        section.set("medium", &mut it.medium, policy);
-        section.set("high", &mut it.high, policy);
-        it.skills = section.entries("skills", policy);
-        it.quiet_hours = section.get("quiet_hours", quiet_hours);
-        section.set("send_delay", &mut it.send_delay, delay);
-        section.set("rule_days", &mut it.rule_days, days);
-        section.set("rule_uses", &mut it.rule_uses, count);
-        it
+        let mut approval = Self::default();
+        section.set("low", &mut approval.low, policy);
+        section.set("medium", &mut approval.medium, policy);
+        section.set("high", &mut approval.high, policy);
+        approval.skills = section.entries("skills", policy);
+        approval.quiet_hours = section.get("quiet_hours", quiet_hours);
+        section.set("send_delay", &mut approval.send_delay, delay);
+        section.set("rule_days", &mut approval.rule_days, days);
+        section.set("rule_uses", &mut approval.rule_uses, count);
+        approval
     }
 }
 
@@ -101,7 +101,7 @@ fn quiet_hours(value: &Node, _: &ConfigReader<'_>) -> Result<QuietHours, String>
 }
 
 fn delay(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<Duration>, String> {
-    let delay = kept(value, reader)?;
+    let delay = optional_span(value, reader)?;
     let is_short = delay.is_none_or(|delay| delay <= Duration::from_hours(1));
     if is_short { Ok(delay) } else { Err("must be at most 1h".to_owned()) }
 }

@@ -23,19 +23,19 @@ impl Default for Assistant {
 }
 
 impl Assistant {
-    pub(crate) fn read(section: &mut Section<'_>, mut it: Self) -> Self {
-        section.set("name", &mut it.name, text);
-        section.set("timezone", &mut it.timezone, zone);
-        it.owner = section.list("owner", owner);
-        it
+    pub(crate) fn read(section: &mut Section<'_>, mut assistant: Self) -> Self {
+        section.set("name", &mut assistant.name, text);
+        section.set("timezone", &mut assistant.timezone, zone);
+        assistant.owner = section.list("owner", owner);
+        assistant
     }
 }
 
 fn zone(value: &Node, reader: &ConfigReader<'_>) -> Result<Tz, String> {
     let name = text(value, reader)?;
     name.parse().map_err(|_| {
-        let known: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
-        let hint = nearest(&name, known.iter().copied()).map_or_else(
+        let zones: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
+        let hint = nearest(&name, zones.iter().copied()).map_or_else(
             || "write an IANA name such as \"Europe/Berlin\"".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );

@@ -18,10 +18,10 @@ pub struct Backup {
 
 impl Backup {
     pub(crate) fn read(section: &mut Section<'_>, data_dir: &Path, is_server: bool) -> Option<Self> {
-        let mut it = Self { every: Duration::from_hours(24), path: data_dir.join("backups"), keep: 7 };
-        section.set("every", &mut it.every, span);
-        section.set("path", &mut it.path, |value, reader| Ok(reader.folder().join(text(value, reader)?)));
-        section.set("keep", &mut it.keep, count);
+        let mut backup = Self { every: Duration::from_hours(24), path: data_dir.join("backups"), keep: 7 };
+        section.set("every", &mut backup.every, span);
+        section.set("path", &mut backup.path, |value, reader| Ok(reader.folder().join(text(value, reader)?)));
+        section.set("keep", &mut backup.keep, count);
         if !section.is_present() {
             return None;
         }
@@ -32,6 +32,6 @@ impl Backup {
                  from a timer",
             );
         }
-        Some(it)
+        Some(backup)
     }
 }

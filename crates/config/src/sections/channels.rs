@@ -29,7 +29,7 @@ impl Kind {
 
     /// The platform with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        Self::ALL.iter().find(|(spelling, _)| *spelling == name).map(|(_, kind)| *kind)
     }
 
     fn api_url(self) -> &'static str {
@@ -205,8 +205,8 @@ fn wanted(section: &mut Section<'_>, key: &'static str, enabled: bool) -> Option
 
 fn kind(value: &Node, reader: &ConfigReader<'_>) -> Result<Kind, String> {
     let name = text(value, reader)?;
-    let known: Vec<&str> = Kind::ALL.iter().map(|(known, _)| *known).collect();
-    Kind::named(&name).ok_or_else(|| format!("unknown platform {name:?}; {}", suggestion(&name, &known)))
+    let spellings: Vec<&str> = Kind::ALL.iter().map(|(spelling, _)| *spelling).collect();
+    Kind::named(&name).ok_or_else(|| format!("unknown platform {name:?}; {}", suggestion(&name, &spellings)))
 }
 
 fn server(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {

@@ -84,32 +84,32 @@ impl Default for Limits {
 
 impl Limits {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
-        let mut it = Self::default();
-        section.set("agents_per_turn", &mut it.agents_per_turn, count);
-        section.set("skill_calls_per_turn", &mut it.skill_calls_per_turn, count);
-        section.set("skill_calls_per_agent", &mut it.skill_calls_per_agent, count);
-        section.set("orchestrator_calls_per_turn", &mut it.orchestrator_calls_per_turn, count);
-        section.set("conversation_calls", &mut it.conversation_calls, count);
-        section.set("conversation_window", &mut it.conversation_window, span);
-        section.set("turns_per_minute", &mut it.turns_per_minute, whole);
-        section.set("skill_timeout", &mut it.skill_timeout, span);
-        section.set("agent_timeout", &mut it.agent_timeout, span);
-        section.set("turn_timeout", &mut it.turn_timeout, span);
-        section.set("turn_tokens", &mut it.turn_tokens, whole);
-        section.set("turn_cost_usd", &mut it.turn_cost_usd, amount);
-        section.set("day_tokens", &mut it.day_tokens, whole);
-        section.set("day_cost_usd", &mut it.day_cost_usd, amount);
-        section.set("all_day_tokens", &mut it.all_day_tokens, whole);
-        section.set("all_day_cost_usd", &mut it.all_day_cost_usd, amount);
-        section.set("parallel_agents", &mut it.parallel_agents, count);
-        section.set("max_depth", &mut it.max_depth, depth);
+        let mut limits = Self::default();
+        section.set("agents_per_turn", &mut limits.agents_per_turn, count);
+        section.set("skill_calls_per_turn", &mut limits.skill_calls_per_turn, count);
+        section.set("skill_calls_per_agent", &mut limits.skill_calls_per_agent, count);
+        section.set("orchestrator_calls_per_turn", &mut limits.orchestrator_calls_per_turn, count);
+        section.set("conversation_calls", &mut limits.conversation_calls, count);
+        section.set("conversation_window", &mut limits.conversation_window, span);
+        section.set("turns_per_minute", &mut limits.turns_per_minute, whole);
+        section.set("skill_timeout", &mut limits.skill_timeout, span);
+        section.set("agent_timeout", &mut limits.agent_timeout, span);
+        section.set("turn_timeout", &mut limits.turn_timeout, span);
+        section.set("turn_tokens", &mut limits.turn_tokens, whole);
+        section.set("turn_cost_usd", &mut limits.turn_cost_usd, amount);
+        section.set("day_tokens", &mut limits.day_tokens, whole);
+        section.set("day_cost_usd", &mut limits.day_cost_usd, amount);
+        section.set("all_day_tokens", &mut limits.all_day_tokens, whole);
+        section.set("all_day_cost_usd", &mut limits.all_day_cost_usd, amount);
+        section.set("parallel_agents", &mut limits.parallel_agents, count);
+        section.set("max_depth", &mut limits.max_depth, depth);
         // The key's earlier name first: it stays good.
-        section.set("max_concurrent_agents", &mut it.concurrent_agents_per_parent, count);
-        section.set("concurrent_agents_per_parent", &mut it.concurrent_agents_per_parent, count);
-        section.set("agents_per_tree", &mut it.agents_per_tree, count);
-        section.set("recipients_per_turn", &mut it.recipients_per_turn, count);
-        section.set("prompt_expires", &mut it.prompt_expires, span);
-        it
+        section.set("max_concurrent_agents", &mut limits.concurrent_agents_per_parent, count);
+        section.set("concurrent_agents_per_parent", &mut limits.concurrent_agents_per_parent, count);
+        section.set("agents_per_tree", &mut limits.agents_per_tree, count);
+        section.set("recipients_per_turn", &mut limits.recipients_per_turn, count);
+        section.set("prompt_expires", &mut limits.prompt_expires, span);
+        limits
     }
 
     /// `[roles.main]`: the orchestrator's own limits, in the words of a role.

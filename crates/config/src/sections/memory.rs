@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::model::is_loopback;
 use crate::Secret;
 use crate::document::Node;
-use crate::read::{ConfigReader, Section, address, flag, kept, text};
+use crate::read::{ConfigReader, Section, address, flag, optional_span, text};
 use crate::secret::secret;
 
 /// How memory grows, fades, and is compared by meaning.
@@ -54,11 +54,11 @@ impl Provider {
 
 impl Memory {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
-        let mut it = Self::default();
-        section.set("extract", &mut it.extract, flag);
-        section.set("fade", &mut it.fade, kept);
-        it.embeddings = section.section("embeddings", Embeddings::read);
-        it
+        let mut memory = Self::default();
+        section.set("extract", &mut memory.extract, flag);
+        section.set("fade", &mut memory.fade, optional_span);
+        memory.embeddings = section.section("embeddings", Embeddings::read);
+        memory
     }
 }
 

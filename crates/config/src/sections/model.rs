@@ -50,7 +50,7 @@ pub struct Endpoint {
     pub base_url: Option<String>,
     /// How long one call may take.
     pub timeout: Duration,
-    /// What it costs, if the provider doesn't report it.
+    /// The price, if the provider doesn't report it.
     pub price: Option<Price>,
     /// Whether it looks at pictures; none: what is known of the provider.
     pub pictures: Option<bool>,
@@ -106,45 +106,46 @@ impl ModelConfig {
 }
 
 impl Chain {
-    fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
-        it.first = Endpoint::read(section, it.first, is_filled);
+    fn read(section: &mut Section<'_>, mut chain: Self, is_filled: bool) -> Self {
+        chain.first = Endpoint::read(section, chain.first, is_filled);
         let has_fallback = section.has("fallback");
         let fallback =
             section.tables("fallback", |section| Endpoint::read(section, Endpoint::default(), false));
         if has_fallback {
-            it.fallback = fallback;
+            chain.fallback = fallback;
         }
-        it
+        chain
     }
 }
 
 impl Endpoint {
-    /// Reads one over `it`. If `is_filled`, the keys it leaves out were checked where they came from.
-    fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
+    /// Reads a section over `endpoint`. If `is_filled`, the keys it leaves out were checked where they came from.
+    fn read(section: &mut Section<'_>, mut endpoint: Self, is_filled: bool) -> Self {
         let provider = section.get("provider", provider);
         let is_known = provider.is_some() || !section.has("provider");
-        it.provider = provider.unwrap_or(it.provider);
-        it.price = it.price.filter(|_| !section.has("name"));
-        it.pictures = it.pictures.filter(|_| !section.has("name"));
-        section.set("name", &mut it.name, text);
-        it.api_key = section.get("api_key", secret).or(it.api_key);
-        it.base_url = section.get("base_url", base_url).or(it.base_url);
-        section.set("timeout", &mut it.timeout, span);
-        it.price = section.section("price", Price::read).or(it.price);
-        it.pictures = section.get("pictures", flag).or(it.pictures);
-        it.requests_per_minute = section.get("requests_per_minute", count).or(it.requests_per_minute);
+        endpoint.provider = provider.unwrap_or(endpoint.provider);
+        endpoint.price = endpoint.price.filter(|_| !section.has("name"));
+        endpoint.pictures = endpoint.pictures.filter(|_| !section.has("name"));
+        section.set("name", &mut endpoint.name, text);
+        endpoint.api_key = section.get("api_key", secret).or(endpoint.api_key);
+        endpoint.base_url = section.get("base_url", base_url).or(endpoint.base_url);
+        section.set("timeout", &mut endpoint.timeout, span);
+        endpoint.price = section.section("price", Price::read).or(endpoint.price);
+        endpoint.pictures = section.get("pictures", flag).or(endpoint.pictures);
+        endpoint.requests_per_minute =
+            section.get("requests_per_minute", count).or(endpoint.requests_per_minute);
         if is_known && section.is_whole() {
-            it.check(section, is_filled);
+            endpoint.check(section, is_filled);
         }
-        it
+        endpoint
     }
 
     /// Whether the model looks at pictures. Of providers that have models of all kinds, and of other servers, only the
     /// configuration knows it.
     pub fn takes_pictures(&self) -> bool {
-        let known =
+        let default =
             matches!(self.provider.as_str(), "anthropic" | "gemini" | "openai") && self.base_url.is_none();
-        self.pictures.unwrap_or(known)
+        self.pictures.unwrap_or(default)
     }
 
     /// Checks the keys that depend on each other.
@@ -195,13 +196,13 @@ impl Price {
 
 fn provider(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let written = text(value, reader)?;
-    let known: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
+    let providers: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
     // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
     let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
-    if let Some(name) = known.iter().find(|name| plain(name) == plain(&written)) {
+    if let Some(name) = providers.iter().find(|name| plain(name) == plain(&written)) {
         return Ok((*name).to_owned());
     }
-    let hint = match nearest(&written, known.iter().copied()) {
+    let hint = match nearest(&written, providers.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "known are builtin, openai, anthropic, gemini, openrouter, ollama and more; \
                  for another server with OpenAI's protocol, set provider = \"openai\" and base_url"

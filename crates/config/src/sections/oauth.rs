@@ -17,7 +17,7 @@ const MAX_NAME: usize = 40;
 pub struct OAuthConfig {
     /// Where the person allows it in a browser.
     pub auth_url: Option<String>,
-    /// Where tokens are given out.
+    /// The address that gives out tokens.
     pub token_url: String,
     /// Where a login without a browser on this machine begins.
     pub device_url: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::read::{Section, kept};
+use crate::read::{Section, optional_span};
 
 /// How long old data is kept; none is forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +31,11 @@ impl Default for Retention {
 
 impl Retention {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
-        let mut it = Self::default();
-        section.set("bodies", &mut it.bodies, kept);
-        section.set("traces", &mut it.traces, kept);
-        section.set("memories", &mut it.memories, kept);
-        section.set("files", &mut it.files, kept);
-        it
+        let mut retention = Self::default();
+        section.set("bodies", &mut retention.bodies, optional_span);
+        section.set("traces", &mut retention.traces, optional_span);
+        section.set("memories", &mut retention.memories, optional_span);
+        section.set("files", &mut retention.files, optional_span);
+        retention
     }
 }

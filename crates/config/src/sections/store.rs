@@ -23,9 +23,9 @@ impl Store {
         Self { url: Secret::new(format!("sqlite://{path}")) }
     }
 
-    pub(crate) fn read(section: &mut Section<'_>, mut it: Self) -> Self {
-        section.set("url", &mut it.url, url);
-        it
+    pub(crate) fn read(section: &mut Section<'_>, mut store: Self) -> Self {
+        section.set("url", &mut store.url, url);
+        store
     }
 
     /// Whether it is a server rather than a file.
@@ -38,10 +38,10 @@ impl Store {
         let url = self.url.expose();
         let url = url.split_once(['?', '#']).map_or(url, |(url, _)| url);
         match (url.split_once("://"), url.rsplit_once('@')) {
-            (Some((scheme, _)), Some((who, place))) if !url.starts_with("sqlite:") => {
+            (Some((scheme, _)), Some((who, host))) if !url.starts_with("sqlite:") => {
                 let user = who.split_once("://").map_or("", |(_, who)| who);
                 let user = user.split_once(':').map_or(user, |(user, _)| user);
-                format!("{scheme}://{user}@{place}")
+                format!("{scheme}://{user}@{host}")
             }
             _ => url.to_owned(),
         }

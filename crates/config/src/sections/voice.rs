@@ -61,9 +61,9 @@ impl VoiceConfig {
             Some((service.filter(|_| section.is_present())?, voice))
         });
         let languages = section.list("languages", language);
-        let mut it = Self { transcribe, speak, languages, ..Self::default() };
-        section.set("max_length", &mut it.max_length, span);
-        it
+        let mut voice = Self { transcribe, speak, languages, ..Self::default() };
+        section.set("max_length", &mut voice.max_length, span);
+        voice
     }
 }
 

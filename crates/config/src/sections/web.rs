@@ -8,7 +8,7 @@ use crate::error::suggestion;
 use crate::read::{ConfigReader, Section, address, text};
 use crate::secret::secret;
 
-/// What answers a search of the web.
+/// The service that answers a search of the web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchKind {
     /// A SearXNG instance.
@@ -36,7 +36,7 @@ impl SearchKind {
 /// A search engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchConfig {
-    /// What it is.
+    /// The kind of the service.
     pub kind: SearchKind,
     /// Its address.
     pub url: String,
@@ -77,9 +77,9 @@ pub(crate) fn read_notes(section: &mut Section<'_>) -> Option<PathBuf> {
 
 fn kind(value: &Node, reader: &ConfigReader<'_>) -> Result<SearchKind, String> {
     let word = text(value, reader)?;
-    let known = SearchKind::ALL.map(|(known, _)| known);
-    let found = SearchKind::ALL.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind);
-    found.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, &known)))
+    let spellings = SearchKind::ALL.map(|(spelling, _)| spelling);
+    let found = SearchKind::ALL.iter().find(|(spelling, _)| *spelling == word).map(|(_, kind)| *kind);
+    found.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, &spellings)))
 }
 
 fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {

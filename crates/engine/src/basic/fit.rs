@@ -29,7 +29,7 @@ pub(super) enum Held {
     Text(String),
     Time(When),
     Period(When, When),
-    Repeat { rule: String, first: When, said: String },
+    Repeat { rule: String, first: When, text: String },
 }
 
 type Slots<'f> = Vec<(&'f str, Held)>;
@@ -76,7 +76,7 @@ fn follow<'f>(left: &Items<'_, 'f>, at: usize, sentence: &Sentence<'_>, fit: &mu
     let word = sentence.words.get(at);
     match item {
         Item::OneOf(all) => {
-            all.iter().any(|one| follow(&Items { items: one, then: Some(&rest) }, at, sentence, fit))
+            all.iter().any(|items| follow(&Items { items, then: Some(&rest) }, at, sentence, fit))
         }
         Item::Word(wanted) => match word {
             Some(word) if word.text == *wanted && !word.is_quoted => {
@@ -169,7 +169,7 @@ fn held(kind: SlotType, range: std::ops::Range<usize>, sentence: &Sentence<'_>) 
         SlotType::Repeat => spoken::repetition(&spoken, sentence.now).map(|(rule, first)| Held::Repeat {
             rule,
             first,
-            said: typed().trim_end_matches(',').to_owned(),
+            text: typed().trim_end_matches(',').to_owned(),
         }),
         SlotType::Length => spoken::length(&spoken).map(Held::Text),
     }
@@ -268,9 +268,13 @@ fn is_address(text: &str) -> bool {
     is_plain(name) && is_plain(host) && host.contains('.') && !host.starts_with('.') && !host.ends_with('.')
 }
 
-/// The arguments of a form's skill. `known` says whether the skill has an argument.
-pub(super) fn arguments(form: &Form, slots: &Slots<'_>, known: impl Fn(&str) -> bool) -> Map<String, Value> {
-    let by_name = slots.iter().filter(|(name, _)| known(name));
+/// The arguments of a form's skill. `is_argument` says whether the skill has an argument.
+pub(super) fn arguments(
+    form: &Form,
+    slots: &Slots<'_>,
+    is_argument: impl Fn(&str) -> bool,
+) -> Map<String, Value> {
+    let by_name = slots.iter().filter(|(name, _)| is_argument(name));
     let mut arguments: Map<String, Value> =
         by_name.filter_map(|(name, held)| Some(((*name).to_owned(), field(held, "")?.into()))).collect();
     for (name, template) in &form.arguments {
@@ -297,14 +301,14 @@ fn filled(template: &Value, slots: &Slots<'_>) -> Option<Value> {
             Some(whole.into())
         }
         Value::Array(all) => {
-            let all: Vec<Value> = all.iter().filter_map(|one| filled(one, slots)).collect();
+            let all: Vec<Value> = all.iter().filter_map(|item| filled(item, slots)).collect();
             (!all.is_empty()).then(|| all.into())
         }
         other => Some(other.clone()),
     }
 }
 
-/// What `{results}` stands for until they are known.
+/// The placeholder for results until the calls have ended.
 pub(super) const RESULTS: &str = "results";
 
 fn value(reference: &str, slots: &Slots<'_>) -> Option<String> {
@@ -312,7 +316,7 @@ fn value(reference: &str, slots: &Slots<'_>) -> Option<String> {
         return Some(String::new());
     }
     let (slot, name) = reference.split_once('.').unwrap_or((reference, ""));
-    let (_, held) = slots.iter().find(|(known, _)| *known == slot)?;
+    let (_, held) = slots.iter().find(|(slot_name, _)| *slot_name == slot)?;
     field(held, name)
 }
 
@@ -340,7 +344,7 @@ fn field(held: &Held, name: &str) -> Option<String> {
         }),
         (Held::Repeat { rule, .. }, "rule") => Some(rule.clone()),
         (Held::Repeat { first, .. }, "first") => Some(first.iso()),
-        (Held::Repeat { said, .. }, "said") => Some(said.clone()),
+        (Held::Repeat { text, .. }, "said") => Some(text.clone()),
         _ => None,
     }
 }

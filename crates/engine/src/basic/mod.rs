@@ -77,7 +77,7 @@ pub fn read(
     if text.len() > MAX_BYTES {
         return Understood::Reply(l10n::basic::too_long());
     }
-    reader.one(text).map_or_else(Understood::Reply, Understood::Calls)
+    reader.calls_or_reply(text).map_or_else(Understood::Reply, Understood::Calls)
 }
 
 struct Reader<'r> {
@@ -109,7 +109,7 @@ enum Joint {
 
 impl Reader<'_> {
     /// The calls of one message, or what to say to it.
-    fn one(&self, text: &str) -> Result<Vec<Call>, String> {
+    fn calls_or_reply(&self, text: &str) -> Result<Vec<Call>, String> {
         if let Some(reply) = talk::small(text, self.now, self.skills) {
             return Err(reply);
         }
@@ -138,8 +138,8 @@ impl Reader<'_> {
                 Some(before.iter().cloned().chain([call]).collect::<Vec<_>>())
             });
             // Of equals the one whose first part is longest comes last.
-            let most = divided.max_by_key(Vec::len);
-            best.push(most);
+            let longest = divided.max_by_key(Vec::len);
+            best.push(longest);
         }
         best.pop().flatten()
     }
@@ -254,7 +254,8 @@ struct Cut {
     joint: Joint,
 }
 
-/// The places at which another request may begin: not in quotation marks, nor behind a colon, where somebody's text stands.
+/// The positions at which another request may begin: not in quotation marks, nor behind a colon, where somebody's text
+/// stands.
 fn cuts(text: &str) -> Vec<Cut> {
     let words = words(text);
     let colon = words.iter().position(|word| word.text.starts_with(':')).unwrap_or(words.len());

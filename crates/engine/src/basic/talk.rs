@@ -21,7 +21,7 @@ const MAX_QUOTED: usize = 80;
 
 /// What it can do, for the first contact.
 pub fn greeting(skills: &Registry) -> String {
-    match introduced(skills).as_slice() {
+    match first_examples(skills).as_slice() {
         [] => l10n::basic::introduction_without_skills(),
         examples => l10n::basic::introduction(list(examples)),
     }
@@ -32,7 +32,7 @@ fn list(examples: &[&str]) -> String {
 }
 
 /// One example of each domain that people know, those with the most uses first.
-fn introduced(skills: &Registry) -> Vec<&str> {
+fn first_examples(skills: &Registry) -> Vec<&str> {
     const FIRST: [&str; 6] = [
         "tasks.create",
         "tasks.search",
@@ -47,9 +47,10 @@ fn introduced(skills: &Registry) -> Vec<&str> {
 
 /// The answer to small talk.
 pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option<String> {
-    let said: String = text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reply = match said.as_str() {
+    let normalized: String =
+        text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
+    let normalized = normalized.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reply = match normalized.as_str() {
         "" => l10n::basic::no_words(greeting(skills)),
         "hi" | "hello" | "hey" | "hi there" | "hello there" | "good morning" | "good afternoon"
         | "good evening" => l10n::basic::hello(greeting(skills)),
@@ -89,14 +90,14 @@ fn nearest<'r>(text: &str, skills: &'r Registry) -> Vec<&'r str> {
             words(text).into_iter().map(|word| word.text.trim_end_matches(['?', '!', '.']).to_owned());
         words.filter(|word| !COMMON.split(' ').any(|common| common == word)).collect()
     };
-    let said = content(text);
+    let text_words = content(text);
     let all = skills.domains().iter().flat_map(|domain| &domain.skills);
-    let mut examples = introduced(skills);
-    let known: BTreeSet<&str> = examples.iter().copied().collect();
+    let mut examples = first_examples(skills);
+    let existing: BTreeSet<&str> = examples.iter().copied().collect();
     let forms = all.flat_map(|skill| skill.forms.iter().filter_map(example));
-    examples.extend(forms.filter(|example| !known.contains(example)));
+    examples.extend(forms.filter(|example| !existing.contains(example)));
     // Of those that share equally much, those that people know first.
-    examples.sort_by_key(|example| usize::MAX - content(example).intersection(&said).count());
+    examples.sort_by_key(|example| usize::MAX - content(example).intersection(&text_words).count());
     examples.truncate(NEAREST);
     examples
 }
@@ -110,7 +111,7 @@ fn example(form: &Form) -> Option<&str> {
 pub fn answer<'r>(ended: impl Iterator<Item = (&'r str, Report)>) -> String {
     let lines: Vec<String> = ended.map(|(text, report)| outcome(text, &report)).collect();
     match lines.as_slice() {
-        [one] => one.clone(),
+        [line] => line.clone(),
         several => several
             .iter()
             .map(|line| format!("- {}", line.replace('\n', "\n  ")))
@@ -136,11 +137,11 @@ fn outcome(text: &str, report: &Report) -> String {
 
 /// Why something failed without the names of arguments, which are for models: `/start: say when it starts`.
 fn without_arguments(why: &str) -> String {
-    let told = |line: &str| match line.strip_prefix('/').and_then(|line| line.split_once(": ")) {
+    let without_name = |line: &str| match line.strip_prefix('/').and_then(|line| line.split_once(": ")) {
         Some((name, why)) if !name.contains(char::is_whitespace) => why.to_owned(),
         _ => line.to_owned(),
     };
-    why.lines().map(told).collect::<Vec<_>>().join("\n")
+    why.lines().map(without_name).collect::<Vec<_>>().join("\n")
 }
 
 /// The beginning of a text, on one line.

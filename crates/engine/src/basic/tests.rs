@@ -58,10 +58,10 @@ fn what_people_say_is_understood_as_meant_or_refused() {
     let skills = registry();
     let table: toml::Table = toml::from_str(&std::fs::read_to_string(TABLE).unwrap()).unwrap();
     let mut wrong = Vec::new();
-    for (said, meant) in table.values().flat_map(|group| group.as_table().unwrap()) {
-        let (happened, meant) = (happens(said, &skills), serde_json::to_value(meant).unwrap());
+    for (text, meant) in table.values().flat_map(|group| group.as_table().unwrap()) {
+        let (happened, meant) = (happens(text, &skills), serde_json::to_value(meant).unwrap());
         if !is_right(&happened, &meant) {
-            wrong.push(format!("{said}\n    meant {meant}\n    got   {happened:?}"));
+            wrong.push(format!("{text}\n    meant {meant}\n    got   {happened:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,4 +1,4 @@
-//! A sentence as words with their places.
+//! A sentence as words with their positions.
 
 use std::ops::Range;
 

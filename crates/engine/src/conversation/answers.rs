@@ -9,7 +9,7 @@ use super::verdicts::{self, Verdicts, verdict};
 /// What a typed text means for the open questions.
 #[derive(Debug, PartialEq)]
 pub(super) enum Typed {
-    /// These answers, by the places of the questions.
+    /// These answers, by the indexes of the questions.
     Answers(Vec<(usize, Answer)>),
     /// A yes or a no, but not to which of them.
     Unclear,
@@ -79,8 +79,8 @@ fn about_plan(text: &str, word: &str) -> Option<Answer> {
 /// Reads a text as an answer to a question, or to those of the same message; `None` if it is something else.
 pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Option<Typed> {
     if let Some(answer) = by_number(text, question) {
-        let place = asked.iter().position(|one| one.id == question.id)?;
-        return Some(Typed::Answers(vec![(place, answer)]));
+        let index = asked.iter().position(|row| row.id == question.id)?;
+        return Some(Typed::Answers(vec![(index, answer)]));
     }
     if let Some(answer) = typed(text, &question.kind).filter(|_| asked.len() < 2) {
         return Some(Typed::Answers(vec![(0, answer)]));
@@ -122,16 +122,16 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
         return None;
     }
     let open: Vec<usize> =
-        asked.iter().enumerate().filter(|(_, one)| one.is_open()).map(|(place, _)| place).collect();
-    let place = |number: usize| {
-        let by_list = || asked.iter().position(|one| usize::try_from(one.number()) == Ok(number));
-        number.checked_sub(1).filter(|place| *place < asked.len()).or_else(by_list)
+        asked.iter().enumerate().filter(|(_, row)| row.is_open()).map(|(index, _)| index).collect();
+    let index_of = |number: usize| {
+        let by_list = || asked.iter().position(|row| usize::try_from(row.number()) == Ok(number));
+        number.checked_sub(1).filter(|index| *index < asked.len()).or_else(by_list)
     };
-    Some(match verdicts::read(text, asked.len(), &open, place)? {
+    Some(match verdicts::read(text, asked.len(), &open, index_of)? {
         Verdicts::Unclear => Typed::Unclear,
-        Verdicts::Of(places) => {
+        Verdicts::Of(by_index) => {
             let answer = |is_yes| if is_yes { Answer::Approve } else { Answer::Reject };
-            Typed::Answers(places.into_iter().map(|(place, is_yes)| (place, answer(is_yes))).collect())
+            Typed::Answers(by_index.into_iter().map(|(index, is_yes)| (index, answer(is_yes))).collect())
         }
     })
 }
@@ -199,11 +199,11 @@ pub(super) const ALL: [(&str, Answer); 2] =
 
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
-    let is_known =
+    let is_button =
         matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | SHOW | ALWAYS)
             || ALL.iter().any(|(name, _)| *name == which)
             || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
-    (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
+    (is_button || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
 
 /// The answer that a button of a question stands for.
@@ -320,25 +320,28 @@ mod tests {
     #[test]
     fn a_plan_is_run_cancelled_or_changed_and_no_wish_is_taken_for_a_yes() {
         let plan = QuestionKind::Plan { goal: "the board meeting".into() };
-        let said = |text| typed(text, &plan);
+        let parsed = |text| typed(text, &plan);
         for text in ["run", "Run it!", "yes", "go."] {
-            assert_eq!(said(text), Some(Answer::Approve), "{text}");
+            assert_eq!(parsed(text), Some(Answer::Approve), "{text}");
         }
         for text in ["cancel", "No", "stop."] {
-            assert_eq!(said(text), Some(Answer::Reject), "{text}");
+            assert_eq!(parsed(text), Some(Answer::Reject), "{text}");
         }
-        let wish = |text| said(text).and_then(|answer| answer.wish().map(str::to_owned));
+        let wish = |text| parsed(text).and_then(|answer| answer.wish().map(str::to_owned));
         assert_eq!(wish("change"), Some(String::new()));
         assert_eq!(wish("Change: without the invitation").as_deref(), Some("without the invitation"));
         assert_eq!(wish("change the date to Friday").as_deref(), Some("change the date to Friday"));
         for text in ["run the morning briefing", "changes?", "without the invitation", "/stop", ""] {
-            assert_eq!(said(text), None, "{text}");
+            assert_eq!(parsed(text), None, "{text}");
         }
         for words in ["approve", "run", "reject"] {
             let stored = Answer::change(words);
             assert_eq!(Answer::to(&plan, stored.as_str()), Some(stored), "{words}");
         }
-        assert_eq!(pressed("change", &plan).and_then(|it| it.wish().map(str::to_owned)), Some(String::new()));
+        assert_eq!(
+            pressed("change", &plan).and_then(|answer| answer.wish().map(str::to_owned)),
+            Some(String::new())
+        );
         assert_eq!(pressed("approve", &plan), Some(Answer::Approve));
         assert_eq!(pressed("0", &plan), None);
         let words = with_words(&"q".into(), "run");

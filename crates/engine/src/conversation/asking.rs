@@ -118,8 +118,8 @@ impl Conversations {
         }
         let message =
             say(batch, text, wording::questions::approve_choices(&new, is_delicate, delay.is_some()));
-        for (place, question) in (1..).zip(&new) {
-            questions::asked(batch, &question.id, &message, place, self.store.now());
+        for (position, question) in (1..).zip(&new) {
+            questions::asked(batch, &question.id, &message, position, self.store.now());
         }
         Ok(())
     }

@@ -85,13 +85,13 @@ impl Conversations {
             return Ok(l10n::roles::no_such_id());
         }
         let open = if ended.is_empty() { talk } else { ended };
-        let (theirs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| {
+        let (stoppable, remaining): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| {
             turn.person_id == row.person_id || (is_owner && turn.status == TurnStatus::Running)
         });
-        let running: Vec<Handle> = theirs.iter().filter_map(|turn| self.running.get(&turn.id)).collect();
+        let running: Vec<Handle> = stoppable.iter().filter_map(|turn| self.running.get(&turn.id)).collect();
         running.iter().for_each(|handle| handle.cancel.cancel());
         let (mut stopping, mut ended) = (running.len(), 0);
-        for turn in theirs {
+        for turn in stoppable {
             // One that runs elsewhere hears of it at once, also while it goes to sleep.
             let is_elsewhere = turn.status == TurnStatus::Running && self.running.get(&turn.id).is_none();
             if is_elsewhere && control::request_stop(&self.store, &turn.id).await? {
@@ -121,7 +121,7 @@ impl Conversations {
             }
         }
         Ok(match (stopping, ended) {
-            (0, 0) if !others.is_empty() => l10n::commands::nothing_of_yours(),
+            (0, 0) if !remaining.is_empty() => l10n::commands::nothing_of_yours(),
             (0, 0) if in_background > 0 => l10n::roles::only_in_background(),
             (0, 0) => l10n::commands::nothing_runs(),
             // The waiting turns said so themselves.

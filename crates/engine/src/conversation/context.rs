@@ -79,17 +79,18 @@ pub async fn of_turn(
         context::read(&ctx.store, query(ctx, turn)),
         adjutant_memory::search(&ctx.store, asker, message, SearchIn::Memories, "", MEMORIES),
     )?;
-    let ContextData { mut tasks, mut schedules, outside, mentions, past, questions, summary: kept } = data;
+    let ContextData { mut tasks, mut schedules, outside, mentions, past, questions, summary: stored_summary } =
+        data;
     let past = history::window(&ctx.store, &ctx.turn.conversation, &ctx.turn.person.id, &past, ctx.turn.zone)
         .await?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
-    let known = (tasks.len(), memories.len());
+    let counts = (tasks.len(), memories.len());
     let is_ours = |domain: &str, key: &str| !outside.contains(&(domain.to_owned(), key.to_owned()));
     tasks.retain(|task| is_ours("tasks", &task.id));
     memories.retain(|memory| is_ours("memory", &memory.id));
     schedules.retain(|row| is_ours("schedule", &row.id));
-    let left_out = (known.0 - tasks.len(), known.1 - memories.len());
+    let left_out = (counts.0 - tasks.len(), counts.1 - memories.len());
     // A to-do list is private: it isn't shown where others read along.
     if !ctx.turn.conversation.shared {
         text.push(to_do(&tasks));
@@ -117,7 +118,7 @@ pub async fn of_turn(
     }
     let mut messages = FirstMessages::from(vec![Message::new(Role::System, text)]);
     if is_clean {
-        messages.has_summary(summary, kept);
+        messages.has_summary(summary, stored_summary);
     }
     if !summary.is_empty() && !summary_taint.is_clean() {
         let text = PromptText::from(EARLIER.trim_start()).with(shown(ctx, summary_taint, summary));
@@ -143,16 +144,16 @@ fn add_names(messages: &mut FirstMessages, ctx: &TurnContext, mentions: &[String
     names
 }
 
-/// Adds what was said, with the turns that wait for the person in their places.
+/// Adds the earlier messages, with the turns that wait for the person in order.
 fn add_history(
     messages: &mut FirstMessages,
     ctx: &TurnContext,
     turns: Vec<EarlierTurn>,
     questions: &[OpenQuestion],
 ) {
-    let mut open = questions.chunk_by(|one, next| one.turn == next.turn).peekable();
+    let mut open = questions.chunk_by(|question, next| question.turn == next.turn).peekable();
     for turn in turns {
-        let is_earlier = |asked: &&[OpenQuestion]| asked.iter().all(|one| one.turn < turn.seq);
+        let is_earlier = |asked: &&[OpenQuestion]| asked.iter().all(|question| question.turn < turn.seq);
         while let Some(asked) = open.next_if(is_earlier) {
             messages.extend(waiting(asked));
         }
@@ -174,14 +175,14 @@ fn query<'a>(ctx: &'a TurnContext, turn: &'a TurnRow) -> ContextQuery<'a> {
     }
 }
 
-/// Adds what an earlier turn said. What isn't the person's and ours alone stands in blocks of this turn.
+/// Adds an earlier turn's messages. Text with a taint stands in blocks of this turn.
 fn add(messages: &mut FirstMessages, ctx: &TurnContext, turn: EarlierTurn) {
     let EarlierTurn { seq, texts, taints, added } = turn;
     let is_clean = taints.iter().all(Taint::is_clean);
     let [text, answer] = texts;
-    let said = PromptText::system(&added.day).with(shown(ctx, &taints[0], &text));
+    let request = PromptText::system(&added.day).with(shown(ctx, &taints[0], &text));
     let dialogue =
-        [Message::new(Role::User, said), Message::new(Role::Assistant, shown(ctx, &taints[1], &answer))];
+        [Message::new(Role::User, request), Message::new(Role::Assistant, shown(ctx, &taints[1], &answer))];
     match is_clean {
         true => messages.add_past(seq, dialogue, added, history::CUT),
         false => messages.extend(dialogue),
@@ -207,17 +208,17 @@ fn to_do(tasks: &[OpenTask]) -> PromptText {
     PromptText::own(text)
 }
 
-/// A turn that waits for the person: what they said, and what it asks. What a call took from outside isn't shown.
+/// A turn that waits for the person: its message and its questions. Arguments from outside aren't shown.
 fn waiting(questions: &[OpenQuestion]) -> [Message; 2] {
     let message = questions.iter().find_map(|question| question.message.as_deref());
     let mut text = WAITING.to_owned();
     for question in questions {
-        let what = match (question.skill.as_str(), question.is_outside) {
+        let description = match (question.skill.as_str(), question.is_outside) {
             (skill, true) => format!("{skill} (its arguments hold text from outside)"),
             ("", false) => line(&question.what),
             (skill, false) => format!("{skill} {}", one_line(&question.what, ARGUMENTS)),
         };
-        let _ = write!(text, "\n- {what} [{}]", question.id);
+        let _ = write!(text, "\n- {description} [{}]", question.id);
     }
     let message = message.map_or_else(|| "(a message with text from outside)".to_owned(), line);
     [

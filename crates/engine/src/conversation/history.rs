@@ -14,7 +14,7 @@ use chrono_tz::Tz;
 use tracing::Instrument;
 
 use super::Conversations;
-use super::recent_entities::Touched;
+use super::recent_entities::RecentEntities;
 
 /// How many tokens of history a request holds.
 const WINDOW: usize = 3000;
@@ -43,7 +43,7 @@ fn cost(turn: &PastTurn) -> usize {
 /// The recent past as a turn sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// What the turns said, oldest first.
+    /// The turns' messages, oldest first.
     pub turns: Vec<EarlierTurn>,
     /// The outside sources of all of it.
     pub taint: Taint,
@@ -78,19 +78,20 @@ pub async fn window(
 ) -> Result<Window, StoreError> {
     let needs_compacting = compact_before(newest).is_some();
     let shown = &newest[..fitting(newest)];
-    let is_others = |one: &&PersonId| conversation.shared && *one != person;
-    let said_by = people::said_by(store, shown.iter().map(|turn| &turn.person_id).filter(is_others)).await?;
-    let touched = Touched::load(store, conversation, shown).await?;
+    let is_others = |other: &&PersonId| conversation.shared && *other != person;
+    let sender_taints =
+        people::said_by(store, shown.iter().map(|turn| &turn.person_id).filter(is_others)).await?;
+    let entities = RecentEntities::load(store, conversation, shown).await?;
     let mut days = DayMarks { zone, last: Some(clock::local_day(store.now(), zone)) };
     let turns: Vec<EarlierTurn> = shown
         .iter()
         .rev()
         .filter(|turn| !turn.forgotten)
         .map(|turn| {
-            let added = Added { day: days.of(turn), more: touched.line(turn.seq) };
+            let added = Added { day: days.of(turn), more: entities.line(turn.seq) };
             let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
-            let said = said_by.get(&turn.person_id).cloned().unwrap_or_default();
-            let taints = [&turn.text_taint, &turn.taint].map(|taint| said.clone().and(taint));
+            let sender_taint = sender_taints.get(&turn.person_id).cloned().unwrap_or_default();
+            let taints = [&turn.text_taint, &turn.taint].map(|taint| sender_taint.clone().and(taint));
             EarlierTurn { seq: turn.seq, texts, taints, added }
         })
         .collect();
@@ -118,8 +119,8 @@ impl DayMarks {
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
-    let (after, most) = bounds(conversation);
-    turns::ended_after(store, &conversation.id, after, most).await
+    let (after, limit) = bounds(conversation);
+    turns::ended_after(store, &conversation.id, after, limit).await
 }
 
 /// How many of the newest turns fit into the window.
@@ -137,12 +138,12 @@ fn compact_before(newest: &[PastTurn]) -> Option<i64> {
     let fitting = fitting(newest);
     let beyond = &newest[fitting..];
     let full = i64::try_from(newest.len()) == Ok(MAX_TURNS);
-    let kept = match beyond.iter().map(cost).sum::<usize>() >= COMPACT_AT {
+    let remaining = match beyond.iter().map(cost).sum::<usize>() >= COMPACT_AT {
         true => fitting,
         false if full => fitting.min(KEPT_TURNS),
         false => return None,
     };
-    newest.get(kept.checked_sub(1)?).map(|turn| turn.seq)
+    newest.get(remaining.checked_sub(1)?).map(|turn| turn.seq)
 }
 
 impl Conversations {
@@ -171,7 +172,9 @@ pub async fn compact(
 ) -> Result<bool, StoreError> {
     let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
-    let Some(first_kept) = compact_before(&newest(store, &conversation).await?) else { return Ok(false) };
+    let Some(first_remaining) = compact_before(&newest(store, &conversation).await?) else {
+        return Ok(false);
+    };
     let after = conversation.history_from.max(conversation.compacted_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MAX_TURNS).await?;
     let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());
@@ -179,7 +182,7 @@ pub async fn compact(
         conversation.summary_by.split(' ').filter(|_| !conversation.summary.is_empty()).collect();
     let mut to = after;
     let mut days = DayMarks { zone: ledger.zone, last: None };
-    for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
+    for turn in oldest.iter().take_while(|turn| turn.seq < first_remaining) {
         if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
             break;
         }
@@ -187,7 +190,7 @@ pub async fn compact(
         if turn.forgotten {
             continue;
         }
-        let number = by.iter().position(|one| **one == *turn.person_id).unwrap_or_else(|| {
+        let number = by.iter().position(|id| **id == *turn.person_id).unwrap_or_else(|| {
             by.push(&turn.person_id);
             by.len() - 1
         });

@@ -36,9 +36,9 @@ impl Conversations {
         limits: &Limits,
     ) -> Result<(Conversation, Person, Spent), StoreError> {
         let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
-        let (window, most) = (self.store.now().saturating_sub(window), limits.conversation_calls);
+        let (window, max_calls) = (self.store.now().saturating_sub(window), limits.conversation_calls);
         let (conversation, person) = (&leased.turn.conversation_id, &leased.turn.person_id);
-        let party = people::party(&self.store, conversation, person, window, most).await?;
+        let party = people::party(&self.store, conversation, person, window, max_calls).await?;
         let window = party.conversation.window_from.max(window);
         let spent = self.spent(leased, party.skill_calls, window).await?;
         Ok((party.conversation, party.person, spent))
@@ -77,7 +77,7 @@ impl Conversations {
         let limits = &ctx.limits.budget.limits;
         let (used, unwritten) = ctx.limits.budget.used();
         let of_turn = Allowance::of_turn(limits);
-        let turn = little_left(used, of_turn.most);
+        let turn = little_left(used, of_turn.max);
         let mut lines = lines(&turn, &of_turn, limits);
         // If an owner let the turn go on, everybody knows already.
         if !ctx.limits.ledger.has_budgets() || ctx.limits.budget.is_granted() {
@@ -86,11 +86,11 @@ impl Conversations {
         let day = ctx.limits.ledger.day();
         let (by_all, by_person) = ctx.limits.ledger.spent(&day).await?;
         let (all, person) = ctx.limits.ledger.budgets();
-        let new = unannounced(little_left(by_person.used().plus(unwritten), person.most), &by_person);
+        let new = unannounced(little_left(by_person.used().plus(unwritten), person.max), &by_person);
         if self.announce(Batch::new(), &day, Some(&ctx.turn.person.id), &new).await? {
             lines.extend(self::lines(&new, &person, limits));
         }
-        let new = unannounced(little_left(by_all.used().plus(unwritten), all.most), &by_all);
+        let new = unannounced(little_left(by_all.used().plus(unwritten), all.max), &by_all);
         if new != (None, None) {
             let warnings = self::lines(&new, &all, limits);
             let midnight = l10n::limits::resets(self.zone);
@@ -143,7 +143,7 @@ impl Conversations {
                 continue;
             }
             let direct = people::direct_conversation(&self.store, channel, user).await?;
-            found.extend(direct.filter(|(_, person)| found.iter().all(|(_, known)| known != person)));
+            found.extend(direct.filter(|(_, person)| found.iter().all(|(_, other)| other != person)));
         }
         Ok(found)
     }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(of(799), (None, None));
         assert_eq!(of(800), (Some(80), None));
         assert_eq!(of(i64::MAX).0.map(|share| share > 100), Some(true));
-        let told = SpendingRow { warned_tokens: true, ..SpendingRow::default() };
-        assert_eq!(unannounced(of(900), &told), (None, None));
+        let notified = SpendingRow { warned_tokens: true, ..SpendingRow::default() };
+        assert_eq!(unannounced(of(900), &notified), (None, None));
     }
 }

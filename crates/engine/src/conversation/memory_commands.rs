@@ -44,10 +44,10 @@ impl Conversations {
     /// Shows a page of what may be recalled here, the newest first.
     pub(super) async fn show_memories(&self, row: &InboxRow, page: &str) -> Result<(), StoreError> {
         let page = page.parse().unwrap_or(1_i64);
-        let most = i64::try_from(SHOWN).unwrap_or(i64::MAX);
-        let before = (page.clamp(1, 10_000) - 1) * most;
+        let page_size = i64::try_from(SHOWN).unwrap_or(i64::MAX);
+        let before = (page.clamp(1, 10_000) - 1) * page_size;
         let Remembered { here, zone, .. } = &self.remembered(row).await?;
-        let all = memories::with_origins(&self.store, &row.person_id, here, before + most + 1).await?;
+        let all = memories::with_origins(&self.store, &row.person_id, here, before + page_size + 1).await?;
         let shown: Vec<_> =
             (before + 1..).zip(all.iter().skip(usize::try_from(before).unwrap_or_default())).collect();
         let is_more = shown.len() > SHOWN;
@@ -64,18 +64,18 @@ impl Conversations {
         }
         let remembered = self.remembered(row).await?;
         let Remembered { person, here, zone } = &remembered;
-        let known = memories::with_origins(&self.store, &person.id, here, 100_000).await?;
+        let rows = memories::with_origins(&self.store, &person.id, here, 100_000).await?;
         let (id, is_past) = match asked.rsplit_once(' ') {
             Some((id, BEFORE)) => (id, true),
             _ => (asked, false),
         };
-        let memory = known.iter().find(|known| known.memory.id.eq_ignore_ascii_case(id));
-        let forgotten = memory.and_then(|known| match is_past {
-            true => Meant::past_of(known.memory.clone()),
-            false => Some(Meant::all(known.memory.clone())),
+        let memory = rows.iter().find(|stored| stored.memory.id.eq_ignore_ascii_case(id));
+        let forgotten = memory.and_then(|stored| match is_past {
+            true => Meant::past_of(stored.memory.clone()),
+            false => Some(Meant::all(stored.memory.clone())),
         });
         let Some(forgotten) = forgotten else {
-            let shown = self.meant(&remembered, &known, asked).await?;
+            let shown = self.meant(&remembered, &rows, asked).await?;
             let text = match &shown[..] {
                 [] => l10n::memories::no_such_memory(),
                 shown => wording::memories::which(&lines(shown, *zone)),
@@ -105,10 +105,10 @@ impl Conversations {
     async fn meant<'a>(
         &self,
         Remembered { person, here, zone }: &Remembered,
-        known: &'a [KnownRow],
+        rows: &'a [KnownRow],
         asked: &str,
     ) -> Result<Vec<Numbered<'a>>, StoreError> {
-        let all = || (1_i64..).zip(known);
+        let all = || (1_i64..).zip(rows);
         if let Ok(number) = asked.parse::<i64>() {
             return Ok(all().filter(|(at, _)| *at == number).collect());
         }
@@ -118,43 +118,43 @@ impl Conversations {
         let found = adjutant_memory::search(&self.store, asker, asked, SearchIn::Memories, "", SHOWN).await?;
         let found = found.into_iter().filter_map(Found::memory);
         let found: Vec<_> =
-            found.filter_map(|found| all().find(|(_, known)| known.memory.id == found.id)).collect();
+            found.filter_map(|found| all().find(|(_, stored)| stored.memory.id == found.id)).collect();
         if !found.is_empty() {
             return Ok(found);
         }
-        let is_near = |(_, known): &Numbered<'_>| has_word_like(&known.memory.text, asked);
+        let is_near = |(_, stored): &Numbered<'_>| has_word_like(&stored.memory.text, asked);
         Ok(all().take(NEWEST).filter(is_near).take(SHOWN).collect())
     }
 }
 
 /// Whether a text has a word that one of these may be with a typo.
 fn has_word_like(text: &str, typed: &str) -> bool {
-    let words = || text.split(|one: char| !one.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    let words = || text.split(|char: char| !char.is_alphanumeric()).filter(|word| word.chars().count() > 2);
     let mut typed = typed.split_whitespace().filter(|word| word.chars().count() > 3);
     typed.any(|word| nearest(word, words()).is_some())
 }
 
 fn lines(shown: &[Numbered<'_>], zone: Tz) -> Vec<String> {
     let day = |at: i64| long_date(&utc(at).with_timezone(&zone));
-    let line = |(number, known): &Numbered<'_>| {
-        wording::memories::line(*number, known, &day(known.memory.created_at))
+    let line = |(number, stored): &Numbered<'_>| {
+        wording::memories::line(*number, stored, &day(stored.memory.created_at))
     };
     shown.iter().map(line).collect()
 }
 
 fn with_buttons(text: String, shown: &[Numbered<'_>]) -> Message {
-    let choice = |(number, known): &Numbered<'_>| Choice {
-        id: format!("{BUTTON}{}", known.memory.id),
+    let choice = |(number, stored): &Numbered<'_>| Choice {
+        id: format!("{BUTTON}{}", stored.memory.id),
         label: l10n::memories::forget(number),
     };
     Message { text, choices: shown.iter().map(choice).collect(), ..Message::default() }
 }
 
 /// A button that forgets only what a memory was before, where these words are of that alone.
-fn of_the_past((number, known): &Numbered<'_>, words: &str) -> Option<Choice> {
-    let meant = adjutant_memory::meant(vec![known.memory.clone()], words).pop()?;
+fn of_the_past((number, stored): &Numbered<'_>, words: &str) -> Option<Choice> {
+    let meant = adjutant_memory::meant(vec![stored.memory.clone()], words).pop()?;
     meant.past.is_some().then(|| Choice {
-        id: format!("{BUTTON}{} {BEFORE}", known.memory.id),
+        id: format!("{BUTTON}{} {BEFORE}", stored.memory.id),
         label: l10n::memories::forget_past(number),
     })
 }

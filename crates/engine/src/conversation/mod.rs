@@ -55,7 +55,7 @@ pub struct Conversations {
     pub speaks: bool,
     /// Tells the rest of the process what turns do.
     pub events: TurnEvents,
-    /// Locks the place of an answer while its turn ends.
+    /// Locks the chat of an answer while its turn ends.
     pub lock_place: LockPlace,
     /// The turns running in this process.
     pub running: Running,

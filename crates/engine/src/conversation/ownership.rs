@@ -38,9 +38,9 @@ impl Conversations {
     ) -> Result<String, StoreError> {
         let number: Option<i64> = which.parse().ok();
         let is_all = which.eq_ignore_ascii_case("all");
-        let is_meant = |one: &MarkedRow| is_all || number == Some(one.number);
+        let is_meant = |mark: &MarkedRow| is_all || number == Some(mark.number);
         self.clear_marks(row, number.is_some().then_some(which), batch, |marked| {
-            marked.iter().filter(|one| is_meant(one)).collect()
+            marked.iter().filter(|mark| is_meant(mark)).collect()
         })
         .await
     }
@@ -48,7 +48,7 @@ impl Conversations {
     /// Takes away the mark of the only thing that can be meant.
     pub(super) async fn mine_it(&self, row: &InboxRow, batch: &mut Batch) -> Result<String, StoreError> {
         self.clear_marks(row, None, batch, |marked| match marked {
-            [one] => vec![one],
+            [mark] => vec![mark],
             _ => Vec::new(),
         })
         .await
@@ -69,7 +69,7 @@ impl Conversations {
         if meant.is_empty() {
             return Ok(ownership::list(&marked, number));
         }
-        meant.iter().for_each(|one| taints::clear(batch, &row.person_id, one));
+        meant.iter().for_each(|mark| taints::clear(batch, &row.person_id, mark));
         Ok(ownership::cleared(&meant))
     }
 }

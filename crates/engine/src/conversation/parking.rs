@@ -1,7 +1,7 @@
 //! Puts a turn to sleep until a person answers: at a limit, or when all its open calls need approval.
 //!
 //! At a turn's own limit its person decides. A daily budget is the owners' money, so an owner is asked in their own
-//! direct conversation, and the person is told. While an owner hasn't answered about one turn of a person, no question
+//! direct conversation, and the person is notified. While an owner hasn't answered about one turn of a person, no question
 //! goes out about another turn of the same person: it ends at once and says when to try again.
 
 use adjutant_store::{Batch, StoreError, control, people, questions, turns};
@@ -108,11 +108,11 @@ impl Conversations {
     async fn owners(&self, ctx: &TurnContext) -> Result<Vec<String>, StoreError> {
         let mut names = Vec::new();
         for owner in ctx.turn.settings.owners.iter().filter(|owner| *owner != "console:local") {
-            let known = match owner.split_once(':') {
+            let found = match owner.split_once(':') {
                 Some((channel, user)) => people::person_of(&self.store, channel, user).await?,
                 None => None,
             };
-            names.push(known.map_or_else(|| owner.clone(), |person| person.name));
+            names.push(found.map_or_else(|| owner.clone(), |person| person.name));
         }
         Ok(names)
     }

@@ -117,7 +117,7 @@ impl Conversations {
         })
     }
 
-    /// Whether an account may press a button. True if the question doesn't exist: the press is then told so.
+    /// Whether an account may press a button. True if the question doesn't exist: the press gets that reply.
     pub async fn may_press(&self, channel: &str, user: &str, pressed: &str) -> Result<bool, StoreError> {
         let question = match button(pressed) {
             Some((question, _)) => questions::by_id(&self.store, &question).await?,
@@ -166,7 +166,7 @@ impl Conversations {
         let chosen = match row.kind {
             InboxKind::Press => press(&row.text, &question, &asked),
             _ => match read(&row.text, &question, &asked) {
-                Some(Typed::Answers(places)) => places
+                Some(Typed::Answers(answers)) => answers
                     .into_iter()
                     .filter_map(|(at, answer)| Some((asked.get(at)?.clone(), answer)))
                     .collect(),
@@ -293,9 +293,9 @@ impl Conversations {
         };
         let all = questions::of_turn(&self.store, &question.turn_id).await?;
         let is_chosen = |other: &QuestionRow| chosen.iter().any(|(question, _)| question.id == other.id);
-        let mut others = all.iter().filter(|other| other.is_open() && !is_chosen(other));
-        let is_last_of_message = others.clone().all(|other| other.outbox_id != question.outbox_id);
-        let asleep = turn.status == TurnStatus::Waiting;
+        let mut remaining = all.iter().filter(|other| other.is_open() && !is_chosen(other));
+        let is_last_of_message = remaining.clone().all(|other| other.outbox_id != question.outbox_id);
+        let is_suspended = turn.status == TurnStatus::Waiting;
         // A press on the web page is journalled in another conversation than the question's; whichever instance serves
         // that one goes on.
         let is_asked_here = row.conversation_id == question.conversation_id;
@@ -310,7 +310,11 @@ impl Conversations {
         rule.iter().for_each(|rule| rules::add(&mut batch, rule));
         // An owner who was asked in another conversation doesn't see the turn's next message.
         let is_here = is_asked_here && turn.conversation_id == question.conversation_id;
-        if rule.is_none() && asleep && is_here && (others.next().is_none() || question.asks_to_continue()) {
+        if rule.is_none()
+            && is_suspended
+            && is_here
+            && (remaining.next().is_none() || question.asks_to_continue())
+        {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             turns::set_answers(&mut batch, &question.turn_id, &answers);

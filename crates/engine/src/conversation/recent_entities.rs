@@ -8,19 +8,19 @@ use adjutant_store::turns::PastTurn;
 use adjutant_store::{Store, StoreError};
 use serde_json::Value;
 
-/// The most things of one turn.
+/// The maximum number of things of one turn.
 const MAX: usize = 10;
 /// How much of a title is shown, in bytes.
 const TITLE: usize = 60;
 
-/// What each turn touched.
+/// The things that each turn found, made or changed.
 #[derive(Default)]
-pub(super) struct Touched {
+pub(super) struct RecentEntities {
     /// `event ID “Title”`, by the turn's `seq`.
     turns: BTreeMap<i64, Vec<String>>,
 }
 
-/// Why a thing is worth a place; the first are the most important.
+/// Why a thing is listed; the first are the most important.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reason {
     /// It was made, changed or read by itself.
@@ -31,15 +31,15 @@ enum Reason {
     Found,
 }
 
-impl Touched {
+impl RecentEntities {
     /// What these turns of a conversation touched; the last one is the oldest.
     pub(super) async fn load(
         store: &Store,
         conversation: &Conversation,
         turns: &[PastTurn],
     ) -> Result<Self, StoreError> {
-        let mut touched = Self::default();
-        let Some(oldest) = turns.iter().rfind(|turn| turn.has_calls) else { return Ok(touched) };
+        let mut entities = Self::default();
+        let Some(oldest) = turns.iter().rfind(|turn| turn.has_calls) else { return Ok(entities) };
         let calls = executions::calls_since(store, &conversation.id, oldest.seq).await?;
         // Where others read along, what was found may be for one person alone.
         let reasons: &[Reason] = match conversation.shared {
@@ -57,10 +57,10 @@ impl Touched {
             for (call, data) in &calls {
                 let turn = turns.iter().find(|turn| turn.seq == call.turn_seq);
                 let answer = turn.and_then(|turn| turn.answer.as_deref()).unwrap_or_default();
-                touched.add(call, data, answer, *reason);
+                entities.add(call, data, answer, *reason);
             }
         }
-        Ok(touched)
+        Ok(entities)
     }
 
     /// Adds what a call touched, as far as this reason holds.
@@ -147,20 +147,20 @@ mod tests {
 
     #[test]
     fn the_lines_name_kind_id_and_title_of_ten_things_at_most() {
-        let mut touched = Touched::default();
+        let mut entities = RecentEntities::default();
         let made = json!({"id": "t1", "title": "milk"});
-        touched.add(&call("tasks.create"), &made, "", Reason::Single);
+        entities.add(&call("tasks.create"), &made, "", Reason::Single);
         let deleted = json!({"id": "e1", "title": "Demo"});
-        touched.add(&call("calendar.delete_event"), &deleted, "", Reason::Single);
-        touched.add(&call("calendar.check_availability"), &json!({"free": true}), "", Reason::Single);
-        assert_eq!(touched.line(1), "\n(touched: task t1 “milk”; deleted event e1 “Demo”)");
-        assert_eq!(touched.line(2), "");
+        entities.add(&call("calendar.delete_event"), &deleted, "", Reason::Single);
+        entities.add(&call("calendar.check_availability"), &json!({"free": true}), "", Reason::Single);
+        assert_eq!(entities.line(1), "\n(touched: task t1 “milk”; deleted event e1 “Demo”)");
+        assert_eq!(entities.line(2), "");
         let mail = |n: u32| json!({"id": format!("<{n}@x>"), "subject": "a\nb", "from": [format!("No. {n}: Ada <w@x>")]});
         let mails = json!({"items": (0..20).map(mail).collect::<Vec<_>>()});
         for reason in [Reason::Named, Reason::Found] {
-            touched.add(&call("email.search"), &mails, "No. 17: Ada wants an answer.", reason);
+            entities.add(&call("email.search"), &mails, "No. 17: Ada wants an answer.", reason);
         }
-        let line = touched.line(1);
+        let line = entities.line(1);
         assert_eq!(line.matches("mail <").count(), 8, "{line}");
         assert!(line.contains("; mail <17@x> “a b” from No. 17: Ada; mail <0@x>"), "{line}");
     }

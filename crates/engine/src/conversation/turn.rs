@@ -257,8 +257,8 @@ impl Conversations {
         let answer = outbox::Message { file: answer.file, aloud, ..ctx.message(answer.text, Vec::new()) };
         self.close_work(&mut batch, &leased.turn, status, root, &answer.whole());
         let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
-        let place = (self.lock_place)(&ctx.turn.conversation.id, &row);
-        let claimed = self.write_answer(batch, ctx, (row, &answer), place).await?;
+        let lock = (self.lock_place)(&ctx.turn.conversation.id, &row);
+        let claimed = self.write_answer(batch, ctx, (row, &answer), lock).await?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
         match claimed {
@@ -271,24 +271,24 @@ impl Conversations {
         Ok(())
     }
 
-    /// Writes a turn's end with its answer, which is claimed for sending if its place is locked and nothing goes before it.
+    /// Writes a turn's end with its answer, which is claimed for sending if its chat is locked and nothing goes before it.
     async fn write_answer(
         &self,
         mut batch: Batch,
         ctx: &TurnContext,
         (row, message): (OutboxRow, &outbox::Message),
-        place: Option<PlaceLock>,
+        lock: Option<PlaceLock>,
     ) -> Result<Option<ClaimedMessage>, StoreError> {
         let (conversation, owner) = (&ctx.turn.conversation.id, self.instance.owner());
-        let Some(place) = place else {
+        let Some(lock) = lock else {
             outbox::say(&self.store, &mut batch, conversation, owner, message);
             return self.store.write(batch).await.map(|_| None);
         };
-        let (instance, checkpoint) = (place.instance.clone(), place.checkpoint.clone());
+        let (instance, checkpoint) = (lock.instance.clone(), lock.checkpoint.clone());
         let row = OutboxRow { instance, checkpoint, ..row };
         outbox::say_claimed(&mut batch, conversation, &row, owner);
         let is_claimed = outbox::is_claimed(&self.store.write(batch).await?);
-        Ok(is_claimed.then(|| ClaimedMessage { conversation: conversation.clone(), row, place }))
+        Ok(is_claimed.then(|| ClaimedMessage { conversation: conversation.clone(), row, lock }))
     }
 
     /// Announces that a turn has ended.

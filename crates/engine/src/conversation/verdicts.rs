@@ -251,31 +251,31 @@ pub(super) fn names_numbers(text: &str) -> bool {
 /// To what a text says yes or no.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdicts {
-    /// By the places of the things.
+    /// By the indexes of the things.
     Of(BTreeMap<usize, bool>),
     /// It isn't clear to which of them.
     Unclear,
 }
 
-/// Reads a text about several things that were shown as 1, 2, …; `open` are the places of those without an answer, and
-/// `place` finds one by its number.
+/// Reads a text about several things that were shown as 1, 2, …; `open` are the indexes of those without an answer, and
+/// `index_of` finds a thing by its number.
 pub(super) fn read(
     text: &str,
     count: usize,
     open: &[usize],
-    place: impl Fn(usize) -> Option<usize>,
+    index_of: impl Fn(usize) -> Option<usize>,
 ) -> Option<Verdicts> {
     let clauses = clauses(text)?;
-    Some(places(&clauses, count, open, place).map_or(Verdicts::Unclear, Verdicts::Of))
+    Some(by_index(&clauses, count, open, index_of).map_or(Verdicts::Unclear, Verdicts::Of))
 }
 
-fn places(
+fn by_index(
     clauses: &[Clause],
     count: usize,
     open: &[usize],
-    place: impl Fn(usize) -> Option<usize>,
+    index_of: impl Fn(usize) -> Option<usize>,
 ) -> Option<BTreeMap<usize, bool>> {
-    let find = |number: &usize| if *number == LAST { count.checked_sub(1) } else { place(*number) };
+    let find = |number: &usize| if *number == LAST { count.checked_sub(1) } else { index_of(*number) };
     let find_all = |numbers: &BTreeSet<usize>| numbers.iter().map(find).collect::<Option<BTreeSet<_>>>();
     let mut found = BTreeMap::new();
     let (mut rest, mut spared) = (None, BTreeSet::new());
@@ -285,9 +285,9 @@ fn places(
         }
         // "1 and 3" is a yes.
         let yes = clause.verdict.or((clauses.len() == 1).then_some(true))?;
-        let mut add = |place: usize, yes: bool| found.insert(place, yes).is_none_or(|before| before == yes);
+        let mut add = |index: usize, yes: bool| found.insert(index, yes).is_none_or(|before| before == yes);
         let except = find_all(&clause.except.clone().unwrap_or_default())?;
-        let all = open.iter().copied().filter(|place| !except.contains(place));
+        let all = open.iter().copied().filter(|index| !except.contains(index));
         spared.extend(except.iter().copied());
         let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to;
         let chosen: Vec<usize> = match () {
@@ -299,16 +299,16 @@ fn places(
             }
             () => find_all(&clause.numbers)?.into_iter().collect(),
         };
-        let left_out = except.into_iter().filter(|_| yes).map(|place| (place, false));
+        let left_out = except.into_iter().filter(|_| yes).map(|index| (index, false));
         let is_agreed =
-            chosen.iter().map(|place| (*place, yes)).chain(left_out).all(|(at, yes)| add(at, yes));
+            chosen.iter().map(|index| (*index, yes)).chain(left_out).all(|(at, yes)| add(at, yes));
         if !is_agreed {
             return None;
         }
     }
     if let Some(yes) = rest {
-        let others = open.iter().filter(|place| !spared.contains(place));
-        others.for_each(|place| _ = found.entry(*place).or_insert(yes));
+        let remaining = open.iter().filter(|index| !spared.contains(index));
+        remaining.for_each(|index| _ = found.entry(*index).or_insert(yes));
     }
     (!found.is_empty()).then_some(found)
 }

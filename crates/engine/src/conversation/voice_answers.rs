@@ -1,6 +1,6 @@
 //! What spoken words are: a message, or the answer to an open question.
 //!
-//! Property: nothing that is spoken approves anything. What was heard may be wrong, and not only its owner speaks near a
+//! Property: nothing that is spoken approves anything. A transcript may be wrong, and not only its owner speaks near a
 //! phone.
 
 use adjutant_store::people::Conversation;
@@ -11,7 +11,7 @@ use super::Conversations;
 use super::answers::{Typed, agrees, read};
 use super::questions::AnswerMatch;
 
-/// How long a "yes" confirms what may have been said, in milliseconds.
+/// How long a "yes" confirms a doubtful transcript, in milliseconds.
 const CONFIRMS_MS: i64 = 3_600_000;
 
 /// What spoken words are.

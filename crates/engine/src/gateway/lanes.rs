@@ -6,7 +6,7 @@
 //! - Consecutive messages of one person become one turn; the next person's messages become the next.
 //! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
-//! - A voice note holds its place until it is heard, and a message with files until they are fetched; see
+//! - A voice note holds its place until it is transcribed, and a message with files until they are fetched; see
 //!   `gateway::voice` and `gateway::files`.
 //! - What a person started with `/spawn` runs in one of three background lanes: its turns don't wait for the
 //!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
@@ -145,17 +145,17 @@ impl Lanes {
 
     /// Counts a turn that begins, or returns when it may: also turns that began in other instances count.
     async fn count_start(&self, person: &PersonId, now: i64) -> Result<Option<i64>, StoreError> {
-        let most = self.conversations.settings.current().limits.turns_per_minute;
-        if let Err(at) = self.pace.begin(person, now, most).await {
+        let max = self.conversations.settings.current().limits.turns_per_minute;
+        if let Err(at) = self.pace.begin(person, now, max).await {
             return Ok(Some(at));
         }
-        if most == 0 || !self.cluster.has_peers() {
+        if max == 0 || !self.cluster.has_peers() {
             return Ok(None);
         }
         // What a clock of another machine puts into the future doesn't count.
-        let (most, period) = (i64::try_from(most).unwrap_or(i64::MAX), (now - WINDOW_MS, now + 1_000));
-        let begun = sharing::begun_by(&self.conversations.store, person, period, most).await?;
-        let is_full = i64::try_from(begun.len()).is_ok_and(|begun| begun >= most);
+        let (max, period) = (i64::try_from(max).unwrap_or(i64::MAX), (now - WINDOW_MS, now + 1_000));
+        let begun = sharing::begun_by(&self.conversations.store, person, period, max).await?;
+        let is_full = i64::try_from(begun.len()).is_ok_and(|begun| begun >= max);
         let oldest = begun.last().filter(|_| is_full).map(|oldest| oldest + WINDOW_MS);
         if oldest.is_some() {
             self.pace.take_back(person).await;
@@ -225,15 +225,15 @@ impl Lanes {
                 return Ok(Next::Look);
             }
         }
-        let is_ours = |row: &Admitted| {
+        let is_of_lane = |row: &Admitted| {
             row.kind == InboxKind::Message && command::is_background(&row.text) == is_background
         };
-        let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
-        for row in ours.iter().filter(|row| !row.is_whole() && self.cluster.sends(row.channel())) {
+        let messages: Vec<Admitted> = rows.into_iter().filter(is_of_lane).collect();
+        for row in messages.iter().filter(|row| !row.is_whole() && self.cluster.sends(row.channel())) {
             self.complete_soon((**row).clone());
         }
         // What was written after a voice note or a file waits for it.
-        let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.is_whole()).collect();
+        let ready: Vec<Admitted> = messages.into_iter().take_while(|row| row.is_whole()).collect();
         let count = ready.len();
         let next = messages_for_one_turn(ready.into_iter(), self.conversations.orchestrator.basic);
         let last = next.len() == count && retry_at.is_none();

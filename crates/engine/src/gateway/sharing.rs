@@ -7,12 +7,12 @@
 //! - Any instance runs any turn. A message that waits belongs to nobody, and the lease of its lane decides who takes it.
 //!   So does a turn that an answer has queued, and one that a dead instance left.
 //! - The receiver starts a turn in the commit that journals its message, unless another instance runs fewer turns for
-//!   what it can take (see [`balance`]). That one is told at once, and so is the receiver of an answer (see [`hints`]).
-//! - Nothing depends on being told: every instance looks for lanes that wait every 100 ms, and takes one that it sees
+//!   what it can take (see [`balance`]). It is notified at once, and so is the receiver of an answer (see [`hints`]).
+//! - Nothing depends on hints: every instance looks for lanes that wait every 100 ms, and takes one that it sees
 //!   for the second time, up to its share of all turns that run or wait. A lane that still waits after a second is taken
 //!   by anybody, so an instance that hangs holds up none.
 //! - What a turn says is a row of nobody's until the receiver claims it, as it does with its own.
-//! - What a turn shows while it runs is kept in its row, at most once a second, for the receiver to show.
+//! - A turn's progress is stored in its row, at most once a second, for the receiver to show.
 //!
 //! Races, and what settles them:
 //!
@@ -66,7 +66,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const BEAT: Duration = Duration::from_millis(500);
 /// The pause after a failed look, and between looks for what is shown too long.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How often a lane has to be seen waiting before it is taken, because the first time another one may just have been told.
+/// How often a lane has to be seen waiting before it is taken, because another instance may just have
+/// been notified.
 const MIN_LOOKS: usize = 2;
 /// After so many looks, a lane that waits is taken whatever runs here. A debug build is slower, above all where many tests
 /// run at once.
@@ -112,7 +113,7 @@ struct Shown {
 }
 
 impl Cluster {
-    /// Nothing is known of the others yet.
+    /// No data about other instances yet.
     pub fn new(instance: Arc<Instance>, health: Arc<Health>) -> Self {
         let (peers, hears) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (hints, vacant) = (Hints::default(), Notify::new());
@@ -149,7 +150,7 @@ impl Cluster {
         }
     }
 
-    /// Tells the receiver of a channel that a turn of ours has said something.
+    /// Tells the receiver of a channel that a turn of this instance has sent a message.
     pub fn tell_receiver(&self, channel: &str, conversation: &ConversationId) {
         let receiver = self.state().balance.receiver(channel).cloned();
         if let Some(receiver) = receiver {
@@ -157,7 +158,7 @@ impl Cluster {
         }
     }
 
-    /// Whether this instance sends what is said on a channel.
+    /// Whether this instance sends the messages of a channel.
     pub fn sends(&self, channel: &str) -> bool {
         !self.is_on() || self.health.is_receiver(channel)
     }
@@ -216,9 +217,9 @@ impl Cluster {
     /// Notes how much runs and waits, and chooses from the waiting lanes those that this instance takes.
     fn choose(&self, peers: Vec<Sharer>, lanes: Vec<WaitingLane>, running: usize) -> Vec<WaitingLane> {
         let (own, now, mut state) = (&self.instance.id, Instant::now(), self.state());
-        let others = state.balance.look(own, peers, now);
-        if self.peers.swap(others, Ordering::Relaxed) != others {
-            tracing::info!(others, "instances that share turns with this one");
+        let peer_count = state.balance.look(own, peers, now);
+        if self.peers.swap(peer_count, Ordering::Relaxed) != peer_count {
+            tracing::info!(others = peer_count, "instances that share turns with this one");
         }
         let share = state.balance.share(own, running, lanes.len(), now);
         let looks = |lane: &WaitingLane| state.waiting.get(lane).copied().unwrap_or_default() + 1;
@@ -226,8 +227,8 @@ impl Cluster {
             lanes.into_iter().map(|lane| (lane.clone(), looks(&lane))).collect();
         // Each instance begins elsewhere, so that they don't all want the same ones.
         waiting.sort_by_cached_key(|(lane, _)| Sha256::digest(format!("{own} {}", lane.conversation_id)));
-        let wanted = if others > 0 && self.hears.load(Ordering::Relaxed) { MIN_LOOKS } else { 1 };
-        let room = if others == 0 { usize::MAX } else { share.saturating_sub(running) };
+        let wanted = if peer_count > 0 && self.hears.load(Ordering::Relaxed) { MIN_LOOKS } else { 1 };
+        let room = if peer_count == 0 { usize::MAX } else { share.saturating_sub(running) };
         let ready = waiting.iter().filter(|(_, looks)| *looks >= wanted).enumerate();
         let chosen = ready.filter(|(at, (_, looks))| *at < room || *looks >= PATIENCE);
         let chosen = chosen.map(|(_, (lane, _))| lane.clone()).collect();
@@ -270,7 +271,7 @@ impl Maintenance {
         let mut usage = Usage::default();
         while stop.run_until_cancelled(tokio::time::sleep(BEAT)).await.is_some() {
             instance.set_load(usage.measure());
-            if let Err(error) = instance.tend(store).await {
+            if let Err(error) = instance.heartbeat(store).await {
                 tracing::error!(%error, "the heartbeat failed; retrying");
             }
         }

@@ -241,9 +241,9 @@ impl Run<'_> {
         run: &ExecutionId,
         report: &adjutant_workflows::agents::Report,
     ) -> Result<TurnEnd, StoreError> {
-        let kept = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
+        let stored = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
         let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
-        let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
+        let last = match stored.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),
             None => report.for_person().into(),
         };

@@ -383,11 +383,12 @@ impl Run<'_> {
     fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) {
         let mut dispatches = Vec::new();
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
-            let place = Some((call.n, call.idx));
-            if self.task_graph.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == place) {
+            let position = Some((call.n, call.idx));
+            if self.task_graph.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == position)
+            {
                 continue;
             }
-            match tools::read(self.known(), &call.name, &call.arguments) {
+            match tools::read(self.tool_context(), &call.name, &call.arguments) {
                 ToolUse::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
                 ToolUse::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
                 // It may name agents dispatched in the same response, so it's checked later.

@@ -32,9 +32,9 @@ impl Run<'_> {
         let mut lines = Vec::new();
         for (at, row) in calls.iter().enumerate() {
             let skill = row.skill.as_deref().unwrap_or_default();
-            let known = self.registry.get(skill);
-            let is_effect = known.is_some_and(|skill| skill.has_effect());
-            let title = known.map(|skill| skill.title().to_owned()).unwrap_or_default();
+            let registered = self.registry.get(skill);
+            let is_effect = registered.is_some_and(|skill| skill.has_effect());
+            let title = registered.map(|skill| skill.title().to_owned()).unwrap_or_default();
             let is_made_good = row.status != ExecutionStatus::Completed
                 && calls[at + 1..]
                     .iter()
@@ -43,11 +43,11 @@ impl Run<'_> {
                 let report = call::report(row);
                 let error = report.error.as_ref();
                 // A model corrects wrong arguments, and a person knows what they rejected.
-                let is_known =
+                let is_expected =
                     error.is_some_and(|error| matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected));
-                if !is_known {
+                if !is_expected {
                     // What a server says of its own doing is no receipt.
-                    let done = match known.is_some_and(|skill| skill.handler.tool().is_some()) {
+                    let done = match registered.is_some_and(|skill| skill.handler.tool().is_some()) {
                         true => format!("{skill}: {title}"),
                         false => report.summary.clone(),
                     };
@@ -58,7 +58,7 @@ impl Run<'_> {
                 }
             }
         }
-        // An answer that is the results of its last round has told those.
+        // An answer that is the results of its last round has those already.
         if self.dialogue.unanswered().is_some() {
             lines.retain(|line| !answer.text.contains(line.trim_start_matches(['✓', ' '])));
         }

@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 use super::direct::run_request;
 use super::task_graph::{Agent, TaskGraph};
-use super::tools::{self, Known, ToolUse};
+use super::tools::{self, ToolContext, ToolUse};
 use super::{Outcome, Run, TurnEnd};
 
 /// A tool call of the round, and the agents it waits for.
@@ -54,10 +54,10 @@ impl Run<'_> {
         });
     }
 
-    /// What tool calls can name.
-    pub(super) fn known(&self) -> Known<'_> {
+    /// The registries and limits that tool calls refer to.
+    pub(super) fn tool_context(&self) -> ToolContext<'_> {
         let limits = &self.ctx.limits.budget.limits;
-        Known {
+        ToolContext {
             registry: &self.registry,
             listed: &self.listed,
             roles: &self.roles,
@@ -88,10 +88,10 @@ impl Run<'_> {
                 break;
             }
             if !self.task_graph.is_busy() {
-                if let Some(limit) = self.ctx.limits.budget.tripped() {
+                if let Some(limit) = self.ctx.limits.budget.exceeded() {
                     return self.parked(limit).await.map(Some);
                 }
-                // A model that is told only that everything waits for a person, or what that is based on, can do
+                // A model that learns only that everything waits for a person, or what that is based on, can do
                 // nothing but wait too.
                 let has_news = awaited
                     .iter()
@@ -141,7 +141,7 @@ impl Run<'_> {
 
     /// Adds dispatches that a crash cut off from the model's response.
     async fn catch_up(&mut self, round: &Round) -> Result<(), StoreError> {
-        let known = |call: &adjutant_store::calls::ToolCallRow| {
+        let is_recorded = |call: &adjutant_store::calls::ToolCallRow| {
             call.result.is_some()
                 || self
                     .task_graph
@@ -149,7 +149,7 @@ impl Run<'_> {
                     .iter()
                     .any(|agent| (agent.row.call_n, agent.row.call_idx) == (Some(call.n), Some(call.idx)))
         };
-        if round.calls.iter().all(known) {
+        if round.calls.iter().all(is_recorded) {
             return Ok(());
         }
         let mut batch = Batch::new();
@@ -166,15 +166,18 @@ impl Run<'_> {
         let mut awaited = Vec::new();
         let open: Vec<_> = self.dialogue.unanswered().map(|round| round.calls.clone()).unwrap_or_default();
         for call in open.into_iter().filter(|call| call.result.is_none()) {
-            let place = (Some(round.n), Some(call.idx));
-            let own =
-                self.task_graph.agents.iter().find(|agent| (agent.row.call_n, agent.row.call_idx) == place);
+            let position = (Some(round.n), Some(call.idx));
+            let own = self
+                .task_graph
+                .agents
+                .iter()
+                .find(|agent| (agent.row.call_n, agent.row.call_idx) == position);
             if let Some(agent) = own {
                 let agents = vec![agent.task.agent_id.clone()];
                 awaited.push(Awaited { idx: call.idx, agents, until_ended: false });
                 continue;
             }
-            match tools::read(self.known(), &call.name, &call.arguments) {
+            match tools::read(self.tool_context(), &call.name, &call.arguments) {
                 ToolUse::Results(ids) => match self.named(&ids) {
                     Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, until_ended: true }),
                     Err(reason) => self.dialogue.set_result(call.idx, tools::error(&reason)),
@@ -186,20 +189,20 @@ impl Run<'_> {
     }
 
     fn named(&self, ids: &[String]) -> Result<Vec<String>, String> {
-        let known: Vec<String> =
+        let existing: Vec<String> =
             self.task_graph.agents.iter().map(|agent| agent.task.agent_id.clone()).collect();
         if ids.is_empty() {
-            return Ok(known);
+            return Ok(existing);
         }
-        match ids.iter().find(|id| !known.contains(id)) {
+        match ids.iter().find(|id| !existing.contains(id)) {
             Some(unknown) => {
-                Err(format!("there is no agent \"{unknown}\" in this turn (known: {})", known.join(", ")))
+                Err(format!("there is no agent \"{unknown}\" in this turn (known: {})", existing.join(", ")))
             }
             None => Ok(ids.to_vec()),
         }
     }
 
-    /// What a call is answered with. A report that an earlier answer has isn't told twice.
+    /// The result of a call. A report that an earlier answer has isn't repeated.
     fn results(&self, call: &Awaited) -> PromptText {
         let earlier = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
         let earlier: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
@@ -304,10 +307,10 @@ impl Run<'_> {
         self.tasks.spawn(work.in_current_span());
     }
 
-    /// What the model was told of the conversation, for agents whose tree may be told it too.
+    /// The conversation as the model has it, for agents whose tree may have it too.
     fn conversation(&self, task: &AgentTask) -> Arc<[Message]> {
-        let mut known = task.role.iter().chain(task.delegates_to()).filter_map(|name| self.roles.get(name));
-        match task.assigned.is_some() && known.any(|role| role.context == ContextMode::Full) {
+        let mut roles = task.role.iter().chain(task.delegates_to()).filter_map(|name| self.roles.get(name));
+        match task.assigned.is_some() && roles.any(|role| role.context == ContextMode::Full) {
             true => self.dialogue.first_messages().into(),
             false => Arc::default(),
         }

@@ -91,9 +91,9 @@ struct GetResults {
     agent_ids: Vec<String>,
 }
 
-/// What calls of the tools can name.
+/// The registries and limits that tool calls refer to.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct ToolContext<'a> {
     /// Every skill there is.
     pub registry: &'a Registry,
     /// Those that the prompt and `get_skill` show this person.
@@ -124,11 +124,11 @@ struct Dispatch {
 }
 
 /// Reads one tool call.
-pub fn read(known: Known<'_>, name: &str, arguments: &str) -> ToolUse {
+pub fn read(context: ToolContext<'_>, name: &str, arguments: &str) -> ToolUse {
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     match name {
         "dispatch_agent" => match serde_json::from_str(arguments).map_err(|error| error.to_string()) {
-            Ok(dispatch) => match admit(known, dispatch) {
+            Ok(dispatch) => match admit(context, dispatch) {
                 Ok(task) => ToolUse::Dispatch(Box::new(task)),
                 Err(reason) => ToolUse::BadDispatch(Refused { id: name_in(arguments), reason }),
             },
@@ -144,7 +144,7 @@ pub fn read(known: Known<'_>, name: &str, arguments: &str) -> ToolUse {
             }
         },
         "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
-            Ok(wanted) => ToolUse::Text(get_skill(known.listed, &wanted)),
+            Ok(wanted) => ToolUse::Text(get_skill(context.listed, &wanted)),
             Err(reason) => ToolUse::Text(error(&format!(
                 "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {reason}"
             ))),
@@ -166,8 +166,8 @@ pub fn error(reason: &str) -> PromptText {
     PromptText::of_model(json!({"error": reason}))
 }
 
-fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
-    let registry = known.registry;
+fn admit(context: ToolContext<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
+    let registry = context.registry;
     // A slash stands in the names of agents below others.
     let fits = |name: &str| !name.is_empty() && name.len() <= 64 && !name.contains('/');
     if !fits(&dispatch.agent_id) {
@@ -200,7 +200,7 @@ fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
         ..AgentTask::default()
     };
     let task = match (dispatch.role.as_deref().filter(|role| !role.is_empty()), asked) {
-        (Some(role), asked) => with_role(known, task, role, asked)?,
+        (Some(role), asked) => with_role(context, task, role, asked)?,
         (None, Some(skills)) => AgentTask { skills, ..task },
         (None, None) => return Err("skills are missing: name them, or a role; [] is for thinking".into()),
     };
@@ -222,12 +222,12 @@ fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
 }
 
 fn with_role(
-    known: Known<'_>,
+    context: ToolContext<'_>,
     task: AgentTask,
     role: &str,
     asked: Option<Vec<String>>,
 ) -> Result<AgentTask, String> {
-    let Known { roles, offered, limits, registry, .. } = known;
+    let ToolContext { roles, offered, limits, registry, .. } = context;
     let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
     if let Some(name) = asked.iter().flatten().find(runs_workflow) {
         return Err(format!("{} and without a role", by_itself(name).whole()));

@@ -14,7 +14,7 @@ use crate::words::words;
 const NEARLY: f64 = 0.7;
 
 /// A memory that stays, so far.
-struct Kept<'a> {
+struct Remaining<'a> {
     memory: &'a MemoryRow,
     /// How often it was said; none if it was told.
     strength: Option<i64>,
@@ -31,52 +31,53 @@ pub async fn consolidate(store: &Store) -> Result<usize, StoreError> {
 }
 
 async fn of_person(store: &Store, person: &PersonId) -> Result<usize, StoreError> {
-    let known = origins::private(store, person).await?;
+    let existing = origins::private(store, person).await?;
     let strengths: HashMap<_, _> = origins::of_person(store, person)
         .await?
         .into_iter()
         .map(|row| (row.memory_id, row.strength))
         .collect();
-    // What was told stays, and of the rest the newest.
+    // Memories that the person told stay, and of the rest the newest.
     let (explicit, taken): (Vec<_>, Vec<_>) =
-        known.iter().partition(|memory| !strengths.contains_key(&memory.id));
-    let mut kept: Vec<Kept> = Vec::new();
+        existing.iter().partition(|memory| !strengths.contains_key(&memory.id));
+    let mut remaining: Vec<Remaining> = Vec::new();
     let mut with: HashMap<String, Vec<usize>> = HashMap::new();
     let (mut batch, mut gone) = (Batch::new(), 0);
     for memory in explicit.into_iter().chain(taken) {
         let stems: HashSet<String> = words(now_of(&memory.text)).map(|word| word.stem).collect();
         let strength = strengths.get(&memory.id).copied();
-        let same = strength.and_then(|strength| Some((strength, nearly_the_same(&kept, &with, &stems)?)));
-        // One with its history says more than one without.
-        let is_better = |other: &Kept| has_history(memory) && !has_history(other.memory);
-        if let Some((strength, at)) = same.filter(|(_, at)| !is_better(&kept[*at])) {
-            origins::pass_on(&mut batch, (&memory.id, now_of(&memory.text)), &kept[at].memory.id);
+        let same =
+            strength.and_then(|strength| Some((strength, nearly_the_same(&remaining, &with, &stems)?)));
+        // A memory with its history says more than one without.
+        let is_better = |other: &Remaining| has_history(memory) && !has_history(other.memory);
+        if let Some((strength, at)) = same.filter(|(_, at)| !is_better(&remaining[*at])) {
+            origins::pass_on(&mut batch, (&memory.id, now_of(&memory.text)), &remaining[at].memory.id);
             memories::delete(&mut batch, person, &memory.id);
             gone += 1;
-            if kept[at].strength.is_some() {
-                origins::strengthen(&mut batch, &kept[at].memory.id, strength);
+            if remaining[at].strength.is_some() {
+                origins::strengthen(&mut batch, &remaining[at].memory.id, strength);
             }
             continue;
         }
         for stem in &stems {
-            with.entry(stem.clone()).or_default().push(kept.len());
+            with.entry(stem.clone()).or_default().push(remaining.len());
         }
-        kept.push(Kept { memory, strength, stems });
+        remaining.push(Remaining { memory, strength, stems });
     }
     if gone == 0 {
         return Ok(0);
     }
     match store.write(batch).await {
         Ok(_) => Ok(gone),
-        // One of them was forgotten meanwhile: tomorrow again.
+        // A memory was forgotten meanwhile: tomorrow again.
         Err(StoreError::Stale(_)) => Ok(0),
         Err(error) => Err(error),
     }
 }
 
-/// One of those kept that has nearly the same words.
+/// The index of a remaining memory that has nearly the same words.
 fn nearly_the_same(
-    kept: &[Kept],
+    remaining: &[Remaining],
     with: &HashMap<String, Vec<usize>>,
     stems: &HashSet<String>,
 ) -> Option<usize> {
@@ -85,7 +86,7 @@ fn nearly_the_same(
         *common.entry(*at).or_default() += 1;
     }
     let part =
-        |at: usize, common: usize| common as f64 / (kept[at].stems.len() + stems.len() - common) as f64;
+        |at: usize, common: usize| common as f64 / (remaining[at].stems.len() + stems.len() - common) as f64;
     common.into_iter().filter(|(at, common)| part(*at, *common) >= NEARLY).map(|(at, _)| at).min()
 }
 

@@ -1,4 +1,4 @@
-//! What a new fact does to what is known: it is new, known already, or the present state of something that has changed.
+//! A fact beside the existing memories: new, stored already, or the present state of something that has changed.
 
 use std::collections::HashSet;
 
@@ -22,10 +22,10 @@ pub(super) async fn merge(
     batch: &mut Batch,
     extracted: &mut Extracted,
 ) -> Result<(), StoreError> {
-    let mut known = origins::private(store, &due.person_id).await?;
+    let mut existing = origins::private(store, &due.person_id).await?;
     let mut origins_of = origins::of_person(store, &due.person_id).await?;
     for Checked { fact, message, topic } in facts {
-        if let Some(same) = known.iter().find(|memory| says_the_same(now_of(&memory.text), &fact.fact)) {
+        if let Some(same) = existing.iter().find(|memory| says_the_same(now_of(&memory.text), &fact.fact)) {
             origins::strengthen(batch, &same.id, 1);
             origins::say(batch, &due.person_id, &same.id, &message.row.id);
             extracted.known += 1;
@@ -34,7 +34,7 @@ pub(super) async fn merge(
         let former = origins_of
             .iter()
             .find(|origin| origin.topic == topic)
-            .and_then(|origin| known.iter().find(|memory| memory.id == origin.memory_id).cloned());
+            .and_then(|origin| existing.iter().find(|memory| memory.id == origin.memory_id).cloned());
         let text = match &former {
             Some(former) => with_history(&fact.fact, &former.text, message.at, message.zone),
             None => fact.fact.clone(),
@@ -43,7 +43,7 @@ pub(super) async fn merge(
         if let Some(former) = &former {
             origins::pass_on(batch, (&former.id, now_of(&former.text)), &id);
             memories::delete(batch, &due.person_id, &former.id);
-            known.retain(|memory| memory.id != former.id);
+            existing.retain(|memory| memory.id != former.id);
             origins_of.retain(|origin| origin.memory_id != former.id);
         }
         let memory = MemoryRow {
@@ -67,16 +67,16 @@ pub(super) async fn merge(
             strength: 1,
         };
         origins::insert(batch, due, &memory, &origin);
-        known.push(memory);
+        existing.push(memory);
         origins_of.push(origin);
         extracted.kept += 1;
     }
     Ok(())
 }
 
-fn says_the_same(one: &str, other: &str) -> bool {
+fn says_the_same(left: &str, right: &str) -> bool {
     let stems = |text: &str| words(text).map(|word| word.stem).collect::<HashSet<_>>();
-    let (one, other) = (stems(one), stems(other));
-    let common = one.intersection(&other).count() as f64;
-    common / (one.union(&other).count() as f64).max(1.0) >= SAME
+    let (left, right) = (stems(left), stems(right));
+    let common = left.intersection(&right).count() as f64;
+    common / (left.union(&right).count() as f64).max(1.0) >= SAME
 }

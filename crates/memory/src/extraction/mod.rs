@@ -37,18 +37,18 @@ const INSTRUCTIONS: &str = "Below are messages that one person wrote to their as
     words of the message, about the person by name, with absolute dates\", \"kind\": \"preference, fact, person, project \
     or date\", \"topic\": \"two to four words for what it is about, the same whenever it changes, such as: home town\"}]}";
 
-/// What a model proposes.
+/// The facts that a model proposes.
 #[derive(Debug, Default, Deserialize)]
 struct Proposals {
     facts: Vec<Fact>,
 }
 
-/// What came of a look.
+/// The result of an extraction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// Facts that are new, or replace another.
     pub kept: usize,
-    /// Facts that were known.
+    /// Facts that were stored already.
     pub known: usize,
     /// Proposals that were refused.
     pub refused: usize,

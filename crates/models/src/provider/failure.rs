@@ -87,7 +87,7 @@ pub(crate) fn of_status(status: u16, body: &str, headers: &HeaderMap, key: &str)
     };
     let (kind, what) = kind_of_status(status);
     let error = ModelError::new(kind, format!("{what} (HTTP {status}){words}"));
-    ModelError { retry_after: retry_after(headers).filter(|_| error.is_passing()), ..error }
+    ModelError { retry_after: retry_after(headers).filter(|_| error.is_transient()), ..error }
 }
 
 fn kind_of_status(status: u16) -> (Kind, &'static str) {
@@ -107,10 +107,10 @@ fn kind_of_status(status: u16) -> (Kind, &'static str) {
 /// An error that came in the middle of a stream: its status is in the body, as a number or a word.
 fn of_event(body: &Value, key: &str) -> ModelError {
     let error = body.get("error").unwrap_or(body);
-    let number = ["code", "status"].iter().find_map(|place| error.get(place)?.as_u64());
+    let number = ["code", "status"].iter().find_map(|field| error.get(field)?.as_u64());
     let status = number.and_then(|number| u16::try_from(number).ok()).filter(|status| *status >= 400);
     let word =
-        ["type", "code", "status"].iter().find_map(|place| error.get(place)?.as_str()).unwrap_or_default();
+        ["type", "code", "status"].iter().find_map(|field| error.get(field)?.as_str()).unwrap_or_default();
     let status = status.unwrap_or(match word {
         "authentication_error" | "invalid_api_key" => 401,
         "billing_error" => 402,
@@ -142,15 +142,15 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some((then - now).to_std().unwrap_or_default())
 }
 
-/// What the provider says for people, out of the bodies they send.
+/// The provider's words for people, out of the bodies that providers send.
 fn provider_words(body: &str) -> String {
     let Ok(json) = serde_json::from_str::<Value>(body) else {
         // A proxy's page says nothing that its status doesn't.
         return if body.trim_start().starts_with('<') { String::new() } else { body.to_owned() };
     };
     let json = json.get(0).unwrap_or(&json);
-    let places = ["/error/message", "/message", "/error", "/detail", ""];
-    let words = places.iter().find_map(|place| json.pointer(place)?.as_str());
+    let pointers = ["/error/message", "/message", "/error", "/detail", ""];
+    let words = pointers.iter().find_map(|pointer| json.pointer(pointer)?.as_str());
     let words = words.map_or_else(|| json.to_string(), String::from);
     // OpenRouter passes on what the provider behind it said.
     match json

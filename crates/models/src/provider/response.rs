@@ -1,4 +1,4 @@
-//! What came over the wire as an [`ModelResponse`].
+//! Reads a [`ModelResponse`] from the wire.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ struct Seen {
 }
 
 impl Frames {
-    /// What the provider says that the call has cost, in US dollars.
+    /// The cost of the call, as the provider reports it, in US dollars.
     pub(super) fn cost(&self) -> Option<f64> {
         self.seen().cost
     }
@@ -52,8 +52,8 @@ impl ChatFrameSink for Frames {
             return;
         };
         if seen.model.is_none() {
-            let places = ["/model", "/message/model", "/response/model", "/modelVersion"];
-            let model = places.iter().find_map(|place| frame.pointer(place)?.as_str());
+            let pointers = ["/model", "/message/model", "/response/model", "/modelVersion"];
+            let model = pointers.iter().find_map(|pointer| frame.pointer(pointer)?.as_str());
             seen.model = model.map(String::from);
         }
         let cost = frame.pointer("/usage/cost").and_then(Value::as_f64);
@@ -69,7 +69,7 @@ impl ChatFrameSink for Frames {
 /// Adds a fragment of a tool call: to the call that it goes on with, or as a new one. Servers number
 /// calls from 0 or 1, give all of them the same number, or none.
 fn gather(calls: &mut Vec<(Option<u64>, ToolCall)>, delta: &Value) {
-    let text = |place: &str| delta.pointer(place).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| delta.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (id, name) = (text("/id"), text("/function/name"));
     let written = delta.pointer("/function/arguments").map(arguments).unwrap_or_default();
     let number = delta.get("index").and_then(Value::as_u64);

@@ -40,16 +40,16 @@ fn is_gemini(kind: AdapterKind) -> bool {
 pub(super) fn chat(request: &Request, kind: AdapterKind, sees: bool) -> ChatRequest {
     let mut messages: Vec<ChatMessage> = Vec::with_capacity(request.messages.len());
     let mut results: Vec<ToolResponse> = Vec::new();
-    for (place, message) in request.messages.iter().enumerate() {
+    for (index, message) in request.messages.iter().enumerate() {
         match message.role {
             Role::System => messages.push(ChatMessage::system(message.text.as_str())),
-            Role::User => messages.push(said(message, sees)),
+            Role::User => messages.push(user(message, sees)),
             Role::Assistant => messages.push(assistant(message, kind)),
             Role::Tool => {
-                results.push(result(message, &request.messages[..place], kind));
+                results.push(result(message, &request.messages[..index], kind));
                 // Anthropic and Gemini want the results of one answer together; the library's Ollama
                 // would send only the last of them.
-                let more = request.messages.get(place + 1).is_some_and(|next| next.role == Role::Tool);
+                let more = request.messages.get(index + 1).is_some_and(|next| next.role == Role::Tool);
                 if !more || is_ollama(kind) {
                     let together = MessageContent::from_tool_responses(std::mem::take(&mut results));
                     messages.push(ChatMessage::tool(together));
@@ -72,7 +72,7 @@ pub(super) fn chat(request: &Request, kind: AdapterKind, sees: bool) -> ChatRequ
 }
 
 /// A person's message, with its pictures for a model that looks at them.
-fn said(message: &Message, sees: bool) -> ChatMessage {
+fn user(message: &Message, sees: bool) -> ChatMessage {
     if message.pictures.is_empty() {
         return ChatMessage::user(message.text.as_str());
     }
@@ -150,8 +150,8 @@ fn object(call: &ToolCall) -> Value {
 /// for which the library's OpenAI protocol has no place.
 pub(super) fn openrouter_messages(request: &Request, sees: bool) -> Value {
     let kind = AdapterKind::OpenRouter;
-    let message = |(place, message): (usize, &Message)| match message.role {
-        Role::System if place == 0 => json!({
+    let message = |(index, message): (usize, &Message)| match message.role {
+        Role::System if index == 0 => json!({
             "role": "system",
             "content": [{"type": "text", "text": message.text, "cache_control": {"type": "ephemeral"}}],
         }),

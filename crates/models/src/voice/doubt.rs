@@ -18,7 +18,7 @@ pub enum LowConfidence {
     Unsure,
 }
 
-/// What speech recognition hears in silence, in several languages: the ends of the films it has learned from.
+/// Phrases that speech recognition hears in silence, in several languages: the ends of the films in its training data.
 const ENDS_OF_FILMS: [&str; 24] = [
     "thank you",
     "thank you very much",
@@ -46,7 +46,7 @@ const ENDS_OF_FILMS: [&str; 24] = [
     "ご視聴ありがとうございました",
 ];
 
-/// What only a film's credits say.
+/// Phrases that appear only in a film's credits.
 const CREDITS: [&str; 12] = [
     "amara.org",
     "subtitles by",
@@ -74,12 +74,12 @@ const NOBODY: f64 = 0.6;
 
 /// Why a transcript of so many seconds can't be believed, if it can't. `typed` is what the person typed before.
 pub fn doubt(
-    heard: &Transcript,
+    transcript: &Transcript,
     seconds: u64,
     languages: &[String],
     typed: &[String],
 ) -> Option<LowConfidence> {
-    let words = plain(&heard.text);
+    let words = plain(&transcript.text);
     if !words.chars().any(char::is_alphanumeric) {
         return Some(LowConfidence::NoWords);
     }
@@ -87,31 +87,33 @@ pub fn doubt(
     if is_credit || ENDS_OF_FILMS.contains(&repeated(&words)) {
         return Some(LowConfidence::Silence);
     }
-    if heard.silence.is_some_and(|silence| silence > NOBODY) && heard.confidence.is_none_or(|it| it < -0.5) {
+    if transcript.silence.is_some_and(|silence| silence > NOBODY)
+        && transcript.confidence.is_none_or(|confidence| confidence < -0.5)
+    {
         return Some(LowConfidence::Silence);
     }
-    if heard.text.chars().count() as u64 > BRIEF + QUICKEST * seconds {
+    if transcript.text.chars().count() as u64 > BRIEF + QUICKEST * seconds {
         return Some(LowConfidence::TooMuch);
     }
-    let is_theirs = match (&heard.language, languages) {
-        (_, []) => script(&heard.text).is_none_or(|script| knows(typed, script)),
+    let is_theirs = match (&transcript.language, languages) {
+        (_, []) => script(&transcript.text).is_none_or(|script| knows(typed, script)),
         (Some(language), spoken) => spoken.iter().any(|code| is_language(language, code)),
         (None, _) => true,
     };
     if !is_theirs {
         return Some(LowConfidence::Language);
     }
-    heard.confidence.filter(|confidence| *confidence < GUESSED).map(|_| LowConfidence::Unsure)
+    transcript.confidence.filter(|confidence| *confidence < GUESSED).map(|_| LowConfidence::Unsure)
 }
 
 /// The words alone.
 fn plain(text: &str) -> String {
-    let kept = |char: char| char.is_alphanumeric() || char.is_whitespace() || "'.-".contains(char);
-    let kept: String = text.to_lowercase().replace('’', "'").chars().filter(|char| kept(*char)).collect();
-    kept.trim_matches(['.', ' ', '-']).to_owned()
+    let is_plain = |char: char| char.is_alphanumeric() || char.is_whitespace() || "'.-".contains(char);
+    let text: String = text.to_lowercase().replace('’', "'").chars().filter(|char| is_plain(*char)).collect();
+    text.trim_matches(['.', ' ', '-']).to_owned()
 }
 
-/// What a text repeats, if it says nothing but the same again and again; else the text.
+/// The repeated sentence of a text that has no other; else the text.
 fn repeated(words: &str) -> &str {
     let sentence = words.split('.').map(str::trim).find(|sentence| !sentence.is_empty()).unwrap_or(words);
     let all = words.split('.').map(str::trim).filter(|other| !other.is_empty());
@@ -221,12 +223,12 @@ fn is_language(named: &str, code: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn heard(text: &str) -> Transcript {
+    fn transcript(text: &str) -> Transcript {
         Transcript { text: text.into(), ..Transcript::default() }
     }
 
     fn of(text: &str) -> Option<LowConfidence> {
-        doubt(&heard(text), 3, &[], &[])
+        doubt(&transcript(text), 3, &[], &[])
     }
 
     #[test]
@@ -258,14 +260,15 @@ mod tests {
     fn an_essay_was_not_said_in_three_seconds() {
         let essay = "and then the reviewers moved on to the next item ".repeat(20);
         assert_eq!(of(&essay), Some(LowConfidence::TooMuch));
-        assert_eq!(doubt(&heard(&essay), 60, &[], &[]), None);
+        assert_eq!(doubt(&transcript(&essay), 60, &[], &[]), None);
     }
 
     #[test]
     fn a_foreign_language_is_doubted() {
         let in_language = |language: &str, spoken: &[&str]| {
-            let heard = Transcript { language: Some(language.into()), ..heard("verschiebe das Treffen") };
-            doubt(&heard, 3, &spoken.iter().map(|code| (*code).to_owned()).collect::<Vec<_>>(), &[])
+            let transcript =
+                Transcript { language: Some(language.into()), ..transcript("verschiebe das Treffen") };
+            doubt(&transcript, 3, &spoken.iter().map(|code| (*code).to_owned()).collect::<Vec<_>>(), &[])
         };
         assert_eq!(in_language("german", &["en"]), Some(LowConfidence::Language));
         assert_eq!(in_language("german", &["en", "de-AT"]), None);
@@ -273,15 +276,18 @@ mod tests {
         assert_eq!(in_language("german", &[]), None, "any");
         // Without a setting, what the person types tells.
         let typed = ["please move the review to three".to_owned()];
-        assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &typed), Some(LowConfidence::Language));
-        assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &[]), None, "nothing is known of them");
-        assert_eq!(doubt(&heard("перенеси встречу"), 3, &[], &["добавь задачу на завтра".to_owned()]), None);
+        assert_eq!(doubt(&transcript("뉴스 이덕영입니다"), 3, &[], &typed), Some(LowConfidence::Language));
+        assert_eq!(doubt(&transcript("뉴스 이덕영입니다"), 3, &[], &[]), None, "nothing is known of them");
+        assert_eq!(
+            doubt(&transcript("перенеси встречу"), 3, &[], &["добавь задачу на завтра".to_owned()]),
+            None
+        );
     }
 
     #[test]
     fn a_service_that_is_not_sure_is_not_believed() {
         let with = |silence, confidence| {
-            doubt(&Transcript { silence, confidence, ..heard("call Ada") }, 3, &[], &[])
+            doubt(&Transcript { silence, confidence, ..transcript("call Ada") }, 3, &[], &[])
         };
         assert_eq!(with(Some(0.9), Some(-0.8)), Some(LowConfidence::Silence));
         assert_eq!(with(Some(0.9), Some(-0.1)), None, "it is sure of the words");

@@ -24,7 +24,7 @@ use crate::{ModelError, ModelErrorKind};
 
 /// The configured services.
 pub struct Voice {
-    /// Those that transcribe, first choice first; empty if none is configured.
+    /// The services that transcribe, first choice first; empty if none is configured.
     pub transcribers: Vec<Service>,
     /// The longest note that is heard.
     pub max_length: Duration,
@@ -33,7 +33,7 @@ pub struct Voice {
     pub clock: SharedClock,
 }
 
-/// What a call of a service used.
+/// The result and the cost of a call of a service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spoken<T> {
     pub result: T,

@@ -34,7 +34,7 @@ pub struct Service {
 pub struct ServiceConfig {
     /// The model's name.
     pub name: String,
-    /// Where it is; it ends in a slash.
+    /// The address of the service; it ends in a slash.
     pub base_url: String,
     /// The key, if it needs one.
     pub api_key: Option<String>,
@@ -58,7 +58,7 @@ impl Service {
         })
     }
 
-    /// What this much sound costs, in US dollars.
+    /// The cost of this much sound, in US dollars.
     pub fn cost(&self, seconds: f64) -> f64 {
         self.usd_per_minute * seconds / 60.0
     }
@@ -73,11 +73,11 @@ impl Service {
         match self.ask(sound, is_brief).await {
             // Not every server knows it, and each refuses it in other words.
             Err(error) if error.kind == ModelErrorKind::Refused && !is_brief => {
-                let heard = self.ask(sound, true).await?;
+                let transcript = self.ask(sound, true).await?;
                 self.is_brief.store(true, Ordering::Relaxed);
-                Ok(heard)
+                Ok(transcript)
             }
-            heard => heard,
+            result => result,
         }
     }
 
@@ -98,8 +98,8 @@ impl Service {
     }
 
     /// Posts JSON and reads the answer, up to so many bytes.
-    pub(super) async fn post(&self, path: &str, body: &Value, most: usize) -> Result<Vec<u8>, ModelError> {
-        self.api.post(path, body, self.timeout, most).await
+    pub(super) async fn post(&self, path: &str, body: &Value, limit: usize) -> Result<Vec<u8>, ModelError> {
+        self.api.post(path, body, self.timeout, limit).await
     }
 }
 

@@ -27,16 +27,16 @@ pub struct Speaker {
 pub fn aloud(markdown: &str) -> Option<String> {
     let mut sentences = Vec::new();
     collect(&RichText::parse(markdown).blocks, &mut sentences);
-    let mut said = sentences.join("\n");
-    if said.chars().count() > MINUTE {
-        let end = said.char_indices().nth(MINUTE).map_or(said.len(), |(at, _)| at);
-        said.truncate(end);
-        let sentence = said.rfind(['.', '!', '?', '\n']).map(|at| at + 1);
-        said.truncate(sentence.or_else(|| said.rfind(' ')).unwrap_or(said.len()));
-        said.push(' ');
-        said.push_str(&l10n::conversation::rest_is_written());
+    let mut text = sentences.join("\n");
+    if text.chars().count() > MINUTE {
+        let end = text.char_indices().nth(MINUTE).map_or(text.len(), |(at, _)| at);
+        text.truncate(end);
+        let sentence = text.rfind(['.', '!', '?', '\n']).map(|at| at + 1);
+        text.truncate(sentence.or_else(|| text.rfind(' ')).unwrap_or(text.len()));
+        text.push(' ');
+        text.push_str(&l10n::conversation::rest_is_written());
     }
-    said.chars().any(char::is_alphanumeric).then_some(said)
+    text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
 fn collect(blocks: &[Block], sentences: &mut Vec<String>) {
@@ -86,23 +86,23 @@ mod tests {
 
     #[test]
     fn sentences_are_spoken_and_code_and_tables_are_not() {
-        let said = aloud(
+        let spoken = aloud(
             "# Today\n\nYou have **two** events, see https://example.org/x now.\n\n- Review at 3pm\n- Lunch\n\n\
              ```\nlet x = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n✓ created",
         );
-        assert_eq!(said.as_deref(), Some("Today\nYou have two events, see now.\nReview at 3pm\nLunch"));
+        assert_eq!(spoken.as_deref(), Some("Today\nYou have two events, see now.\nReview at 3pm\nLunch"));
         assert_eq!(aloud("```\ncode\n```"), None);
         assert_eq!(aloud("✓ created"), None);
     }
 
     #[test]
     fn a_long_answer_ends_after_a_sentence_within_a_minute() {
-        let said = aloud(&"All is well here. ".repeat(200)).unwrap();
+        let spoken = aloud(&"All is well here. ".repeat(200)).unwrap();
         assert!(
-            said.chars().count() < MINUTE + 30 && said.ends_with("here. The rest is in the text."),
-            "{said}"
+            spoken.chars().count() < MINUTE + 30 && spoken.ends_with("here. The rest is in the text."),
+            "{spoken}"
         );
-        let said = aloud(&"x".repeat(5_000)).unwrap();
-        assert!(said.chars().count() < MINUTE + 30);
+        let spoken = aloud(&"x".repeat(5_000)).unwrap();
+        assert!(spoken.chars().count() < MINUTE + 30);
     }
 }

@@ -1,8 +1,8 @@
-//! What a service heard.
+//! Transcripts of speech.
 
 use serde_json::Value;
 
-/// What a service heard.
+/// A service's transcript of a sound.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
     /// The words.
@@ -56,14 +56,15 @@ mod tests {
             {"start": 0.0, "end": 2.0, "avg_logprob": -0.2, "no_speech_prob": 0.1},
             {"start": 2.0, "end": 4.0, "avg_logprob": -0.4, "no_speech_prob": 0.3},
         ]});
-        let heard = Transcript::read(&body).unwrap();
+        let transcript = Transcript::read(&body).unwrap();
         assert_eq!(
-            (heard.text.as_str(), heard.language.as_deref()),
+            (transcript.text.as_str(), transcript.language.as_deref()),
             ("Move the review to 3pm.", Some("english"))
         );
-        assert_eq!(heard.seconds, Some(2.5));
+        assert_eq!(transcript.seconds, Some(2.5));
         assert!(
-            (heard.confidence.unwrap() + 0.3).abs() < 1e-9 && (heard.silence.unwrap() - 0.2).abs() < 1e-9
+            (transcript.confidence.unwrap() + 0.3).abs() < 1e-9
+                && (transcript.silence.unwrap() - 0.2).abs() < 1e-9
         );
         let short = Transcript::read(&json!({"text": "yes"})).unwrap();
         assert_eq!(short, Transcript { text: "yes".into(), ..Transcript::default() });

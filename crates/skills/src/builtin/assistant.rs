@@ -63,7 +63,7 @@ impl BuiltinSkill for AssistantSkill {
 /// The period that a call asks about, in milliseconds: by default today.
 fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
     let moment = |name: &str| {
-        let when = call.text(name).map(|said| When::parse(said, call.zone()));
+        let when = call.text(name).map(|text| When::parse(text, call.zone()));
         when.transpose().map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
     };
     let start = match moment("since")? {
@@ -153,13 +153,13 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         return Err(SkillError::tool(why).into());
     };
     turns::expect_status(writes, &turn);
-    let others = questions::of_turn(store, &turn.id).await?;
-    let others = others.iter().any(|other| other.is_open() && other.id != question.id);
+    let questions = questions::of_turn(store, &turn.id).await?;
+    let has_others = questions.iter().any(|other| other.is_open() && other.id != question.id);
     let rows = executions::of_turn(store, &turn.id).await?;
     let is_begun = rows.iter().any(|row| row.kind != ExecutionKind::Orchestrator && row.status.has_ended());
     let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
     let ending = match turn.status {
-        TurnStatus::Waiting if !others && !is_begun => Some(Ending::Withdrawn),
+        TurnStatus::Waiting if !has_others && !is_begun => Some(Ending::Withdrawn),
         _ if is_approval => None,
         _ => Some(Ending::Stop),
     };

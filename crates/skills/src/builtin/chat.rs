@@ -1,7 +1,7 @@
-//! The places of the chat platforms: read, searched and posted into, for people who are in them.
+//! The chats of the chat platforms: read, searched and posted into, for people who are in them.
 //!
-//! - Whether a person is in a place is asked from the platform at each call, by their own account there.
-//! - Where a platform shows bots no history, we read what was journalled of the place instead, and say so.
+//! - Whether a person is in a chat is asked from the platform at each call, by their own account there.
+//! - Where a platform shows bots no history, we read what was journalled of the chat instead, and say so.
 //! - A post is an outbox row, committed with the call's row. The process that serves the channel delivers it.
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
@@ -30,13 +30,13 @@ domain! {
     }
 }
 
-/// The most messages of a place that are searched.
-const SEARCHED: usize = 500;
-/// The most places that are searched when none is named.
-const PLACES: i64 = 10;
-/// The most known places that are compared with a name.
-const KNOWN: i64 = 200;
-/// The most places or people of one name.
+/// The most messages of a chat that are searched.
+const MAX_SEARCHED: usize = 500;
+/// The most chats that are searched when none is named.
+const MAX_CHATS: i64 = 10;
+/// The most chats that are compared with a name.
+const MAX_COMPARED: i64 = 200;
+/// The most chats or people of one name.
 const NAMESAKES: usize = 5;
 /// The most of one message that a list shows.
 const MAX_LENGTH: usize = 1_000;
@@ -64,9 +64,9 @@ impl BuiltinSkill for ChatSkill {
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
         let Self::Post = self else { return Ok(Preview::default()) };
-        let place = JoinedPlace::open(call).await?;
+        let chat = JoinedChat::open(call).await?;
         let text = fenced(call.text("text").unwrap_or_default());
-        let head = l10n::rooms::post_preview(place.room.name, place.channel);
+        let head = l10n::rooms::post_preview(chat.room.name, chat.channel);
         Ok(Preview { risk: Risk::High, text: Some(format!("{head}\n{text}")) })
     }
 
@@ -123,24 +123,24 @@ async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<Sender
     Ok(own)
 }
 
-async fn is_member(rooms: &dyn Rooms, place: &str, accounts: &[SenderId]) -> Result<bool, Failure> {
+async fn is_member(rooms: &dyn Rooms, chat: &str, accounts: &[SenderId]) -> Result<bool, Failure> {
     for account in accounts {
-        if rooms.is_member(place, account).await? {
+        if rooms.is_member(chat, account).await? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// A place that the person and the assistant are both in.
-struct JoinedPlace<'a> {
+/// A chat that the person and the assistant are both in.
+struct JoinedChat<'a> {
     channel: &'a str,
     rooms: &'a dyn Rooms,
     room: Room,
 }
 
-impl<'a> JoinedPlace<'a> {
-    /// The place that a call names, if the person is in it.
+impl<'a> JoinedChat<'a> {
+    /// The chat that a call names, if the person is in it.
     async fn open(call: &CallContext<'a>) -> Result<Self, Failure> {
         let (channel, rooms, name) = channel_of(call, call.text("place").unwrap_or("here"))?;
         let accounts = accounts_on(call, channel).await?;
@@ -150,7 +150,7 @@ impl<'a> JoinedPlace<'a> {
                 vec![Room { place: here.place.clone(), name: l10n::rooms::here() }]
             }
             "here" => return Err(SkillError::params(ours!(l10n::rooms::which_chat)).into()),
-            _ => rooms.find(name, &self::rooms::places(call.store(), channel, KNOWN).await?).await?,
+            _ => rooms.find(name, &self::rooms::places(call.store(), channel, MAX_COMPARED).await?).await?,
         };
         let mut found = Vec::new();
         for room in candidates.into_iter().take(NAMESAKES) {
@@ -163,59 +163,59 @@ impl<'a> JoinedPlace<'a> {
                 found.iter().map(|room| format!("{} ({})", room.name, room.place)).collect();
             return Err(SkillError::params(ours!(l10n::rooms::several_chats, names.join(", "))).into());
         }
-        // People who aren't in a place don't learn whether it exists.
+        // People who aren't in a chat don't learn whether it exists.
         let (name, on) = (FromCall(name), FromConfig(channel));
         let missing = ours!(l10n::rooms::no_chat, name, on);
         let room = found.pop().ok_or_else(|| SkillError::not_found(missing))?;
         Ok(Self { channel, rooms, room })
     }
 
-    /// The places of the channel we are on in which we were spoken to and the person is.
+    /// The chats of the channel we are on in which we were spoken to and the person is.
     async fn of_person(call: &CallContext<'a>) -> Result<Vec<Self>, Failure> {
         let (channel, rooms, _) = channel_of(call, "")?;
         let accounts = accounts_on(call, channel).await?;
         let mut all = Vec::new();
-        for place in self::rooms::places(call.store(), channel, PLACES).await? {
-            if is_member(rooms, &place, &accounts).await? {
-                let is_here = place == call.ctx.turn.conversation.place;
-                let name = if is_here { l10n::rooms::here() } else { place.clone() };
-                all.push(Self { channel, rooms, room: Room { place, name } });
+        for chat in self::rooms::places(call.store(), channel, MAX_CHATS).await? {
+            if is_member(rooms, &chat, &accounts).await? {
+                let is_here = chat == call.ctx.turn.conversation.place;
+                let name = if is_here { l10n::rooms::here() } else { chat.clone() };
+                all.push(Self { channel, rooms, room: Room { place: chat, name } });
             }
         }
         Ok(all)
     }
 
-    /// What people call the place; the platform is asked where we only know its id.
+    /// The name of the chat; the platform is asked where we only have its id.
     async fn name(&self) -> Result<String, Failure> {
-        let Room { place, name } = &self.room;
-        if name != place {
+        let Room { place: chat, name } = &self.room;
+        if name != chat {
             return Ok(name.clone());
         }
-        let found = self.rooms.find(place, std::slice::from_ref(place)).await?.into_iter().next();
-        Ok(found.map_or_else(|| place.clone(), |room| room.name))
+        let found = self.rooms.find(chat, std::slice::from_ref(chat)).await?.into_iter().next();
+        Ok(found.map_or_else(|| chat.clone(), |room| room.name))
     }
 
-    /// The newest messages of the place or of a thread in it, from the platform or else from our journal.
+    /// The newest messages of the chat or of a thread in it, from the platform or else from our journal.
     async fn messages(
         &self,
         call: &CallContext<'_>,
         thread: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Messages, Failure> {
         let since = event::moment(call, "since")?;
         let since = since.map(|when| when.instant(call.zone()).timestamp_millis());
-        if let Some(lines) = self.rooms.read(&self.room.place, thread, since, most).await? {
+        if let Some(lines) = self.rooms.read(&self.room.place, thread, since, limit).await? {
             return Ok(Messages { lines, is_journal: false });
         }
-        let place = match thread {
+        let chat = match thread {
             Some(thread) => format!("{}/{thread}", self.room.place),
             None => self.room.place.clone(),
         };
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let since = since.unwrap_or_default();
-        let turns = rooms::said_in(call.store(), (self.channel, &place), since, most).await?;
+        let turns = rooms::said_in(call.store(), (self.channel, &chat), since, limit).await?;
         let mut lines = Vec::new();
-        for (id, who, said, answer, at) in turns {
+        for (id, who, text, answer, at) in turns {
             let line = |author: String, text: String| RoomMessage {
                 id: id.to_string(),
                 at,
@@ -223,7 +223,7 @@ impl<'a> JoinedPlace<'a> {
                 text,
                 replies: 0,
             };
-            lines.push(line(who, said));
+            lines.push(line(who, text));
             lines.extend(answer.map(|answer| line(l10n::rooms::me(), answer)));
         }
         Ok(Messages { lines, is_journal: true })
@@ -243,9 +243,9 @@ impl Messages {
             summary.push_str(&format!("\n{}", l10n::rooms::no_history()));
         }
         for line in &self.lines {
-            let said: String = line.text.chars().take(MAX_LENGTH).collect();
-            let cut = if said.len() < line.text.len() { "…" } else { "" };
-            let message = format!("\n- {}, {}: {said}{cut}", spoken(line.at, zone), line.author);
+            let text: String = line.text.chars().take(MAX_LENGTH).collect();
+            let cut = if text.len() < line.text.len() { "…" } else { "" };
+            let message = format!("\n- {}, {}: {text}{cut}", spoken(line.at, zone), line.author);
             summary.push_str(&match line.replies {
                 0 => message,
                 replies => l10n::rooms::with_replies(replies, message, &line.id),
@@ -266,9 +266,9 @@ fn spoken(at: i64, zone: Tz) -> String {
 }
 
 async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Failure> {
-    let place = JoinedPlace::open(call).await?;
-    let found = place.messages(call, thread, call.limit()).await?;
-    let name = &place.room.name;
+    let chat = JoinedChat::open(call).await?;
+    let found = chat.messages(call, thread, call.limit()).await?;
+    let name = &chat.room.name;
     let head = match (found.lines.len(), thread) {
         (0, None) => l10n::rooms::no_messages(name),
         (0, Some(_)) => l10n::rooms::no_thread_messages(name),
@@ -278,13 +278,13 @@ async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Fa
     Ok(found.output(head, call.zone()))
 }
 
-/// What a model needs to summarise a place, and what can be counted.
+/// The messages of a chat, for a model to summarise, and the counts.
 async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let place = JoinedPlace::open(call).await?;
-    let (name, zone) = (&place.room.name, call.zone());
-    let most = call.arguments.get("limit").and_then(Value::as_u64).unwrap_or(100);
-    let most = usize::try_from(most).unwrap_or(SEARCHED).min(SEARCHED);
-    let found = place.messages(call, None, most).await?;
+    let chat = JoinedChat::open(call).await?;
+    let (name, zone) = (&chat.room.name, call.zone());
+    let limit = call.arguments.get("limit").and_then(Value::as_u64).unwrap_or(100);
+    let limit = usize::try_from(limit).unwrap_or(MAX_SEARCHED).min(MAX_SEARCHED);
+    let found = chat.messages(call, None, limit).await?;
     let (Some(first), Some(last)) = (found.lines.first(), found.lines.last()) else {
         return Ok(found.output(l10n::rooms::no_messages_then(name), zone));
     };
@@ -304,19 +304,19 @@ async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.text("query").unwrap_or_default();
-    let places = match call.text("place") {
-        Some(_) => vec![JoinedPlace::open(call).await?],
-        None => JoinedPlace::of_person(call).await?,
+    let chats = match call.text("place") {
+        Some(_) => vec![JoinedChat::open(call).await?],
+        None => JoinedChat::of_person(call).await?,
     };
     let mut found = Messages { lines: Vec::new(), is_journal: false };
-    for place in &places {
-        let mut here = place.messages(call, None, SEARCHED).await?;
+    for chat in &chats {
+        let mut here = chat.messages(call, None, MAX_SEARCHED).await?;
         let matches = |line: &RoomMessage| {
             has_all_words(&format!("{} {}", line.author, line.text).to_lowercase(), &query.to_lowercase())
         };
         here.lines.retain(matches);
-        if places.len() > 1 && !here.lines.is_empty() {
-            let name = place.name().await?;
+        if chats.len() > 1 && !here.lines.is_empty() {
+            let name = chat.name().await?;
             for line in &mut here.lines {
                 line.author = l10n::rooms::author_in(&line.author, &name);
             }
@@ -339,20 +339,21 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (channel, rooms, name) = channel_of(call, call.text("user").unwrap_or_default())?;
     accounts_on(call, channel).await?;
     let here = &call.ctx.turn.conversation;
-    let place = if here.channel == channel { here.place.as_str() } else { "" };
-    let mut found = rooms.profiles(place, name).await?;
+    let chat = if here.channel == channel { here.place.as_str() } else { "" };
+    let mut found = rooms.profiles(chat, name).await?;
     found.truncate(NAMESAKES);
     if found.is_empty() {
         let nobody = ours!(l10n::rooms::nobody, FromCall(name), FromConfig(channel));
         return Err(SkillError::not_found(nobody).into());
     }
-    let line = |one: &Profile| {
-        let facts: String = one.facts.iter().map(|(name, value)| format!("\n- {name}: {value}")).collect();
-        format!("{} ({}){facts}", one.name, one.id)
+    let line = |profile: &Profile| {
+        let facts: String =
+            profile.facts.iter().map(|(name, value)| format!("\n- {name}: {value}")).collect();
+        format!("{} ({}){facts}", profile.name, profile.id)
     };
-    let item = |one: &Profile| {
-        let facts = one.facts.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
-        json!({"id": one.id, "name": one.name, "facts": facts.collect::<serde_json::Map<_, _>>()})
+    let item = |profile: &Profile| {
+        let facts = profile.facts.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        json!({"id": profile.id, "name": profile.name, "facts": facts.collect::<serde_json::Map<_, _>>()})
     };
     let lines: Vec<String> = found.iter().map(line).collect();
     let items: Vec<Value> = found.iter().map(item).collect();
@@ -361,7 +362,7 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
-    let JoinedPlace { channel, room, .. } = JoinedPlace::open(call).await?;
+    let JoinedChat { channel, room, .. } = JoinedChat::open(call).await?;
     let store = call.store();
     let conversation = match people::find_conversation(store, channel, &room.place).await? {
         Some(conversation) => conversation,

@@ -145,7 +145,7 @@ fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, summary: String) ->
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.text("query").unwrap_or_default();
     let kind = call.text("kind").unwrap_or_default();
-    let place = match call.text("in") {
+    let search_in = match call.text("in") {
         Some("memories") => SearchIn::Memories,
         Some("conversations") => SearchIn::Conversations,
         // Only memories have kinds.
@@ -153,26 +153,27 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         _ => SearchIn::Both,
     };
     let mut found =
-        adjutant_memory::search(call.store(), asker(call), query, place, kind, call.limit()).await?;
+        adjutant_memory::search(call.store(), asker(call), query, search_in, kind, call.limit()).await?;
     // As the lines are.
-    found.sort_by_key(|found| said_of(found).is_some());
+    found.sort_by_key(|found| message_of(found).is_some());
     let (zone, quotes) = (call.zone(), quotes(call).await?);
     let memories: Vec<MemoryRow> = found.iter().filter_map(memory_of).cloned().collect();
-    let said: Vec<String> = found.iter().filter_map(said_of).map(|row| said_line(row, zone)).collect();
+    let messages: Vec<String> =
+        found.iter().filter_map(message_of).map(|row| message_line(row, zone)).collect();
     let mut parts = Vec::new();
     match &memories[..] {
         [] => {}
-        memories if said.is_empty() => parts.push(recalled(memories)),
+        memories if messages.is_empty() => parts.push(recalled(memories)),
         memories => parts.push(listed(l10n::memory::recalled_several(), memories)),
     }
-    if !said.is_empty() {
-        parts.push(under(l10n::memory::said_before(), said));
+    if !messages.is_empty() {
+        parts.push(under(l10n::memory::said_before(), messages));
     }
     if parts.is_empty() {
         parts.push(l10n::memory::nothing_about(query));
     }
     let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, zone)).collect();
-    let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
+    let untrusted = found.iter().filter_map(message_of).any(|row| !row.text_taint.is_clean());
     let data = json!({"items": items, "count": items.len()});
     Ok(Output::outside_if(untrusted, parts.join("\n"), data))
 }
@@ -184,7 +185,7 @@ fn memory_of(found: &Found) -> Option<&MemoryRow> {
     }
 }
 
-fn said_of(found: &Found) -> Option<&SaidRow> {
+fn message_of(found: &Found) -> Option<&SaidRow> {
     match found {
         Found::Memory(_) => None,
         Found::Said(row) => Some(row),
@@ -192,37 +193,39 @@ fn said_of(found: &Found) -> Option<&SaidRow> {
 }
 
 /// `- Ada, Fri 3 May 2024, 14:05 (telegram): we moved to Lyon`
-fn said_line(said: &SaidRow, zone: Tz) -> String {
-    let at = utc(said.started_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M");
-    format!("- {}, {at} ({}): {}", said.name, said.channel, one_line(&said.text, SHOWN))
+fn message_line(message: &SaidRow, zone: Tz) -> String {
+    let at = utc(message.started_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M");
+    format!("- {}, {at} ({}): {}", message.name, message.channel, one_line(&message.text, SHOWN))
 }
 
 fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
-    let said = match found {
+    let message = match found {
         Found::Memory(memory) => {
             let mut item = item(memory, quotes, zone);
             item["found_in"] = "memories".into();
             return item;
         }
-        Found::Said(said) => said,
+        Found::Said(message) => message,
     };
     let mut item = json!({
-        "id": said.id, "found_in": "conversations", "by": said.name, "text": one_line(&said.text, SHOWN),
-        "at": utc(said.started_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
-        "channel": said.channel, "place": if !said.shared { "direct" } else { "room" },
+        "id": message.id, "found_in": "conversations", "by": message.name,
+        "text": one_line(&message.text, SHOWN),
+        "at": utc(message.started_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
+        "channel": message.channel, "place": if !message.shared { "direct" } else { "room" },
     });
     // An answer that was made from outside text isn't repeated as ours.
-    if let Some(answer) = said.answer.as_deref().filter(|answer| !answer.is_empty() && said.taint.is_clean())
+    if let Some(answer) =
+        message.answer.as_deref().filter(|answer| !answer.is_empty() && message.taint.is_clean())
     {
         item["answer"] = one_line(answer, SHOWN).into();
     }
-    if !said.text_taint.is_clean() {
-        item["sources"] = said.text_taint.label().into();
+    if !message.text_taint.is_clean() {
+        item["sources"] = message.text_taint.label().into();
     }
     item
 }
 
-/// The memory whose place a new one takes.
+/// The memory that a new one replaces.
 async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
     let Some(id) = call.text("replaces_id") else { return Ok(None) };
     let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
@@ -234,25 +237,25 @@ async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
 }
 
 async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let Some(said) = call.text("text") else {
+    let Some(text) = call.text("text") else {
         return Err(SkillError::params(ours!(l10n::memory::no_text)).into());
     };
     let tags = call.tags().unwrap_or_else(|| "[]".into());
-    let length = said.chars().count() + tags.chars().count();
+    let length = text.chars().count() + tags.chars().count();
     if length > MAX_LENGTH {
         return Err(SkillError::params(ours!(l10n::memory::too_long, length, MAX_LENGTH)).into());
     }
-    if adjutant_memory::has_secret(said) || adjutant_memory::has_secret(&tags) {
+    if adjutant_memory::has_secret(text) || adjutant_memory::has_secret(&tags) {
         return Err(SkillError::params(ours!(l10n::memory::secret)).into());
     }
     let here = &call.ctx.turn.conversation;
-    // What is said among others is for that place, unless the person says otherwise.
+    // A memory from a shared chat is for that chat, unless the person says otherwise.
     let usual = if !here.shared { "private" } else { "room" };
     let new = MemoryRow {
         id: call.short_id(),
         kind: call.text("kind").unwrap_or("fact").to_owned(),
         scope: call.text("scope").unwrap_or(usual).to_owned(),
-        text: said.to_owned(),
+        text: text.to_owned(),
         tags,
         created_at: call.store().now(),
     };

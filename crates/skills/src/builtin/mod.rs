@@ -68,16 +68,16 @@ use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 /// A built-in skill.
 #[async_trait]
 pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
-    /// What it works with.
+    /// The resource that the skill works with.
     fn needs(&self) -> Resource;
 
-    /// What kind of effect it has, with these services.
+    /// The kind of effect that the skill has with these services.
     fn effect(&self, services: &Services) -> Idempotency;
 
     /// The kind of effect that it has on what people keep, or on others; none for skills that only read.
     fn action(&self) -> Option<ActionKind>;
 
-    /// What a call acts on, for the check of [`adjutant_turn::trust`]. An effect that names nothing asks.
+    /// The targets of a call, for the check of [`adjutant_turn::trust`]. An effect that names nothing asks.
     async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(Vec::new())
     }
@@ -87,17 +87,17 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// What a call would do, where that is more than the arguments say.
+    /// The effect that a call would have, where that is more than the arguments say.
     async fn preview(&self, _call: &CallContext<'_>) -> Result<Preview, Failure> {
         Ok(Preview::default())
     }
 
-    /// What the ids in the arguments stand for, as one more line for the person who is asked.
+    /// The names behind the ids in the arguments, as one more line for the person who is asked.
     async fn subject(&self, _call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         Ok(None)
     }
 
-    /// What a call would collide with, for the person who is asked. It isn't part of what they approve.
+    /// The conflicts of a call, for the person who is asked. They aren't part of the approval.
     async fn warning(&self, _call: &CallContext<'_>) -> Option<String> {
         None
     }
@@ -111,7 +111,7 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     ) -> Result<Output, Failure>;
 }
 
-/// What a skill works with.
+/// A resource that a skill works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     /// Our own store alone.
@@ -130,7 +130,7 @@ pub enum Resource {
     Notes,
 }
 
-/// What kind of effect a call has. It decides what is journalled before, and what a crash in the middle means.
+/// The kind of effect that a call has. It decides what is journalled before, and what a crash in the middle means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idempotency {
     /// It changes our own store only, in one commit with its row: a crash leaves both or neither.
@@ -150,7 +150,7 @@ impl Idempotency {
     }
 }
 
-/// What a call would do.
+/// The effect that a call would have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
     /// How risky that is, in addition to the skill's own risk.
@@ -173,7 +173,7 @@ pub struct CallContext<'a> {
     /// The skills that there are.
     pub registry: &'a Registry,
     pub execution: &'a ExecutionId,
-    /// What kind of effect the call has.
+    /// The kind of effect that the call has.
     pub effect: Idempotency,
     /// Whether an earlier attempt may have done its work.
     pub is_retry: bool,
@@ -231,7 +231,7 @@ impl<'a> CallContext<'a> {
     fn short_id<I: From<String>>(&self) -> I {
         const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
         let random = self.store().clock().random();
-        let digits = (0..6).map(|place| char::from(DIGITS[((random >> (place * 5)) & 31) as usize]));
+        let digits = (0..6).map(|index| char::from(DIGITS[((random >> (index * 5)) & 31) as usize]));
         digits.collect::<String>().into()
     }
 }
@@ -241,7 +241,7 @@ fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     object.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// Where an event or a contact is kept.
+/// The storage of an event or a contact.
 #[derive(Clone)]
 enum Location {
     /// On the server of the account.
@@ -281,7 +281,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static dyn BuiltinSkill)> {
 
 /// The built-in skill of this name.
 pub fn find(name: &str) -> Option<&'static dyn BuiltinSkill> {
-    all().find(|(known, _)| *known == name).map(|(_, skill)| skill)
+    all().find(|(registered, _)| *registered == name).map(|(_, skill)| skill)
 }
 
 /// Every name that `handler = { builtin = "..." }` may use; those of chat platforms only where there is one.

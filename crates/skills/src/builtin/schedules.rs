@@ -106,7 +106,7 @@ fn next(row: &ScheduleRow) -> String {
     When::Time(utc(row.next_at).with_timezone(&zone_of(row)).naive_local()).spoken()
 }
 
-/// What it does, in a line.
+/// The schedule's text, in a line.
 fn title(row: &ScheduleRow) -> String {
     one_line(&row.text, 200)
 }
@@ -146,14 +146,14 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
             name.parse().map_err(|_| params(ours!(l10n::schedules::unknown_zone, FromCall(name))))?
         }
     };
-    let said = call.text("when").unwrap_or_default();
+    let when = call.text("when").unwrap_or_default();
     let rule =
-        CronRule::parse(said, zone).map_err(|message| params(ours!("/when: {}", FromCall(message))))?;
+        CronRule::parse(when, zone).map_err(|message| params(ours!("/when: {}", FromCall(message))))?;
     let now = call.store().now();
     if rule.is_too_often(now) {
         return Err(params(ours!(l10n::schedules::too_often)));
     }
-    let never = || params(ours!(l10n::schedules::no_such_time, FromCall(said)));
+    let never = || params(ours!(l10n::schedules::no_such_time, FromCall(when)));
     let next_at = rule.after(now).ok_or_else(never)?;
     let text = call.text("text").ok_or_else(|| params(ours!(l10n::schedules::no_text)))?;
     if text.starts_with('/') && !text.starts_with("/run ") {

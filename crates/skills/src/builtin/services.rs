@@ -51,7 +51,7 @@ pub struct Services {
     pub files: Arc<Folder>,
     /// Reads files.
     pub reader: Arc<Reader>,
-    /// What compares the meanings of memories.
+    /// Compares the meanings of memories.
     pub vectors: Option<Arc<Vectors>>,
     /// After how long a fact that was never recalled comes behind others.
     pub fade: Option<Duration>,
@@ -85,7 +85,7 @@ impl Services {
         if self.is_account(resource) { self.check_owner(ctx).await } else { Ok(()) }
     }
 
-    /// What works with an owner's own keys is for owners, and for those who sit at the machine.
+    /// Refuses skills that use an owner's own keys to everybody but owners and people at the machine.
     pub async fn check_owner(&self, ctx: &TurnContext) -> Result<(), Failure> {
         if self.is_owner(ctx).await? {
             return Ok(());
@@ -93,7 +93,7 @@ impl Services {
         Err(SkillError::new(ErrorKind::Permission, ours!(l10n::accounts::only_owners)).into())
     }
 
-    /// What `doctor` reports on each account: its section and the finding.
+    /// The findings of `doctor` on each account, by section.
     pub async fn check(&self) -> Vec<(&'static str, Finding)> {
         let mut found = Vec::new();
         if let Some(mail) = &self.mail {

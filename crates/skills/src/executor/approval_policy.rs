@@ -15,7 +15,7 @@ use super::{ActiveCall, Executor, implementation, wishes};
 use crate::builtin::{self, BuiltinSkill};
 use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 
-/// What becomes of a call.
+/// The decision on a call.
 pub(super) enum Judgement {
     Run(Basis),
     /// A person is asked; with the reason, unless that is the policy alone.
@@ -25,7 +25,7 @@ pub(super) enum Judgement {
 }
 
 impl ActiveCall<'_> {
-    /// What becomes of the call.
+    /// Decides on the call.
     pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
         let approval = &self.ctx.turn.settings.approval;
         let policy = risk::policy(approval, &skill.name, risk);
@@ -106,11 +106,11 @@ impl ActiveCall<'_> {
         if !is_tainted {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        let most = self.ctx.limits.budget.limits.recipients_per_turn as usize;
-        self.judge_tainted(&action, (reached, most)).await
+        let max = self.ctx.limits.budget.limits.recipients_per_turn as usize;
+        self.judge_tainted(&action, (reached, max)).await
     }
 
-    /// What the table says to an effect in a tainted turn.
+    /// Applies the table to an effect in a tainted turn.
     async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement, Failure> {
         let ctx = self.ctx;
         let words = ctx.words().await?;
@@ -141,7 +141,7 @@ impl ActiveCall<'_> {
         Ok((strangers, all))
     }
 
-    /// What the call acts on.
+    /// The targets of the call.
     pub(super) async fn targets(&self, skill: &Skill) -> Result<&[Target], Failure> {
         let load = async || match implementation(skill) {
             Some(builtin) => {
@@ -183,7 +183,7 @@ impl Executor {
     }
 }
 
-/// What an effect is judged by.
+/// The facts that an effect is judged by.
 struct Facts<'a> {
     action: &'a Action,
     words: &'a OwnWords,
@@ -262,8 +262,8 @@ fn service_targets(skill: &Skill, arguments: &Value) -> Vec<Target> {
 /// Whether a text is a date or a time, which a model computes from the person's words.
 fn is_time(text: &str) -> bool {
     text.len() <= 32
-        && text.starts_with(|one: char| one.is_ascii_digit())
-        && text.chars().all(|one| one.is_ascii_digit() || "-:.+TZ ".contains(one))
+        && text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || "-:.+TZ ".contains(c))
 }
 
 /// What a skill is called here, whatever name its file gives it.
@@ -294,7 +294,7 @@ fn recipients(skill: &str, arguments: &Value) -> usize {
     named + usize::from(skill == "email.reply")
 }
 
-/// What the calls of a turn have done, by the journal.
+/// The effects of the calls of a turn, by the journal.
 async fn counted(ctx: &TurnContext, registry: &Registry) -> Result<EffectCounters, StoreError> {
     let counters = EffectCounters::default();
     for row in executions::of_turn(&ctx.store, &ctx.turn.id).await? {

@@ -12,7 +12,7 @@ use crate::handlers::mcp::{Asked, Prompted};
 use crate::{Failure, Handler, Skill};
 
 impl ActiveCall<'_> {
-    /// What the call's server has asked; none if it waits for something else.
+    /// The questions of the call's server; none if the call waits for something else.
     pub(super) async fn asked_by_server(
         &self,
         skill: &Skill,
@@ -22,10 +22,10 @@ impl ActiveCall<'_> {
         if is_approval || !matches!(skill.handler, Handler::Mcp(_)) {
             return Ok(None);
         }
-        let kept = asked::of(&self.ctx.store, &self.row.id).await?;
+        let stored = asked::of(&self.ctx.store, &self.row.id).await?;
         let broken =
             || StoreError::Corrupt(format!("what the server of {} asked can't be read", self.row.id));
-        kept.map(|kept| serde_json::from_str(&kept).map_err(|_| broken())).transpose()
+        stored.map(|stored| serde_json::from_str(&stored).map_err(|_| broken())).transpose()
     }
 
     /// Asks the person what the server wants to know next, and leaves the call waiting.
@@ -40,8 +40,8 @@ impl ActiveCall<'_> {
         // Whatever the person says next is their answer, also in words that no button has.
         let kind = QuestionKind::Input { name: subject };
         let mut batch = ctx.batch();
-        let kept = serde_json::to_string(asked).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        asked::wait(&mut batch, &self.row.id, &kept);
+        let json = serde_json::to_string(asked).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        asked::wait(&mut batch, &self.row.id, &json);
         executions::wait(&mut batch, self.call.agent);
         let question = Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() };
         ctx.ask_for_words(&mut batch, question, &buttons);

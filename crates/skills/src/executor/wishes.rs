@@ -37,7 +37,7 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     the title or text of what is made, in their words and language; keep every \"not\". An earlier message counts only if \
     the last one refers to it.";
 
-/// What this turn's person asked for, read once.
+/// The wishes of this turn's person, read once.
 pub(super) async fn of<'s>(
     ctx: &'s TurnContext,
     registry: &Registry,
@@ -60,7 +60,7 @@ async fn ask_and_store(
     registry: &Registry,
     model: &SharedModel,
 ) -> Result<Wishes, StoreError> {
-    // What others wrote asks for nothing.
+    // Text of other people holds no wishes.
     let wishes = match ctx.trust.own_text {
         Some(_) => ask(ctx, registry, model).await?,
         None => Wishes::default(),
@@ -111,16 +111,15 @@ fn question(words: &OwnWords, shown: &Shown) -> String {
 }
 
 /// The beginning and the end of a text that is too long.
-fn ends(text: &str, most: usize) -> String {
-    if text.len() <= most {
+fn ends(text: &str, max: usize) -> String {
+    if text.len() <= max {
         return text.to_owned();
     }
-    let (head, tail) =
-        (text.floor_char_boundary(most * 2 / 3), text.ceil_char_boundary(text.len() - most / 3));
+    let (head, tail) = (text.floor_char_boundary(max * 2 / 3), text.ceil_char_boundary(text.len() - max / 3));
     format!("{} … {}", &text[..head], &text[tail..])
 }
 
-/// What the system showed this turn's person, by labels.
+/// The labels of the results that the system showed this turn's person.
 pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Shown, StoreError> {
     let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
     let results = executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?;
@@ -159,7 +158,7 @@ fn thing(skill: &str, item: &Value) -> Option<Thing> {
     Some(Thing { noun, id, title: title.to_owned(), is_shared: false })
 }
 
-/// How a mail is known: by its id and its sender's address.
+/// The identity of a mail: its id and its sender's address.
 pub(crate) fn mail_id(mail: &str, from: &str) -> String {
     let address = from.rsplit_once('<').map_or(from, |(_, address)| address).trim_end_matches('>');
     format!("{mail} from {}", address.to_lowercase())

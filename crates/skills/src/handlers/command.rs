@@ -87,7 +87,7 @@ impl CommandHandler {
         }
     }
 
-    /// What it may use besides its own folder.
+    /// The permissions of the program besides its own folder.
     pub(super) fn permissions(&self) -> &Permissions {
         &self.permissions
     }
@@ -180,7 +180,7 @@ impl Run<'_> {
             _ => tool(ours!(programs::not_started, name, Own(error))),
         })?;
         let (mut out, mut err) = (Kept::new(self.output_cap), Kept::new(OUTPUT));
-        // What it leaves running ends with it, which closes the pipes.
+        // The processes that the program leaves running end with it, which closes the pipes.
         tokio::join!(out.fill(child.stdout.take()), err.fill(child.stderr.take()));
         let status = child.wait().await;
         drop(processes);
@@ -237,11 +237,11 @@ impl Kept {
 fn output(program: &str, stdout: &Kept) -> Output {
     let text = stdout.text();
     let json = (!stdout.is_cut()).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
-    let said = json.as_ref().and_then(|json| json.get("summary")).and_then(Value::as_str);
-    let summary = match (&json, said) {
-        (_, Some(said)) => said.to_owned(),
+    let message = json.as_ref().and_then(|json| json.get("summary")).and_then(Value::as_str);
+    let summary = match (&json, message) {
+        (_, Some(message)) => message.to_owned(),
         (Some(Value::Array(_) | Value::Object(_)), None) => programs::answered(program),
-        (Some(Value::String(said)), None) => said.clone(),
+        (Some(Value::String(message)), None) => message.clone(),
         _ if text.is_empty() => programs::no_output(program),
         _ => text,
     };
@@ -332,8 +332,8 @@ mod tests {
     #[tokio::test]
     async fn arguments_are_words_and_no_shell_sees_them() {
         let odd = json!({"a": "x; touch /tmp/y $(id) `id` 'q' \"d\" *\n", "n": 3});
-        let said = words(r#"["printf", "<%s>", "{{a}}", "n={{n}}", "end"]"#, odd).await;
-        insta::assert_snapshot!(said, @r#"
+        let text = words(r#"["printf", "<%s>", "{{a}}", "n={{n}}", "end"]"#, odd).await;
+        insta::assert_snapshot!(text, @r#"
         <x; touch /tmp/y $(id) `id` 'q' "d" *
         ><n=3><end>
         "#);
@@ -354,9 +354,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_environment_is_clean_and_the_folder_its_own() {
-        let said = words(r#"["sh", "-c", "env | cut -d= -f1 | sort | tr '\\n' ' '; test \"$HOME\" = \"$PWD\" && echo home; cat"]"#, json!({})).await;
+        let text = words(r#"["sh", "-c", "env | cut -d= -f1 | sort | tr '\\n' ' '; test \"$HOME\" = \"$PWD\" && echo home; cat"]"#, json!({})).await;
         let names: Vec<&str> =
-            said.split_whitespace().filter(|name| !["_", "SHLVL", "OLDPWD"].contains(name)).collect();
+            text.split_whitespace().filter(|name| !["_", "SHLVL", "OLDPWD"].contains(name)).collect();
         assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "home"]);
     }
 

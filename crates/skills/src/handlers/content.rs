@@ -22,16 +22,16 @@ pub(super) struct Content {
 #[derive(Debug, Clone)]
 enum Source {
     Text(Template),
-    /// The id of a kept file.
+    /// The id of a stored file.
     File(Template),
 }
 
-/// A kept file that is sent.
+/// A stored file that is sent.
 #[derive(Debug)]
 pub(super) struct Upload {
-    /// Its type, which others may have said.
+    /// The media type, which may come from outside.
     pub media_type: String,
-    /// What it contains.
+    /// The contents.
     pub bytes: Vec<u8>,
 }
 
@@ -44,9 +44,9 @@ impl Content {
         if is_file && content.get("text").is_some() {
             problems.add(content.place("text"), "`content` is a `text` or a `file`, not both");
         }
-        let mut template = |key: &'static str, place| {
+        let mut template = |key: &'static str, position| {
             let source = content.text(key, problems)?;
-            let template = Template::new(source, place, arguments);
+            let template = Template::new(source, position, arguments);
             template
                 .map_err(|error| problems.add(content.place(key), format!("`content.{key}`: {error}")))
                 .ok()
@@ -80,7 +80,7 @@ impl Content {
             Source::Text(text) => Some(text.render(arguments)?.unwrap_or_default()),
             Source::File(_) => None,
         };
-        let (said, bytes) = match (&text, file) {
+        let (media_type, bytes) = match (&text, file) {
             (Some(text), _) => ("text/plain; charset=UTF-8", text.as_bytes()),
             (None, Some(file)) => (file.media_type.as_str(), file.bytes.as_slice()),
             (None, None) => return Ok(None),
@@ -89,8 +89,9 @@ impl Content {
             Some(kind) => kind.render(arguments)?,
             None => None,
         };
-        let said = if text.is_some() || is_media_type(said) { said } else { "application/octet-stream" };
-        let kind = kind.unwrap_or_else(|| said.to_owned());
+        let media_type =
+            if text.is_some() || is_media_type(media_type) { media_type } else { "application/octet-stream" };
+        let kind = kind.unwrap_or_else(|| media_type.to_owned());
         let Some(json) = json else { return Ok(Some((header(&kind)?, bytes.to_vec()))) };
         let mut number = 0;
         let mut boundary = "part-0".to_owned();
@@ -112,11 +113,12 @@ fn header(kind: &str) -> Result<HeaderValue, SkillError> {
 }
 
 /// Whether a text is the type of a file and nothing else, such as `application/pdf`.
-fn is_media_type(said: &str) -> bool {
+fn is_media_type(text: &str) -> bool {
     let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|one| one.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&one))
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
     };
-    said.split_once('/').is_some_and(|(kind, subtype)| is_word(kind) && is_word(subtype))
+    text.split_once('/').is_some_and(|(kind, subtype)| is_word(kind) && is_word(subtype))
 }
 
 #[cfg(test)]
@@ -124,8 +126,8 @@ mod tests {
     use super::is_media_type;
 
     #[test]
-    fn a_type_that_others_said_starts_no_new_line() {
-        for (said, is_one) in [
+    fn a_type_that_others_declared_starts_no_new_line() {
+        for (media_type, is_valid) in [
             ("application/pdf", true),
             ("image/svg+xml", true),
             ("text/plain; charset=utf-8", false),
@@ -133,7 +135,7 @@ mod tests {
             ("pdf", false),
             ("", false),
         ] {
-            assert_eq!(is_media_type(said), is_one, "{said}");
+            assert_eq!(is_media_type(media_type), is_valid, "{media_type}");
         }
     }
 }

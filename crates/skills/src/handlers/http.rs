@@ -185,8 +185,8 @@ fn service_words(text: &str, headers: &HeaderMap) -> String {
         return target.to_owned();
     }
     let Ok(json) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
-    let places = ["/error/message", "/message", "/error_description", "/error", "/detail", "/title"];
-    let found = places.iter().find_map(|place| json.pointer(place).and_then(Value::as_str));
+    let pointers = ["/error/message", "/message", "/error_description", "/error", "/detail", "/title"];
+    let found = pointers.iter().find_map(|pointer| json.pointer(pointer).and_then(Value::as_str));
     found.map_or_else(|| text.to_owned(), str::to_owned)
 }
 
@@ -210,7 +210,7 @@ fn is_binary(text: &str) -> bool {
 fn unread(host: &str, headers: &HeaderMap) -> Output {
     let summary = match media_type(headers) {
         "" => l10n::http::unknown_file(host),
-        said => l10n::http::file(host, line(said, 60)),
+        media_type => l10n::http::file(host, line(media_type, 60)),
     };
     Output::new(summary, Value::Null)
 }
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use crate::{Handler, parse};
 
-    /// What a service said; nothing of these tests gets a file.
+    /// The output of a response; no test here gets a file.
     fn output_of(content: ResponseContent) -> Output {
         match content {
             ResponseContent::Output(output) => output,

@@ -1,4 +1,4 @@
-//! What runs the skills that others define: HTTP calls, commands and the tools of MCP servers.
+//! Handlers for the skills that others define: HTTP calls, commands and the tools of MCP servers.
 
 mod address;
 pub mod command;

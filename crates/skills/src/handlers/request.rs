@@ -263,8 +263,8 @@ fn read_url(
         [path, query] => (path, query),
         _ => (rest, ""),
     };
-    let mut template = |text: &str, place| {
-        Template::new(text, place, arguments)
+    let mut template = |text: &str, position| {
+        Template::new(text, position, arguments)
             .map_err(|error| problems.add(at, format!("`url`: {error}")))
             .ok()
     };

@@ -1,4 +1,4 @@
-//! What an HTTP skill makes of a response: a line for people, or a file that is kept.
+//! The result of an HTTP skill from a response: a line for people, or a file to store.
 
 use adjutant_config::document::{Problems, Table, Value as Written};
 use adjutant_files::MAX_MEGABYTES;
@@ -14,15 +14,15 @@ use crate::file_store::MAX_BYTES;
 use crate::template::{Place, Template};
 use crate::{Output, SkillError};
 
-/// What is taken from a response.
+/// The part of a response that is used.
 #[derive(Debug)]
 pub(super) enum ResponseContent {
     /// Something to read.
     Output(Output),
     File {
-        /// What the service calls its type.
+        /// The media type, as the service declares it.
         media_type: String,
-        /// What it contains.
+        /// The contents.
         bytes: Vec<u8>,
     },
 }
@@ -61,9 +61,9 @@ fn read_shape(table: Table, arguments: &[Argument], problems: &mut Problems<'_>)
     if text.starts_with('/') {
         return Some(Shape::Pointer(text.to_owned()));
     }
-    let mut known = arguments.to_vec();
-    known.push(Argument { name: "response".to_owned(), required: true, kind: String::new() });
-    Template::new(text, Place::Text, &known)
+    let mut allowed = arguments.to_vec();
+    allowed.push(Argument { name: "response".to_owned(), required: true, kind: String::new() });
+    Template::new(text, Place::Text, &allowed)
         .map(Shape::Template)
         .map_err(|error| problems.add(table.place("result"), format!("`result`: {error}")))
         .ok()
@@ -79,16 +79,16 @@ impl Shape {
                 None => Err(http::nothing_there(pointer)),
             },
             Self::Template(template) => {
-                let mut known = arguments.as_object().cloned().unwrap_or_default();
-                known.insert("response".to_owned(), response);
-                let text = template.render(&Value::Object(known));
+                let mut values = arguments.as_object().cloned().unwrap_or_default();
+                values.insert("response".to_owned(), response);
+                let text = template.render(&Value::Object(values));
                 Ok(text.map_err(http::result_failed)?.unwrap_or_default())
             }
         }
     }
 }
 
-/// What the service calls the type of what it sent, without parameters.
+/// The media type that the service declares, without parameters.
 pub(super) fn media_type(headers: &HeaderMap) -> &str {
     let value = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim()

@@ -45,7 +45,7 @@ pub(crate) async fn call(
         origin: skill.name.clone(),
         bytes: &bytes,
     };
-    Ok(file_store::output(&file_store::keep(context, fetched, writes).await?, 0))
+    Ok(file_store::output(&file_store::store(context, fetched, writes).await?, 0))
 }
 
 /// The arguments as a person is shown them: with the name and size of a file, in place of its id.

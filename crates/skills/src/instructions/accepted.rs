@@ -1,4 +1,4 @@
-//! What an owner has accepted, as skills.
+//! The instructions that an owner has accepted, as skills.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -30,19 +30,19 @@ const MAX_LENGTH: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCall {
-    /// Which one.
+    /// The name of the instructions.
     pub name: String,
     /// Whether a script is run; else a text is read.
     pub runs: bool,
 }
 
-/// What is kept of a folder besides its copy.
+/// The data stored for a folder besides its copy.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     description: String,
     scripts: Vec<String>,
     has_files: bool,
-    /// What its scripts may use besides their own folders.
+    /// The permissions of its scripts besides their own folders.
     #[serde(default)]
     permissions: Permissions,
 }
@@ -55,7 +55,7 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    /// Those of a configuration, none of which is known before [`Instructions::load`].
+    /// The instructions of a configuration; none is loaded before [`Instructions::load`].
     pub fn new(config: &Config) -> Self {
         Self { folder: home(config), pins: RwLock::default() }
     }
@@ -71,8 +71,8 @@ impl Instructions {
             true => pins::digests(store, PinKind::Instructions).await?,
             false => Vec::new(),
         };
-        let known = |pin: &PinRow| (pin.owner.clone(), pin.item.clone(), pin.digest.clone());
-        if self.pins().iter().map(known).eq(digests.iter().cloned()) {
+        let key = |pin: &PinRow| (pin.owner.clone(), pin.item.clone(), pin.digest.clone());
+        if self.pins().iter().map(key).eq(digests.iter().cloned()) {
             return Ok(false);
         }
         let rows = match digests.is_empty() {
@@ -88,15 +88,15 @@ impl Instructions {
         let share = (CATALOGUE / pins.len().max(1)).clamp(SHORTEST, MAX_LENGTH);
         let (mut skills, mut names) = (Vec::new(), BTreeSet::new());
         for pin in pins.iter() {
-            let Ok(kept) = serde_json::from_str::<Kept>(&pin.definition) else { continue };
+            let Ok(stored) = serde_json::from_str::<Kept>(&pin.definition) else { continue };
             let mut add = |skill: Skill| {
                 if names.insert(skill.name.clone()) {
                     skills.push(Arc::new(skill));
                 }
             };
-            add(reading(&pin.owner, &kept, share));
-            if !kept.scripts.is_empty() {
-                add(running(&pin.owner, &kept));
+            add(reading(&pin.owner, &stored, share));
+            if !stored.scripts.is_empty() {
+                add(running(&pin.owner, &stored));
             }
         }
         let summary = "How to do things well; read one before you do what it is about".to_owned();
@@ -157,11 +157,11 @@ impl Instructions {
         run.in_folder(work_dir, launcher).await
     }
 
-    /// What the scripts of one may use besides their own folders.
+    /// The permissions of the scripts of these instructions besides their own folders.
     pub(crate) fn permissions(&self, name: &str) -> Option<Permissions> {
         let pins = self.pins();
         let pin = pins.iter().find(|pin| pin.owner == name)?;
-        serde_json::from_str::<Kept>(&pin.definition).ok().map(|kept| kept.permissions)
+        serde_json::from_str::<Kept>(&pin.definition).ok().map(|stored| stored.permissions)
     }
 
     fn digest(&self, name: &str) -> Option<String> {
@@ -177,7 +177,7 @@ fn home(config: &Config) -> PathBuf {
     config.data_dir.join(DOMAIN)
 }
 
-/// The copy of one that was accepted.
+/// The copy of an accepted folder.
 pub fn accepted(config: &Config, name: &str) -> Option<Folder> {
     Folder::read(&home(config).join(name)).ok()
 }
@@ -188,9 +188,9 @@ fn text(folder: &Folder, file: Option<&str>) -> Result<Output, SkillError> {
         Some(path) => {
             let path = path.trim_start_matches("./");
             let Some(file) = folder.files.iter().find(|file| file.path == path) else {
-                let known: Vec<&str> = folder.files.iter().map(|file| file.path.as_str()).collect();
+                let paths: Vec<&str> = folder.files.iter().map(|file| file.path.as_str()).collect();
                 let message =
-                    ours!("there is no file {}; the files: {}", FromCall(path), FromConfig(known.join(", ")));
+                    ours!("there is no file {}; the files: {}", FromCall(path), FromConfig(paths.join(", ")));
                 return Err(SkillError::not_found(message));
             };
             let text = str::from_utf8(&file.bytes);
@@ -208,21 +208,21 @@ fn text(folder: &Folder, file: Option<&str>) -> Result<Output, SkillError> {
     Ok(Output::ours(text, Value::Null))
 }
 
-fn reading(name: &str, kept: &Kept, share: usize) -> Skill {
-    let properties = match kept.has_files {
+fn reading(name: &str, stored: &Kept, share: usize) -> Skill {
+    let properties = match stored.has_files {
         true => json!({"file": {"type": "string", "description": "One of its files instead of the text"}}),
         false => json!({}),
     };
     let schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
     let call = InstructionCall { name: name.to_owned(), runs: false };
-    skill(name.to_owned(), line(&kept.description, share), Risk::Low, call, schema)
+    skill(name.to_owned(), line(&stored.description, share), Risk::Low, call, schema)
 }
 
-fn running(name: &str, kept: &Kept) -> Skill {
+fn running(name: &str, stored: &Kept) -> Skill {
     let schema = json!({
         "type": "object",
         "properties": {
-            "script": {"type": "string", "enum": kept.scripts},
+            "script": {"type": "string", "enum": stored.scripts},
             "arguments": {"type": "array", "items": {"type": "string"}, "maxItems": 50},
         },
         "required": ["script"],
@@ -262,7 +262,7 @@ pub async fn install(
         std::fs::rename(&fresh, &target)
     });
     copied.map_err(|error| InstallError::Copy(target.display().to_string(), error))?;
-    let kept = Kept {
+    let stored = Kept {
         description: folder.head.description.clone(),
         scripts: folder.scripts().into_iter().map(str::to_owned).collect(),
         has_files: folder.files.len() > 1,
@@ -272,7 +272,7 @@ pub async fn install(
         owner: folder.name.clone(),
         item: String::new(),
         digest: folder.digest(),
-        definition: json!(kept).to_string(),
+        definition: json!(stored).to_string(),
         approved_at: store.now(),
     };
     let mut batch = Batch::new();
@@ -281,7 +281,7 @@ pub async fn install(
     Ok(())
 }
 
-/// Takes one away. Returns whether it was there.
+/// Removes an accepted folder. Returns whether it was there.
 pub async fn uninstall(store: &Store, config: &Config, name: &str) -> Result<bool, InstallError> {
     let rows = pins::of_kind(store, PinKind::Instructions).await?;
     if !rows.iter().any(|pin| pin.owner == name) {

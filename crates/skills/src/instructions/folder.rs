@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::head::{self, Head};
 use super::scan::{Suspicion, scan};
 
-/// The file that makes a folder one of these.
+/// The file that makes a folder a set of instructions.
 const FILE: &str = "SKILL.md";
 /// The most files, the largest text and its most lines, and how much all files may hold together, in bytes.
 const MAX_FILES: usize = 200;
@@ -29,7 +29,7 @@ pub struct Folder {
     pub body: String,
     /// Its files by their paths, sorted.
     pub files: Vec<File>,
-    /// What a person should see.
+    /// Findings that a person should see.
     pub suspicions: Vec<Suspicion>,
 }
 
@@ -37,7 +37,7 @@ pub struct Folder {
 pub struct File {
     /// Its path in the folder.
     pub path: String,
-    /// What it holds.
+    /// The contents.
     pub bytes: Vec<u8>,
     is_executable: bool,
 }
@@ -53,7 +53,7 @@ impl File {
     }
 }
 
-/// What runs a file of this name.
+/// The interpreter for a file of this name.
 pub(super) fn interpreter(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1 {
         "py" => Some("python3"),
@@ -91,7 +91,7 @@ impl Folder {
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut files = Vec::new();
         collect(path, "", 0, &mut files)?;
-        files.sort_by(|one, other| one.path.cmp(&other.path));
+        files.sort_by(|left, right| left.path.cmp(&right.path));
         let text =
             files.iter().find(|file| file.path == FILE).ok_or_else(|| format!("there is no {FILE}"))?;
         if text.bytes.len() as u64 > MAX_TEXT {
@@ -129,7 +129,7 @@ impl Folder {
         all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// What accepting it changes of the one that was accepted before, a file a line.
+    /// The changes since the folder that was accepted before, a file a line.
     pub fn changes(&self, before: &Self) -> Vec<String> {
         let find = |folder: &Self, path: &str| folder.files.iter().find(|file| file.path == path).cloned();
         let new = self.files.iter().filter_map(|file| match find(before, &file.path) {
@@ -173,7 +173,7 @@ fn collect(folder: &Path, above: &str, depth: usize, files: &mut Vec<File>) -> R
         if kind.is_symlink() {
             return Err(format!("{path} is a link; links aren't taken over"));
         }
-        // What version control keeps is no part of it.
+        // Version control's data is no part of the folder.
         if kind.is_dir() && name != ".git" {
             collect(&entry.path(), &path, depth + 1, files)?;
         } else if kind.is_file() {
@@ -202,14 +202,14 @@ fn file(at: &Path, path: String, files: &[File]) -> Result<File, String> {
 /// A name as the second part of a skill's: `PDF forms` is `pdf_forms`.
 fn word(name: &str) -> Option<String> {
     let small = name.to_lowercase();
-    let parts = small.split(|one: char| !one.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let parts = small.split(|char: char| !char.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let mut word = parts.collect::<Vec<_>>().join("_");
     if word.starts_with(|first: char| first.is_ascii_digit()) {
         word.insert_str(0, "skill_");
     }
     word.truncate(MAX_NAME);
     let word = word.trim_end_matches('_').to_owned();
-    word.contains(|one: char| one.is_ascii_lowercase()).then_some(word)
+    word.contains(|char: char| char.is_ascii_lowercase()).then_some(word)
 }
 
 #[cfg(test)]

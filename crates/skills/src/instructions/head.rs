@@ -8,15 +8,15 @@ const KEYS: [&str; 3] = ["name", "description", "license"];
 /// The largest head, in bytes.
 const MAX_SIZE: usize = 16 * 1024;
 
-/// What the head says.
+/// The fields of the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
     pub(crate) name: Option<String>,
-    /// What it is for.
+    /// The purpose.
     pub description: String,
     /// Its licence.
     pub license: Option<String>,
-    /// What it needs.
+    /// The requirements.
     pub compatibility: Option<String>,
     /// The tools that it wants to be allowed; none if it says nothing of tools.
     pub(crate) allowed_tools: Option<Vec<String>>,
@@ -53,7 +53,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
         Some(rest) => rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n'))?,
         None => {
             let (key, _) = entry(text.lines().next()?)?;
-            KEYS.iter().any(|known| key.eq_ignore_ascii_case(known)).then_some(text)?
+            KEYS.iter().any(|name| key.eq_ignore_ascii_case(name)).then_some(text)?
         }
     };
     let (mut at, mut open_end) = (0, None);
@@ -65,7 +65,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
         if open_end.is_none() && (bare.is_empty() || bare.starts_with('#')) {
             open_end = Some(at);
         }
-        // What follows is a text, and a `---` in it is a rule.
+        // The rest is text, and a `---` in it is a rule.
         if open_end.is_some() && (opened.is_none() || !may_be_head(bare)) {
             break;
         }
@@ -163,7 +163,7 @@ fn tools(value: &Value) -> Vec<String> {
     match value {
         Value::Array(list) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Value::String(text) => {
-            let (mut all, mut one, mut depth) = (Vec::new(), String::new(), 0_u32);
+            let (mut all, mut tool, mut depth) = (Vec::new(), String::new(), 0_u32);
             for next in text.chars() {
                 match next {
                     '(' => depth += 1,
@@ -171,13 +171,13 @@ fn tools(value: &Value) -> Vec<String> {
                     _ => {}
                 }
                 if depth == 0 && (next == ',' || next.is_whitespace()) {
-                    all.push(std::mem::take(&mut one));
+                    all.push(std::mem::take(&mut tool));
                 } else {
-                    one.push(next);
+                    tool.push(next);
                 }
             }
-            all.push(one);
-            all.retain(|one| !one.is_empty());
+            all.push(tool);
+            all.retain(|tool| !tool.is_empty());
             all
         }
         _ => Vec::new(),
@@ -191,7 +191,7 @@ mod tests {
     /// Shapes as they are found in the wild: the text, then name, description and tools.
     #[test]
     fn a_head_is_read_in_every_shape() {
-        let tools = |list: &[&str]| Some(list.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+        let tools = |list: &[&str]| Some(list.iter().map(|tool| (*tool).to_owned()).collect::<Vec<_>>());
         for (text, name, description, allowed) in [
             ("---\nname: pdf\ndescription: Fill forms\n---\n# PDF\n", "pdf", "Fill forms", None),
             ("\u{feff}---\r\nname: pdf\r\ndescription: Fill forms\r\n---\r\nBody", "pdf", "Fill forms", None),

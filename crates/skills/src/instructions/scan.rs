@@ -1,4 +1,4 @@
-//! What a person should see before they accept a folder: what hides, what fetches and runs, what talks past them.
+//! Findings that a person should see before they accept a folder: hidden text, downloads that run, orders to the model.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ const MAX: usize = 50;
 pub struct Suspicion {
     pub file: String,
     pub line: usize,
-    /// What it is.
+    /// The kind of finding.
     pub what: &'static str,
     /// The line itself, with whatever is hidden made visible.
     pub text: String,
@@ -58,7 +58,10 @@ pub(crate) fn scan(file: &str, text: &str) -> Vec<Suspicion> {
             found.push(Suspicion { file: file.to_owned(), line: index + 1, what, text });
         };
         // A picture's colour is chosen by such a character.
-        if content.chars().any(|one| is_hidden(one) && !matches!(one, '\u{fe0e}' | '\u{fe0f}' | '\u{200d}')) {
+        if content
+            .chars()
+            .any(|char| is_hidden(char) && !matches!(char, '\u{fe0e}' | '\u{fe0f}' | '\u{200d}'))
+        {
             add("has characters that nobody sees");
         }
         PATTERNS.iter().filter(|(_, pattern)| pattern.is_match(content)).for_each(|(what, _)| add(what));

@@ -33,7 +33,7 @@ pub struct CodeLogin {
     issuer: Option<(String, bool)>,
 }
 
-/// What the browser has brought, by the fields of its address.
+/// The fields of the address that the browser comes back to.
 struct Brought {
     state: Option<String>,
     issuer: Option<String>,
@@ -53,7 +53,9 @@ impl Listener {
         let redirect = Url::parse(redirect.unwrap_or("http://127.0.0.1:0/callback"));
         let mut redirect = redirect.map_err(|_| wrong(place))?;
         let port = redirect.port_or_known_default().unwrap_or_default();
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.and_then(|it| Ok((it.local_addr()?, it)));
+        let listener = TcpListener::bind(("127.0.0.1", port))
+            .await
+            .and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) = listener.map_err(|error| {
             let message = format!(
                 "can't listen on port {port} for the browser: {error}; set `redirect` in {}",
@@ -190,7 +192,7 @@ impl CodeLogin {
         ];
         let account = &self.account;
         let reply = account.ask(&account.config.token_url, &form).await?;
-        account.keep(account.granted(reply)?)
+        account.store_tokens(account.granted(reply)?)
     }
 
     fn again(&self) -> String {
@@ -199,7 +201,7 @@ impl CodeLogin {
 }
 
 impl Account {
-    /// What was given out, or why not.
+    /// The reply with the tokens, or why there is none.
     pub(super) fn granted(&self, answer: EndpointResponse) -> Result<Reply, SkillError> {
         match answer {
             EndpointResponse::Success(reply) => Ok(reply),
@@ -207,8 +209,8 @@ impl Account {
         }
     }
 
-    /// Keeps what a login has brought.
-    pub(super) fn keep(&self, reply: Reply) -> Result<(), SkillError> {
+    /// Stores the tokens of a login.
+    pub(super) fn store_tokens(&self, reply: Reply) -> Result<(), SkillError> {
         let tokens = self.tokens(reply, None)?;
         self.vault.write(&tokens)
     }
@@ -238,7 +240,7 @@ fn random() -> Result<String, SkillError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// What a GET asks for.
+/// The target of a GET request.
 async fn request_target(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

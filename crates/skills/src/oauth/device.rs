@@ -17,15 +17,15 @@ const LIFETIME: i64 = 600;
 pub struct DeviceLogin {
     account: Arc<Account>,
     device_code: String,
-    /// What the person types.
+    /// The code that the person types.
     pub user_code: String,
-    /// Where they type it.
+    /// The page for the code.
     pub page: String,
     interval: u64,
     lifetime: Duration,
 }
 
-/// What to do after an answer that is no token yet.
+/// The next step after an answer that is no token yet.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Ask,
@@ -69,7 +69,7 @@ impl DeviceLogin {
         loop {
             tokio::time::sleep(Duration::from_secs(interval)).await;
             let refusal = match account.ask(&account.config.token_url, &form).await {
-                Ok(EndpointResponse::Success(reply)) => return account.keep(reply),
+                Ok(EndpointResponse::Success(reply)) => return account.store_tokens(reply),
                 Ok(EndpointResponse::Error(refusal)) => refusal,
                 // The service may be there again the next time; the code ends at some time.
                 Err(error) if matches!(error.kind, ErrorKind::Network | ErrorKind::Timeout) => continue,

@@ -32,7 +32,7 @@ pub(super) struct Found {
     registration_url: Option<String>,
     /// The server's own name for itself, which tokens are bound to.
     pub(super) resource: String,
-    /// What the server wants asked for.
+    /// The scopes that the server wants requested.
     pub(super) scopes: Vec<String>,
     /// Whether the service names itself where it sends the browser back.
     pub(super) names_itself: bool,
@@ -40,7 +40,7 @@ pub(super) struct Found {
     is_usual: bool,
 }
 
-/// What a server says of itself.
+/// A server's description of itself.
 #[derive(Deserialize)]
 struct Resource {
     resource: String,
@@ -50,7 +50,7 @@ struct Resource {
     scopes_supported: Vec<String>,
 }
 
-/// What a login service says of itself.
+/// A login service's description of itself.
 #[derive(Deserialize)]
 struct Issuer {
     issuer: String,
@@ -64,7 +64,7 @@ struct Issuer {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// Who we are at a login service.
+/// Our registration at a login service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Registered {
     pub(super) client_id: String,
@@ -93,9 +93,9 @@ impl<'a> Discovery<'a> {
                 let issuer = resource.authorization_servers.first();
                 let issuer = issuer.ok_or_else(|| self.refused("doesn't say where to log in"))?;
                 let Some(service) = self.issuer(issuer).await? else {
-                    let place = self.allowed(issuer)?;
+                    let url = self.allowed(issuer)?;
                     return Err(
-                        self.refused(&format!("wants a login at {}, which doesn't say how", host(&place)))
+                        self.refused(&format!("wants a login at {}, which doesn't say how", host(&url)))
                     );
                 };
                 (resource, Some(service))
@@ -126,7 +126,7 @@ impl<'a> Discovery<'a> {
         self.server.origin().ascii_serialization()
     }
 
-    /// What a server would say of itself that says nothing.
+    /// The description for a server that gives none.
     fn itself(&self) -> Resource {
         let mut server = self.server.clone();
         server.set_fragment(None);
@@ -192,7 +192,7 @@ impl<'a> Discovery<'a> {
         })
     }
 
-    /// What the server says to somebody who isn't logged in.
+    /// The server's challenge to a client that isn't logged in.
     async fn challenge(&self) -> Result<Option<String>, SkillError> {
         let about = json!({"name": "adjutant", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
@@ -216,23 +216,23 @@ impl<'a> Discovery<'a> {
         Ok(bearer.map(str::to_owned))
     }
 
-    /// The server's description of itself, where its answer says, else at the places that the standard names. None if it
-    /// doesn't say where, and nothing is there.
+    /// The server's description of itself: at the address in its answer, else at the standard addresses. None if the
+    /// answer names no address and nothing is there.
     async fn resource(&self, challenge: Option<&str>) -> Result<Option<Resource>, SkillError> {
         let named = challenge.and_then(|challenge| parameter(challenge, "resource_metadata"));
         let is_named = named.is_some();
-        let places = match named {
-            Some(place) => {
+        let candidates = match named {
+            Some(url) => {
                 let wrong = |_| self.refused("gives no address for how to log in");
-                let place = Url::parse(&place).map_err(wrong)?;
-                if place.origin() != self.server.origin() {
-                    return Err(self.elsewhere("its description", &place));
+                let url = Url::parse(&url).map_err(wrong)?;
+                if url.origin() != self.server.origin() {
+                    return Err(self.elsewhere("its description", &url));
                 }
-                vec![place]
+                vec![url]
             }
             None => well_known(&self.server, &["oauth-protected-resource"]),
         };
-        let Some(resource) = self.first::<Resource>(places).await? else {
+        let Some(resource) = self.first::<Resource>(candidates).await? else {
             return if is_named { Err(self.refused("doesn't say how to log in")) } else { Ok(None) };
         };
         let wrong = |_| self.refused("describes something that is no address");
@@ -250,13 +250,14 @@ impl<'a> Discovery<'a> {
     /// A login service's description of itself, if it has one.
     async fn issuer(&self, written: &str) -> Result<Option<Issuer>, SkillError> {
         let url = self.allowed(written)?;
-        let mut places = well_known(&url, &["oauth-authorization-server", "openid-configuration"]);
+        let mut candidates = well_known(&url, &["oauth-authorization-server", "openid-configuration"]);
         if url.path() != "/" {
-            let mut place = url.clone();
-            place.set_path(&format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/')));
-            places.push(place);
+            let mut candidate = url.clone();
+            candidate
+                .set_path(&format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/')));
+            candidates.push(candidate);
         }
-        let Some(issuer) = self.first::<Issuer>(places).await? else { return Ok(None) };
+        let Some(issuer) = self.first::<Issuer>(candidates).await? else { return Ok(None) };
         if issuer.issuer.trim_end_matches('/') != written.trim_end_matches('/') {
             let message = format!(
                 "{} says that it is {}; a login there is refused, because its description belongs to another service",
@@ -272,15 +273,15 @@ impl<'a> Discovery<'a> {
         Ok(Some(issuer))
     }
 
-    async fn first<T: DeserializeOwned>(&self, places: Vec<Url>) -> Result<Option<T>, SkillError> {
-        for place in places {
-            let client = self.client(&place)?;
-            let request = client.get(place.clone()).timeout(PATIENCE).header(ACCEPT, "application/json");
-            let response = request.send().await.map_err(|error| lost(&error, host(&place), false))?;
+    async fn first<T: DeserializeOwned>(&self, candidates: Vec<Url>) -> Result<Option<T>, SkillError> {
+        for url in candidates {
+            let client = self.client(&url)?;
+            let request = client.get(url.clone()).timeout(PATIENCE).header(ACCEPT, "application/json");
+            let response = request.send().await.map_err(|error| lost(&error, host(&url), false))?;
             if !response.status().is_success() {
                 continue;
             }
-            let (text, _) = read(response).await.map_err(|error| lost(&error, host(&place), false))?;
+            let (text, _) = read(response).await.map_err(|error| lost(&error, host(&url), false))?;
             if let Ok(found) = serde_json::from_str(&text) {
                 return Ok(Some(found));
             }
@@ -323,18 +324,18 @@ impl<'a> Discovery<'a> {
     }
 }
 
-/// The well-known places of a description, with the path behind them and without.
+/// The well-known addresses of a description, with the path behind them and without.
 fn well_known(url: &Url, names: &[&str]) -> Vec<Url> {
     let path = url.path().trim_end_matches('/');
     let paths = if path.is_empty() { vec![""] } else { vec![path, ""] };
-    let place = |name: &str, path: &str| {
-        let mut place = url.clone();
-        place.set_path(&format!("/.well-known/{name}{path}"));
-        place.set_query(None);
-        place.set_fragment(None);
-        place
+    let candidate = |name: &str, path: &str| {
+        let mut candidate = url.clone();
+        candidate.set_path(&format!("/.well-known/{name}{path}"));
+        candidate.set_query(None);
+        candidate.set_fragment(None);
+        candidate
     };
-    paths.into_iter().flat_map(|path| names.iter().map(move |name| place(name, path))).collect()
+    paths.into_iter().flat_map(|path| names.iter().map(move |name| candidate(name, path))).collect()
 }
 
 /// A parameter of a challenge, such as `scope="a b"`.
@@ -371,7 +372,7 @@ mod tests {
     #[test]
     fn descriptions_are_looked_for_with_the_path_first() {
         let url = Url::parse("https://a.example/mcp/v1?x=1").unwrap();
-        let places: Vec<String> = well_known(&url, &["b"]).iter().map(Url::to_string).collect();
-        assert_eq!(places, ["https://a.example/.well-known/b/mcp/v1", "https://a.example/.well-known/b"]);
+        let urls: Vec<String> = well_known(&url, &["b"]).iter().map(Url::to_string).collect();
+        assert_eq!(urls, ["https://a.example/.well-known/b/mcp/v1", "https://a.example/.well-known/b"]);
     }
 }

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How much is kept of a service's own words, in characters.
 const WORDS: usize = 200;
 
-/// What an endpoint may answer.
+/// An endpoint's answer.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Reply {
@@ -59,7 +59,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Who we are, as fields of a form.
+/// Our credentials, as fields of a form.
 fn ourselves(config: &OAuthConfig) -> impl Iterator<Item = (&str, &str)> {
     let secret = config.client_secret.as_ref().map(|secret| ("client_secret", secret.expose()));
     [("client_id", config.client_id.as_str())].into_iter().chain(secret)
@@ -84,7 +84,7 @@ impl Account {
             .extend_pairs(ourselves(&self.config))
             .extend_pairs(resource);
         let host = host(&url).to_owned();
-        // What is the owner's own choice may be in a private network: this address, or the server that named it.
+        // An address that the owner chose may be in a private network: this one, or the server that named it.
         let chosen = self.service.as_ref().map_or_else(|| host.clone(), Service::host);
         let client = self.http.for_url(&url, &[chosen])?;
         let request = client

@@ -32,7 +32,7 @@ pub(super) struct Tokens {
     pub(super) service: Option<Service>,
 }
 
-/// Where they are.
+/// The storage of a login's tokens.
 pub(super) struct Vault {
     folder: PathBuf,
     file: PathBuf,
@@ -52,7 +52,7 @@ impl Vault {
 
     pub(super) fn read(&self) -> Result<Option<Tokens>, SkillError> {
         match std::fs::read_to_string(&self.file) {
-            // What is wrong in it may be a token, so it isn't shown.
+            // The faulty text may be a token, so it isn't shown.
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
                 SkillError::tool(ours!(logins::damaged, self.shown(), FromConfig(&self.place.login)))
             }),
@@ -73,7 +73,7 @@ impl Vault {
         }
     }
 
-    /// Writes them, whole or not at all.
+    /// Writes the tokens, whole or not at all.
     pub(super) fn write(&self, tokens: &Tokens) -> Result<(), SkillError> {
         let fresh = self.folder.join(format!(".{}.json", self.name));
         let write = || -> std::io::Result<()> {
@@ -87,7 +87,7 @@ impl Vault {
         write().map_err(|error| SkillError::tool(ours!(logins::not_written, self.shown(), Own(error))))
     }
 
-    /// Removes them. Returns whether there were any.
+    /// Removes the tokens. Returns whether there were any.
     pub(super) fn remove(&self) -> Result<bool, SkillError> {
         match std::fs::remove_file(&self.file) {
             Ok(()) => Ok(true),
@@ -96,7 +96,7 @@ impl Vault {
         }
     }
 
-    /// Keeps others from renewing them until the file is dropped.
+    /// Keeps others from renewing the tokens until the file is dropped.
     pub(super) async fn lock(&self) -> Result<File, SkillError> {
         let open = || -> std::io::Result<File> {
             self.make_folder()?;

@@ -39,7 +39,7 @@ const EARLY: Duration = Duration::from_mins(1);
 #[derive(Default)]
 pub struct OAuth {
     accounts: BTreeMap<String, Arc<Account>>,
-    /// Those at MCP servers that ask for one.
+    /// The logins at MCP servers that ask for a login.
     servers: BTreeMap<String, ServerLogin>,
 }
 
@@ -57,7 +57,7 @@ struct Account {
     vault: Vault,
     http: HttpClient,
     clock: SharedClock,
-    /// Of a login at an MCP server: what is kept with its tokens.
+    /// The data stored with the tokens of a login at an MCP server.
     service: Option<Service>,
 }
 
@@ -232,7 +232,7 @@ impl Account {
         Ok((!is_due && !is_rejected).then(|| Secret::new(tokens.access_token)))
     }
 
-    /// What a token endpoint has given out. A refresh token stays good until there is another.
+    /// The tokens from an endpoint's reply. A refresh token stays good until there is another.
     fn tokens(&self, reply: Reply, before: Option<&Tokens>) -> Result<Tokens, SkillError> {
         let is_bearer = reply.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
         let Some(access_token) = reply.access_token.filter(|token| is_bearer && !token.is_empty()) else {
@@ -263,7 +263,7 @@ impl Account {
         SkillError::new(ErrorKind::Auth, message)
     }
 
-    /// What a refusal means that no login can change.
+    /// The error for a refusal that no login can change.
     fn refused(&self, refusal: &Refusal) -> ErrorText {
         let (section, refusal_said) = (FromConfig(&self.place.section), FromOutside(refusal));
         match refusal.error.as_str() {

@@ -77,7 +77,7 @@ impl ServerLogin {
         Vault::new(&self.folder, &format!("mcp-{}", self.name), self.place())
     }
 
-    /// How it stands.
+    /// The state of the login.
     pub(super) fn state(&self) -> LoginState {
         self.vault().state()
     }

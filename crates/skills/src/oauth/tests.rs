@@ -118,9 +118,9 @@ async fn a_token_is_renewed_when_it_is_due_and_once_by_however_many() {
     let first = world.token().await.unwrap();
     assert_eq!(world.token().await.unwrap(), first);
     world.clock.advance(Duration::from_mins(59));
-    let (one, other) = tokio::join!(world.token(), world.token());
-    assert_eq!(one.as_ref().unwrap(), other.as_ref().unwrap());
-    assert_ne!(one.unwrap(), first);
+    let (renewed, concurrent) = tokio::join!(world.token(), world.token());
+    assert_eq!(renewed.as_ref().unwrap(), concurrent.as_ref().unwrap());
+    assert_ne!(renewed.unwrap(), first);
     let asked = world.cloud.state().requests.iter().filter(|asked| *asked == "POST /token").count();
     assert_eq!(asked, 2, "a login and one renewal: its refresh token is good once");
     world.ends();

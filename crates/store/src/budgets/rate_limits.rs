@@ -24,15 +24,15 @@ fn time(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
-/// Counts a request to a model, if fewer than `most` were counted within the window. Otherwise returns how long until
+/// Counts a request to a model, if fewer than `limit` were counted within the window. Otherwise returns how long until
 /// the next one may be.
 pub async fn take_slot(
     store: &Store,
     model: &str,
-    most: u32,
+    limit: u32,
     window: Duration,
 ) -> Result<Option<Duration>, StoreError> {
-    let (most, window) = (i64::from(most), millis(window));
+    let (limit, window) = (i64::from(limit), millis(window));
     let mut batch = Batch::new();
     batch.returning(
         concat!(
@@ -43,7 +43,7 @@ pub async fn take_slot(
             now!(),
             " - $3 ORDER BY s.taken_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING 1::bigint"
         ),
-        [model.into(), most.into(), window.into()],
+        [model.into(), limit.into(), window.into()],
     );
     if !store.write(batch).await?.is_empty() {
         return Ok(None);
@@ -55,23 +55,23 @@ pub async fn take_slot(
                 now!(),
                 " FROM model_slots WHERE model = $1 AND slot < $2"
             ),
-            &[model.into(), most.into(), window.into()],
+            &[model.into(), limit.into(), window.into()],
         )
         .await?
         .unwrap_or_default();
-    if slots < most {
-        add_slots(store, model, most).await?;
+    if slots < limit {
+        add_slots(store, model, limit).await?;
         return Ok(Some(Duration::ZERO));
     }
     Ok(Some(time(wait)))
 }
 
 /// Makes the slots of a model that is asked for the first time, or that may be asked more often than before.
-async fn add_slots(store: &Store, model: &str, most: i64) -> Result<(), StoreError> {
+async fn add_slots(store: &Store, model: &str, limit: i64) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO model_slots (model, slot) SELECT $1, generate_series(0, $2 - 1) ON CONFLICT DO NOTHING",
-        [model.into(), most.into()],
+        [model.into(), limit.into()],
     );
     store.write(batch).await.map(drop)
 }

@@ -23,8 +23,8 @@ pub fn list(folder: &Path) -> io::Result<Vec<(i64, PathBuf)>> {
     named(folder, time_of)
 }
 
-/// Makes a copy, removes the oldest beyond `keep`, and returns the copy's file. Don't run two at once in a folder.
-pub async fn make(store: &Store, folder: &Path, keep: usize) -> Result<PathBuf, StoreError> {
+/// Makes a copy, removes the oldest beyond `limit`, and returns the copy's file. Don't run two at once in a folder.
+pub async fn make(store: &Store, folder: &Path, limit: usize) -> Result<PathBuf, StoreError> {
     let failed =
         |error: io::Error| StoreError::Backup { to: folder.display().to_string(), reason: error.to_string() };
     let of_part = |name: &str| time_of(name.strip_suffix(PART)?);
@@ -42,20 +42,20 @@ pub async fn make(store: &Store, folder: &Path, keep: usize) -> Result<PathBuf, 
     )]
     let finished = tokio::task::spawn_blocking({
         let (folder, path) = (folder.to_owned(), path.clone());
-        move || finish(&folder, &part, &path, keep)
+        move || finish(&folder, &part, &path, limit)
     });
     finished.await.map_err(io::Error::other).and_then(|finished| finished).map_err(failed)?;
     Ok(path)
 }
 
-fn finish(folder: &Path, part: &Path, path: &Path, keep: usize) -> io::Result<()> {
+fn finish(folder: &Path, part: &Path, path: &Path, limit: usize) -> io::Result<()> {
     fs::File::open(part)?.sync_all()?;
     fs::rename(part, path)?;
     fs::File::open(folder)?.sync_all()?;
     // The new copy stays, even if a wrong clock gave others a later time.
-    let mut others = list(folder)?;
-    others.retain(|(_, other)| other != path);
-    for (_, old) in &others[..(others.len() + 1).saturating_sub(keep.max(1))] {
+    let mut previous = list(folder)?;
+    previous.retain(|(_, other)| other != path);
+    for (_, old) in &previous[..(previous.len() + 1).saturating_sub(limit.max(1))] {
         fs::remove_file(old)?;
     }
     Ok(())

@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// What a server calls its type.
+    /// The name of its type on a server.
     pub(crate) fn server_type(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::MaybeText(_) => "text",

@@ -18,11 +18,11 @@ use crate::StoreError;
 const TRUSTED: Duration = Duration::from_secs(1);
 
 /// A connection, and when it was last used.
-type Kept = (PoolConnection<Any>, Instant);
+type IdleConnection = (PoolConnection<Any>, Instant);
 
 pub(crate) struct Connections {
     pool: AnyPool,
-    kept: Mutex<Vec<Kept>>,
+    idle: Mutex<Vec<IdleConnection>>,
     free: Semaphore,
     can_break: bool,
 }
@@ -30,8 +30,8 @@ pub(crate) struct Connections {
 impl Connections {
     /// Lends the pool's connections; `can_break` is for those that lead to another machine.
     pub(crate) fn of(pool: AnyPool, can_break: bool) -> Self {
-        let most = pool.options().get_max_connections() as usize;
-        Self { pool, kept: Mutex::default(), free: Semaphore::new(most), can_break }
+        let max = pool.options().get_max_connections() as usize;
+        Self { pool, idle: Mutex::default(), free: Semaphore::new(max), can_break }
     }
 
     /// Runs an operation on a connection.
@@ -39,27 +39,27 @@ impl Connections {
         &self,
         work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let _one = self.free.acquire().await.map_err(|_| StoreError::Closed)?;
-        let mut connection = match self.kept().await {
+        let _permit = self.free.acquire().await.map_err(|_| StoreError::Closed)?;
+        let mut connection = match self.idle_connection().await {
             Some(connection) => connection,
             None => self.pool.acquire().await?,
         };
         let done = work(&mut connection).await;
-        let mut kept = self.kept.lock();
+        let mut idle = self.idle.lock();
         match &done {
-            // Checked under the lock, so that no connection is kept after `close`.
-            Ok(_) if !self.free.is_closed() => kept.push((connection, Instant::now())),
-            Err(StoreError::Database(_)) if self.can_break => kept.clear(),
+            // Checked under the lock, so that no connection stays idle after `close`.
+            Ok(_) if !self.free.is_closed() => idle.push((connection, Instant::now())),
+            Err(StoreError::Database(_)) if self.can_break => idle.clear(),
             _ => {}
         }
         done
     }
 
-    /// A connection that was kept and works.
-    async fn kept(&self) -> Option<PoolConnection<Any>> {
+    /// An idle connection that works.
+    async fn idle_connection(&self) -> Option<PoolConnection<Any>> {
         loop {
-            let kept = self.kept.lock().pop();
-            let (mut connection, used) = kept?;
+            let idle = self.idle.lock().pop();
+            let (mut connection, used) = idle?;
             if !self.can_break || used.elapsed() < TRUSTED || connection.ping().await.is_ok() {
                 return Some(connection);
             }
@@ -68,7 +68,7 @@ impl Connections {
 
     pub(crate) async fn close(&self) {
         self.free.close();
-        self.kept.lock().clear();
+        self.idle.lock().clear();
         self.pool.close().await;
     }
 }

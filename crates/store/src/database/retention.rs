@@ -248,12 +248,12 @@ async fn clear_old_history(store: &Store, before: i64) -> Result<(), StoreError>
 
 /// Commands, reminders and other messages that belong to no turn.
 async fn empty_single_messages(store: &Store, before: i64) -> Result<usize, StoreError> {
-    const SAID: &str = "UPDATE outbox SET text = '', choices = '[]' WHERE seq IN (SELECT seq FROM outbox \
+    const SENT: &str = "UPDATE outbox SET text = '', choices = '[]' WHERE seq IN (SELECT seq FROM outbox \
         WHERE turn_id IS NULL AND text <> '' AND state IN ('sent', 'dead') AND created_at < $1 LIMIT $2 + 0) \
         RETURNING seq";
     const ARRIVED: &str = "UPDATE inbox SET text = '', mentions = '' WHERE id IN (SELECT id FROM inbox \
         WHERE turn_id IS NULL AND state = 'done' AND text <> '' AND received_at < $1 LIMIT $2 + 0) RETURNING id";
-    Ok(repeat(store, SAID, before).await? + repeat(store, ARRIVED, before).await?)
+    Ok(repeat(store, SENT, before).await? + repeat(store, ARRIVED, before).await?)
 }
 
 async fn delete_memories(store: &Store, before: i64) -> Result<usize, StoreError> {

@@ -1,6 +1,6 @@
 //! Why a write didn't happen: the state it was based on has changed.
 
-/// What had changed.
+/// The reason why a write was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stale {
     /// Another instance owns the lane or channel now.

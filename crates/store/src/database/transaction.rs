@@ -85,7 +85,7 @@ async fn together(
     statements: &[Statement],
 ) -> Result<Vec<Value>, StoreError> {
     match in_one_message(connection, before, statements).await {
-        Err(StoreError::Database(error)) if statements.iter().any(|one| one.must.is_some()) => {
+        Err(StoreError::Database(error)) if statements.iter().any(|statement| statement.must.is_some()) => {
             // A batch of a group runs again alone anyway.
             if before.is_empty() {
                 return Err(error.into());
@@ -113,8 +113,8 @@ async fn in_one_message(
         if !text.is_empty() {
             text.push_str("; ");
         }
-        with_places(&mut text, statement.sql, |text, place| {
-            let _ = write!(text, "${}", place + offset);
+        with_placeholders(&mut text, statement.sql, |text, number| {
+            let _ = write!(text, "${}", number + offset);
         });
         offset += statement.arguments.len();
     }
@@ -185,9 +185,9 @@ fn request(statements: &[&Statement]) -> String {
     for statement in statements {
         let (offset, own) = (arguments.len(), &statement.arguments);
         let mut text = String::with_capacity(statement.sql.len() * 2);
-        with_places(&mut text, statement.sql, |text, place| {
-            let kind = own.get(place.saturating_sub(1)).map_or("text", Value::server_type);
-            let _ = write!(text, "($1[{}])::{kind}", place + offset);
+        with_placeholders(&mut text, statement.sql, |text, number| {
+            let kind = own.get(number.saturating_sub(1)).map_or("text", Value::server_type);
+            let _ = write!(text, "($1[{}])::{kind}", number + offset);
         });
         arguments.extend(own.iter().map(Value::as_text));
         texts.push((text, statement.must.is_some(), statement.returning));
@@ -206,12 +206,12 @@ fn must_of(statements: &[&Statement], number: i64) -> Option<Stale> {
 }
 
 /// Copies a statement's text, with something else for each `$1`.
-fn with_places(text: &mut String, sql: &str, place: impl Fn(&mut String, usize)) {
+fn with_placeholders(text: &mut String, sql: &str, write: impl Fn(&mut String, usize)) {
     let mut parts = sql.split('$');
     text.push_str(parts.next().unwrap_or_default());
     for part in parts {
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-        place(text, part[..digits].parse().unwrap_or_default());
+        write(text, part[..digits].parse().unwrap_or_default());
         text.push_str(&part[digits..]);
     }
 }

@@ -1,10 +1,10 @@
-//! What the server of a skill call wants to know before it goes on.
+//! Questions that the server of a skill call asks before the call goes on.
 
 use adjutant_types::ExecutionId;
 
 use crate::{Batch, Stale, Store, StoreError};
 
-/// What a call's server asked, as JSON; none if it asked nothing.
+/// The question of a call's server, as JSON; none if the server asked nothing.
 pub async fn of(store: &Store, id: &ExecutionId) -> Result<Option<String>, StoreError> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT asked FROM executions WHERE id = $1", &[id.into()]).await?;

@@ -141,7 +141,7 @@ pub async fn tools_of_execution(
         .await
 }
 
-/// What the model calls of a turn took, without what was asked and answered.
+/// The cost of the model calls of a turn, without their texts.
 pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     store
         .all(

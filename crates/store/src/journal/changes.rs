@@ -1,4 +1,4 @@
-//! What changed in the journal, in order: for pages that are open. Triggers write it, while anybody is signed in.
+//! The changes of the journal, in order: for pages that are open. Triggers write it, while anybody is signed in.
 
 use adjutant_types::{PersonId, TurnId};
 use sqlx::FromRow;
@@ -6,11 +6,11 @@ use sqlx::FromRow;
 use crate::{Batch, Store, StoreError};
 
 /// How many rows are kept.
-const KEPT: i64 = 50_000;
+const MAX_ROWS: i64 = 50_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ChangeRow {
-    /// Its place: first by transaction, which is 0 in the embedded store, then by number.
+    /// Its position: first by transaction, which is 0 in the embedded store, then by number.
     pub tx: i64,
     /// Its number.
     pub seq: i64,
@@ -24,32 +24,32 @@ pub struct ChangeRow {
     pub status: String,
 }
 
-/// The place of the latest change.
+/// The position of the latest change.
 pub async fn last(store: &Store) -> Result<(i64, i64), StoreError> {
     let last: Option<(i64, i64)> = store.first(store.backend().last_change_sql(), &[]).await?;
     Ok(last.unwrap_or_default())
 }
 
-/// The changes after a place, at most `limit`; none if some of them were deleted already.
+/// The changes after a position, at most `limit`; none if some of them were deleted already.
 pub async fn after(
     store: &Store,
     (tx, seq): (i64, i64),
     limit: i64,
 ) -> Result<Option<Vec<ChangeRow>>, StoreError> {
     let rows = store.all(store.backend().changes_sql(), &[tx.into(), seq.into(), limit.into()]).await?;
-    let known = "SELECT count(*) FROM changes WHERE tx = $1 AND seq = $2";
-    let is_known = rows.is_empty() || store.count(known, &[tx.into(), seq.into()]).await? > 0;
-    let is_whole = is_known || store.count("SELECT coalesce(min(seq), 1) FROM changes", &[]).await? == 1;
+    let find = "SELECT count(*) FROM changes WHERE tx = $1 AND seq = $2";
+    let is_found = rows.is_empty() || store.count(find, &[tx.into(), seq.into()]).await? > 0;
+    let is_whole = is_found || store.count("SELECT coalesce(min(seq), 1) FROM changes", &[]).await? == 1;
     Ok(is_whole.then_some(rows))
 }
 
 /// Deletes the oldest changes.
 pub async fn prune(store: &Store) -> Result<(), StoreError> {
     let count = store.count("SELECT coalesce(max(seq) - min(seq), 0) FROM changes", &[]).await?;
-    if count <= KEPT {
+    if count <= MAX_ROWS {
         return Ok(());
     }
     let mut batch = Batch::new();
-    batch.run("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - $1", [KEPT.into()]);
+    batch.run("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - $1", [MAX_ROWS.into()]);
     store.write(batch).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! What a turn's first messages are made of, read in one query because every turn needs it.
+//! The data for a turn's first messages, read in one query because every turn needs it.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ pub struct OpenQuestion {
     pub is_outside: bool,
 }
 
-/// What of the store a turn's first messages are made of.
+/// The data for a turn's first messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextData {
     /// The person's open tasks, the most urgent first.
@@ -64,7 +64,7 @@ pub struct ContextData {
     pub summary: Option<(i64, String)>,
 }
 
-/// Whose, and how much of it.
+/// The person, the conversation, and the limits of a read.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextQuery<'a> {
     pub person: &'a PersonId,
@@ -121,31 +121,34 @@ enum Line {
 
 impl<'r> FromRow<'r, AnyRow> for Line {
     fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let place: i64 = row.try_get("place")?;
+        let position: i64 = row.try_get("place")?;
         Ok(match row.try_get::<String, _>("what")?.as_str() {
             "task" => {
                 let due = row.try_get("c")?;
-                Self::Task(place, OpenTask { id: row.try_get("a")?, title: row.try_get("b")?, due })
+                Self::Task(position, OpenTask { id: row.try_get("a")?, title: row.try_get("b")?, due })
             }
             "schedule" => {
                 let (id, text) = (row.try_get("a")?, row.try_get("b")?);
                 let (rule, zone) = (row.try_get("c")?, row.try_get("d")?);
-                Self::Schedule(place, ActiveSchedule { id, text, rule, zone })
+                Self::Schedule(position, ActiveSchedule { id, text, rule, zone })
             }
             "outside" => Self::Outside(row.try_get("a")?, row.try_get("b")?),
-            "mentions" => Self::Mentions(place, row.try_get("a")?),
+            "mentions" => Self::Mentions(position, row.try_get("a")?),
             "question" => {
                 let flags: i64 = row.try_get("flags")?;
                 let (id, skill, what, message) =
                     (row.try_get("a")?, row.try_get("b")?, row.try_get("c")?, row.try_get("d")?);
                 let turn = row.try_get("at")?;
-                Self::Question(place, OpenQuestion { id, turn, skill, what, message, is_outside: flags != 0 })
+                Self::Question(
+                    position,
+                    OpenQuestion { id, turn, skill, what, message, is_outside: flags != 0 },
+                )
             }
-            "summary" => Self::Summary(place, row.try_get("a")?),
+            "summary" => Self::Summary(position, row.try_get("a")?),
             _ => {
                 let flags: i64 = row.try_get("flags")?;
                 Self::Turn(PastTurn {
-                    seq: place,
+                    seq: position,
                     person_id: row.try_get("e")?,
                     text: row.try_get("a")?,
                     text_taint: row.try_get("b")?,
@@ -160,7 +163,7 @@ impl<'r> FromRow<'r, AnyRow> for Line {
     }
 }
 
-/// Reads what a turn's first messages are made of.
+/// Reads the data for a turn's first messages.
 pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData, StoreError> {
     let ContextQuery { person, conversation, turn, after, tasks, turns } = query;
     let arguments =
@@ -171,23 +174,23 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData,
     let mut data = ContextData::default();
     for line in lines {
         match line {
-            Line::Task(place, task) => tasks.push((place, task)),
-            Line::Schedule(place, schedule) => schedules.push((place, schedule)),
+            Line::Task(position, task) => tasks.push((position, task)),
+            Line::Schedule(position, schedule) => schedules.push((position, schedule)),
             Line::Outside(domain, id) => drop(data.outside.insert((domain, id))),
-            Line::Question(place, question) => questions.push((place, question)),
-            Line::Mentions(place, lines) => mentions.push((place, lines)),
+            Line::Question(position, question) => questions.push((position, question)),
+            Line::Mentions(position, lines) => mentions.push((position, lines)),
             Line::Turn(turn) => data.past.push(turn),
             Line::Summary(turn, messages) => data.summary = Some((turn, messages)),
         }
     }
-    // A query's branches are sorted, but not what is made of them.
-    tasks.sort_by_key(|(place, _)| *place);
-    schedules.sort_by_key(|(place, _)| *place);
-    questions.sort_by_key(|(place, _)| *place);
-    mentions.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+    // A query's branches are sorted, but their union isn't.
+    tasks.sort_by_key(|(position, _)| *position);
+    schedules.sort_by_key(|(position, _)| *position);
+    questions.sort_by_key(|(position, _)| *position);
+    mentions.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
     data.past.sort_by_key(|turn| std::cmp::Reverse(turn.seq));
     for line in mentions.iter().flat_map(|(_, lines)| lines.lines()) {
-        if !data.mentions.iter().any(|known| known == line) {
+        if !data.mentions.iter().any(|existing| existing == line) {
             data.mentions.push(line.to_owned());
         }
     }

@@ -141,7 +141,7 @@ async fn write_out(
     message: &mut Value,
     turn: i64,
 ) -> Result<(), StoreError> {
-    let kept: Option<(Option<String>,)> = store
+    let found: Option<(Option<String>,)> = store
         .first(
             "SELECT k.first_messages FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
              JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' \
@@ -149,7 +149,7 @@ async fn write_out(
             &[execution.into(), turn.into()],
         )
         .await?;
-    let summary = kept.and_then(|(stored,)| summary_in(&stored?)).unwrap_or_else(|| GONE.to_owned());
+    let summary = found.and_then(|(stored,)| summary_in(&stored?)).unwrap_or_else(|| GONE.to_owned());
     if let Some(fields) = message.as_object_mut() {
         fields.remove("summary");
         let head = fields.get("text").and_then(Value::as_str).unwrap_or_default();

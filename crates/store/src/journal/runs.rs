@@ -218,7 +218,7 @@ pub async fn plans_beginning_with(
         .await
 }
 
-/// What the model calls of one agent took.
+/// The cost of the model calls of one agent.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct AgentCost {
     /// The agent's name in its turn.
@@ -230,7 +230,7 @@ pub struct AgentCost {
     pub cost_usd: f64,
 }
 
-/// What the agents of a turn took, by their names.
+/// The cost of the agents of a turn, by their names.
 pub async fn costs(store: &Store, turn: &TurnId) -> Result<Vec<AgentCost>, StoreError> {
     store
         .all(

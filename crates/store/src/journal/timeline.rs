@@ -8,7 +8,7 @@ use sqlx::FromRow;
 
 use crate::{Store, StoreError};
 
-/// What somebody wrote.
+/// A message that somebody wrote.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SaidRow {
     /// Order of arrival.
@@ -16,14 +16,14 @@ pub struct SaidRow {
     /// What it is.
     pub kind: InboxKind,
     pub text: String,
-    /// Who wrote it.
+    /// The author's name.
     pub name: String,
     pub channel: String,
     /// When it arrived.
     pub received_at: i64,
 }
 
-/// What the assistant wrote.
+/// A message that the assistant wrote.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ReplyRow {
     /// The message.
@@ -137,7 +137,7 @@ pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<Tu
     Ok(row.map(|(turn,)| turn))
 }
 
-macro_rules! said {
+macro_rules! inbox_sql {
     ($rest:literal) => {
         concat!(
             "SELECT i.id, i.kind, i.text, p.name, c.channel, i.received_at FROM inbox i \
@@ -163,12 +163,12 @@ macro_rules! reply {
     };
 }
 
-/// What was said in a turn, in order.
+/// The messages to the assistant in a turn, in order.
 pub async fn said_in(store: &Store, turn: &TurnId) -> Result<Vec<SaidRow>, StoreError> {
-    store.all(said!("WHERE i.turn_id = $1 AND i.kind <> 'press' ORDER BY i.id"), &[turn.into()]).await
+    store.all(inbox_sql!("WHERE i.turn_id = $1 AND i.kind <> 'press' ORDER BY i.id"), &[turn.into()]).await
 }
 
-/// What was told in a turn, in order.
+/// The replies in a turn, in order.
 pub async fn replies_in(store: &Store, turn: &TurnId) -> Result<Vec<ReplyRow>, StoreError> {
     store.all(reply!("WHERE o.turn_id = $1 ORDER BY o.seq"), &[turn.into()]).await
 }
@@ -183,7 +183,7 @@ pub async fn said_alone(
 ) -> Result<Vec<SaidRow>, StoreError> {
     store
         .all(
-            said!(
+            inbox_sql!(
                 "WHERE i.turn_id IS NULL AND i.held = 0 AND i.kind <> 'press' AND i.person_id = $1 \
                  AND i.received_at >= $2 AND i.received_at < $3 ORDER BY i.id DESC LIMIT $4 + 0"
             ),

@@ -321,7 +321,7 @@ pub async fn ended_after(
     store.all(past!("seq DESC"), &[conversation.into(), after.into(), limit.into()]).await
 }
 
-/// What a person typed here before a turn, newest first.
+/// The messages that a person typed here before a turn, newest first.
 pub async fn texts_before(
     store: &Store,
     (conversation, person): (&ConversationId, &PersonId),

@@ -9,7 +9,7 @@ use sqlx::FromRow;
 use crate::files::SentFile;
 use crate::{Batch, Stale, Store, StoreError, Value};
 
-/// The most people and places of one message whose names are kept.
+/// How many people and chats of one message are stored by name.
 const MAX_MENTIONS: usize = 20;
 
 /// A journalled message or button press.
@@ -32,7 +32,7 @@ pub struct InboxRow {
     pub question_id: Option<QuestionId>,
     /// When it arrived, in milliseconds.
     pub received_at: i64,
-    /// JSON: the voice note that it was spoken in, until that is heard.
+    /// JSON: the voice note that it was spoken in, until the note is transcribed.
     pub voice: Option<String>,
     /// JSON: its files, until they are fetched.
     pub files: Option<String>,
@@ -173,7 +173,7 @@ const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind
 /// Whom and what a message mentions, as it is stored and as models read it: a line for each. The names are text from
 /// outside.
 pub fn mentions(all: &[Mention]) -> String {
-    let line = |one: &Mention| format!("{} is {}", one.id, display_name(&one.name));
+    let line = |mention: &Mention| format!("{} is {}", mention.id, display_name(&mention.name));
     all.iter().take(MAX_MENTIONS).map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -239,7 +239,7 @@ pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Resul
     }
 }
 
-/// The places of a channel with messages, each with the event of the last one.
+/// The chats of a channel with messages, each with the event of the last message.
 pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>, StoreError> {
     store
         .all(
@@ -272,7 +272,7 @@ pub async fn waiting(
         .await
 }
 
-/// Gives a voice note its text. What it is turns out only now: a message, or the answer to a question.
+/// Gives a voice note its text. Only the text shows whether the note is a message or the answer to a question.
 pub fn heard(batch: &mut Batch, id: i64, instance: &InstanceId, text: &str, answers: Option<&QuestionId>) {
     let kind = if answers.is_some() { InboxKind::Answer } else { InboxKind::Message };
     batch.must(
@@ -313,13 +313,13 @@ pub async fn doubted(
     Ok(last.map(|(text,)| text))
 }
 
-/// What a person typed most recently, newest first.
-pub async fn typed_by(store: &Store, person: &PersonId, most: i64) -> Result<Vec<String>, StoreError> {
+/// The messages that a person typed most recently, newest first.
+pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<String>, StoreError> {
     let typed: Vec<(String,)> = store
         .all(
             "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
              ORDER BY id DESC LIMIT $2 + 0",
-            &[person.into(), most.into()],
+            &[person.into(), limit.into()],
         )
         .await?;
     Ok(typed.into_iter().map(|(text,)| text).collect())

@@ -371,13 +371,13 @@ pub async fn last_receipt(
 pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>, StoreError> {
     const ARRIVED: &str = "SELECT i.event FROM (SELECT conversation_id, event FROM inbox ORDER BY id DESC LIMIT 500) i \
                            JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1";
-    const SAID: &str = "SELECT c.place, o.receipt FROM (SELECT conversation_id, receipt FROM outbox \
+    const SENT: &str = "SELECT c.place, o.receipt FROM (SELECT conversation_id, receipt FROM outbox \
                         WHERE receipt IS NOT NULL ORDER BY seq DESC LIMIT 500) o \
                         JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1";
     let arrived: Vec<(String,)> = store.all(ARRIVED, &[channel.into()]).await?;
-    let said: Vec<(String, String)> = store.all(SAID, &[channel.into()]).await?;
+    let sent: Vec<(String, String)> = store.all(SENT, &[channel.into()]).await?;
     let arrived = arrived.into_iter().filter_map(|(event,)| Some(event.split_once(' ')?.1.to_owned()));
-    Ok(arrived.chain(said.into_iter().map(|(place, receipt)| format!("{place}:{receipt}"))).collect())
+    Ok(arrived.chain(sent.into_iter().map(|(chat, receipt)| format!("{chat}:{receipt}"))).collect())
 }
 
 /// The channel, place and receipt of a message of ours; none when it wasn't sent.

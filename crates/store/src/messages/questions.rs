@@ -164,12 +164,12 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
 }
 
 /// Records that a question is asked by this message, as which of those in it. Its time to expire begins now.
-pub fn asked(batch: &mut Batch, id: &QuestionId, message: &OutboxId, place: i64, now: i64) {
+pub fn asked(batch: &mut Batch, id: &QuestionId, message: &OutboxId, position: i64, now: i64) {
     batch.run(
         "UPDATE questions SET outbox_id = $1, place = $2, created_at = $3, \
          expires_at = expires_at + ($3 - created_at) \
          WHERE id = $4 AND outbox_id = '' AND state = 'pending'",
-        [message.into(), place.into(), now.into(), id.into()],
+        [message.into(), position.into(), now.into(), id.into()],
     );
 }
 

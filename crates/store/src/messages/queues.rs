@@ -38,7 +38,7 @@ pub async fn with_pending_work(
     store: &Store,
     instance: &InstanceId,
     channel: &str,
-    place: Option<&str>,
+    chat: Option<&str>,
 ) -> Result<Vec<ConversationId>, StoreError> {
     let rows: Vec<(ConversationId,)> = store
         .all(
@@ -50,7 +50,7 @@ pub async fn with_pending_work(
              OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
              SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
              AND instance NOT IN (SELECT id FROM instances))",
-            &[channel.into(), place.unwrap_or_default().into(), instance.into(), store.now().into()],
+            &[channel.into(), chat.unwrap_or_default().into(), instance.into(), store.now().into()],
         )
         .await?;
     Ok(rows.into_iter().map(|row| row.0).collect())

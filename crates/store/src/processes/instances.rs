@@ -31,7 +31,7 @@ pub struct LivingInstance {
 }
 
 impl LivingInstance {
-    /// The keys of the settings that another one has otherwise. None if one of them told nothing.
+    /// The keys of the settings that differ from another instance's. None if either instance described no settings.
     pub fn differing<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
         if self.settings.is_empty() || other.settings.is_empty() {
             return Vec::new();
@@ -47,7 +47,7 @@ impl LivingInstance {
     }
 }
 
-/// What an instance tells of itself.
+/// An instance's description of itself.
 #[derive(Debug)]
 pub(super) struct About {
     host: String,
@@ -55,7 +55,7 @@ pub(super) struct About {
 }
 
 impl About {
-    /// Writes it into a row that doesn't have it yet.
+    /// Writes the description into a row that has none yet.
     pub(super) fn tell(&self, batch: &mut Batch, instance: &InstanceId) {
         batch.run(
             "UPDATE instances SET host = $1, version = $2, settings = $3 WHERE id = $4 AND version = ''",
@@ -64,8 +64,8 @@ impl About {
     }
 }
 
-/// Records what an instance is, also for when it has to register again.
-pub async fn introduce(
+/// Records an instance's description, also for when the instance has to register again.
+pub async fn register(
     store: &Store,
     instance: &Instance,
     settings: &BTreeMap<String, String>,

@@ -45,10 +45,10 @@ pub struct Instance {
     /// The instance of the rows that it journals: itself, or nobody if any instance may work on them.
     owner: InstanceId,
     /// How many other processes are on the store, as of the last heartbeat.
-    others: AtomicUsize,
+    peer_count: AtomicUsize,
     /// How much of a processor it uses, in thousandths.
     load: AtomicI64,
-    /// What it tells of itself, once it has.
+    /// Its description for other instances, once `instances::register` has set it.
     pub(super) about: OnceLock<About>,
     lock: Lock,
 }
@@ -57,25 +57,25 @@ pub struct Instance {
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat {
     /// None with a file lock, which goes only with its process, so no heartbeat can be late.
-    last_beat: Option<Arc<Mutex<Instant>>>,
+    last_sent: Option<Arc<Mutex<Instant>>>,
 }
 
 impl Heartbeat {
     fn at(instant: Instant) -> Self {
-        Self { last_beat: Some(Arc::new(Mutex::new(instant))) }
+        Self { last_sent: Some(Arc::new(Mutex::new(instant))) }
     }
 
-    fn beat(&self, instant: Instant) {
-        if let Some(last_beat) = &self.last_beat {
-            *last_beat.lock() = instant;
+    fn record(&self, instant: Instant) {
+        if let Some(last_sent) = &self.last_sent {
+            *last_sent.lock() = instant;
         }
     }
 
     /// Whether no other instance can consider this one dead for a while.
     pub fn is_fresh(&self) -> bool {
-        let since = self.last_beat.as_ref().map(|last_beat| {
-            let last_beat = last_beat.lock();
-            last_beat.elapsed()
+        let since = self.last_sent.as_ref().map(|last_sent| {
+            let last_sent = last_sent.lock();
+            last_sent.elapsed()
         });
         since.is_none_or(|since| since + MARGIN < DEAD_AFTER)
     }
@@ -145,14 +145,14 @@ impl Instance {
             }
         };
         let owner = if shares.is_empty() { id.clone() } else { InstanceId::default() };
-        let (others, load, about) = (AtomicUsize::new(0), AtomicI64::new(0), OnceLock::new());
-        let instance = Self { id, heartbeat, shares, owner, others, load, about, lock };
-        store.write(instance.beat(store)).await?;
+        let (peer_count, load, about) = (AtomicUsize::new(0), AtomicI64::new(0), OnceLock::new());
+        let instance = Self { id, heartbeat, shares, owner, peer_count, load, about, lock };
+        store.write(instance.heartbeat_batch(store)).await?;
         Ok(instance)
     }
 
     /// Writes this process's row and heartbeat, by a clock that all instances share.
-    fn beat(&self, store: &Store) -> Batch {
+    fn heartbeat_batch(&self, store: &Store) -> Batch {
         let mut batch = Batch::new();
         let sql = match self.lock {
             Lock::File { .. } => {
@@ -172,21 +172,21 @@ impl Instance {
         let pid = i64::from(std::process::id());
         let load = self.load.load(Ordering::Relaxed);
         batch.run(sql, [(&self.id).into(), pid.into(), store.now().into(), shares.into(), load.into()]);
-        // The row is new if others have removed it, because they considered this process dead.
+        // The row is new if other instances have removed it, because they considered this process dead.
         if let Some(about) = self.about.get() {
             about.tell(&mut batch, &self.id);
         }
         batch
     }
 
-    /// Notes how much of a processor this process uses, in thousandths, for the others to read.
+    /// Notes how much of a processor this process uses, in thousandths, for other instances to read.
     pub fn set_load(&self, load: i64) {
         self.load.store(load, Ordering::Relaxed);
     }
 
     /// Whether no other process was on the store at the last heartbeat.
     pub fn is_alone(&self) -> bool {
-        self.others.load(Ordering::Relaxed) == 0
+        self.peer_count.load(Ordering::Relaxed) == 0
     }
 
     /// The channels whose turns it runs with other instances.
@@ -200,7 +200,7 @@ impl Instance {
     }
 
     /// Sends a heartbeat and frees the leases of dead instances. Returns their ids.
-    pub async fn tend(&self, store: &Store) -> Result<Vec<InstanceId>, StoreError> {
+    pub async fn heartbeat(&self, store: &Store) -> Result<Vec<InstanceId>, StoreError> {
         if let Lock::Session { options, held } = &self.lock {
             let mut connection = held.lock().await;
             if connection.ping().await.is_err() {
@@ -210,13 +210,13 @@ impl Instance {
             }
             drop(connection);
             let now = Instant::now();
-            store.write(self.beat(store)).await?;
-            self.heartbeat.beat(now);
+            store.write(self.heartbeat_batch(store)).await?;
+            self.heartbeat.record(now);
         }
-        let (others, dead_ones) = self.others(store).await?;
-        self.others.store(others, Ordering::Relaxed);
+        let (peer_count, dead_ids) = self.peers(store).await?;
+        self.peer_count.store(peer_count, Ordering::Relaxed);
         let mut dead = Vec::new();
-        for other in dead_ones {
+        for other in dead_ids {
             let mut batch = Batch::new();
             batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&other).into()]);
             batch.run("DELETE FROM instances WHERE id = $1", [(&other).into()]);
@@ -249,24 +249,24 @@ impl Instance {
     }
 
     /// Updates this process's row without changing it, to check that the store accepts writes. It isn't a heartbeat:
-    /// that is [`Self::tend`].
+    /// that is [`Self::heartbeat()`].
     pub async fn touch(&self, store: &Store) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         batch.run("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
         store.write(batch).await.map(drop)
     }
 
-    /// How many others there are, and those of them that are dead.
-    async fn others(&self, store: &Store) -> Result<(usize, Vec<InstanceId>), StoreError> {
-        let beats: Vec<(InstanceId, i64)> =
+    /// How many other processes there are, and the ids of the dead ones.
+    async fn peers(&self, store: &Store) -> Result<(usize, Vec<InstanceId>), StoreError> {
+        let heartbeats: Vec<(InstanceId, i64)> =
             store.all("SELECT id, beat_at FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
-        let count = beats.len();
+        let count = heartbeats.len();
         if count == 0 {
             return Ok((0, Vec::new()));
         }
         let dead = match &self.lock {
             Lock::File { folder, .. } => {
-                beats.into_iter().filter(|(id, _)| is_free(folder, id)).map(|(id, _)| id).collect()
+                heartbeats.into_iter().filter(|(id, _)| is_free(folder, id)).map(|(id, _)| id).collect()
             }
             Lock::Session { .. } => {
                 // After the rows: whoever has one had its lock before.
@@ -274,7 +274,7 @@ impl Instance {
                 let silent = i64::try_from(DEAD_AFTER.as_millis()).unwrap_or(i64::MAX);
                 let is_dead =
                     |(id, beat_at): &(InstanceId, i64)| !held.contains(&key(id)) || *beat_at < now - silent;
-                beats.into_iter().filter(is_dead).map(|(id, _)| id).collect()
+                heartbeats.into_iter().filter(is_dead).map(|(id, _)| id).collect()
             }
         };
         Ok((count, dead))
@@ -392,10 +392,10 @@ mod tests {
         let heartbeat = Heartbeat::at(now);
         assert!(heartbeat.clone().is_fresh());
         if let Some(long_ago) = now.checked_sub(DEAD_AFTER.saturating_sub(MARGIN)) {
-            heartbeat.beat(long_ago);
+            heartbeat.record(long_ago);
             assert!(!heartbeat.is_fresh());
         }
-        heartbeat.beat(Instant::now());
+        heartbeat.record(Instant::now());
         assert!(heartbeat.is_fresh());
     }
 }

@@ -161,13 +161,13 @@ pub async fn begun_by(
     store: &Store,
     person: &PersonId,
     (after, until): (i64, i64),
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<i64>, StoreError> {
     let rows: Vec<(i64,)> = store
         .all(
             "SELECT started_at FROM (SELECT started_at FROM turns WHERE person_id = $1 ORDER BY seq DESC LIMIT $4 + 0) t \
              WHERE started_at > $2 AND started_at <= $3 ORDER BY started_at DESC",
-            &[person.into(), after.into(), until.into(), most.into()],
+            &[person.into(), after.into(), until.into(), limit.into()],
         )
         .await?;
     Ok(rows.into_iter().map(|(started_at,)| started_at).collect())

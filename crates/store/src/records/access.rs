@@ -170,8 +170,8 @@ pub async fn expire(store: &Store) -> Result<(), StoreError> {
 pub fn new_code(mut random: u128) -> String {
     const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
     let mut code = String::with_capacity(9);
-    for place in 0..8 {
-        if place == 4 {
+    for index in 0..8 {
+        if index == 4 {
             code.push('-');
         }
         code.push(char::from(LETTERS[(random % 32) as usize]));

@@ -1,4 +1,4 @@
-//! What people keep here: their accounts, tasks, memories, schedules and calendars.
+//! The records of people: their accounts, tasks, memories, schedules and calendars.
 
 pub mod access;
 pub mod attempts;

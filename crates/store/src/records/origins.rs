@@ -159,7 +159,7 @@ pub struct FormerRow {
     pub text: String,
 }
 
-/// What a person's memories were before.
+/// The former texts of a person's memories.
 pub async fn formers(store: &Store, person: &PersonId) -> Result<Vec<FormerRow>, StoreError> {
     const SQL: &str = "SELECT memory_id, former_id, text FROM memory_formers WHERE person_id = $1 \
                        ORDER BY memory_id, former_id";

@@ -18,7 +18,7 @@ pub struct Person {
     pub timezone: Option<String>,
 }
 
-/// A place where people and the assistant talk.
+/// A chat between people and the assistant.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Conversation {
     /// Our id.
@@ -58,13 +58,13 @@ pub struct Party {
 }
 
 /// The conversation and person of a turn, with the skill calls there since `window` or since the count began anew,
-/// counted up to `most`.
+/// counted up to `limit`.
 pub async fn party(
     store: &Store,
     conversation: &ConversationId,
     person: &PersonId,
     window: i64,
-    most: u32,
+    limit: u32,
 ) -> Result<Party, StoreError> {
     #[derive(FromRow)]
     struct Row {
@@ -83,7 +83,7 @@ pub async fn party(
               AND e.started_at >= CASE WHEN c.window_from > $3 THEN c.window_from ELSE $3 + 0 END LIMIT $4 + 0) counted) \
              AS skill_calls \
              FROM conversations c JOIN people p ON p.id = $2 WHERE c.id = $1",
-            &[conversation.into(), person.into(), window.into(), i64::from(most).into()],
+            &[conversation.into(), person.into(), window.into(), i64::from(limit).into()],
         )
         .await?;
     let row = row.ok_or_else(|| {
@@ -93,8 +93,8 @@ pub async fn party(
     let mut conversation = row.conversation;
     if conversation.shared && !conversation.summary.is_empty() {
         let by: Vec<PersonId> = conversation.summary_by.split(' ').map(PersonId::from).collect();
-        let others = by.iter().filter(|one| **one != person.id);
-        said_by(store, others).await?.values().for_each(|said| conversation.summary_taint.add(said));
+        let other_people = by.iter().filter(|id| **id != person.id);
+        said_by(store, other_people).await?.values().for_each(|taint| conversation.summary_taint.add(taint));
     }
     Ok(Party { conversation, person, skill_calls: row.skill_calls })
 }
@@ -107,9 +107,9 @@ pub async fn said_by<'a>(
     let mut sources = HashMap::new();
     for person in people {
         if !sources.contains_key(person) {
-            let known: Option<(String,)> =
+            let found: Option<(String,)> =
                 store.first("SELECT name FROM people WHERE id = $1", &[person.into()]).await?;
-            let name = known.map_or_else(|| "somebody".to_owned(), |(name,)| name);
+            let name = found.map_or_else(|| "somebody".to_owned(), |(name,)| name);
             sources.insert(person.clone(), Taint::said_by(&name));
         }
     }
@@ -173,13 +173,13 @@ pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Re
 const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, \
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
-/// The conversation at a place, if there is one.
+/// The conversation in a chat, if there is one.
 pub async fn find_conversation(
     store: &Store,
     channel: &str,
-    place: &str,
+    chat: &str,
 ) -> Result<Option<Conversation>, StoreError> {
-    store.first(CONVERSATION, &[channel.into(), place.into()]).await
+    store.first(CONVERSATION, &[channel.into(), chat.into()]).await
 }
 
 /// An account's direct conversation, the last one used, and its person.
@@ -222,16 +222,16 @@ pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conver
         .await
 }
 
-/// The conversation at a place, created if necessary. It becomes shared for good once the platform says that others
+/// The conversation in a chat, created if necessary. It becomes shared for good once the platform says that others
 /// read there, or a second person speaks.
 pub async fn conversation(
     store: &Store,
     channel: &str,
-    place: &str,
+    chat: &str,
     person: &PersonId,
     direct: bool,
 ) -> Result<Conversation, StoreError> {
-    let mut found = find_conversation(store, channel, place).await?;
+    let mut found = find_conversation(store, channel, chat).await?;
     if found.is_none() {
         let mut batch = Batch::new();
         batch.run(
@@ -240,17 +240,17 @@ pub async fn conversation(
             [
                 store.new_id::<String>().into(),
                 channel.into(),
-                place.into(),
+                chat.into(),
                 person.into(),
                 (!direct).into(),
                 store.now().into(),
             ],
         );
         store.write(batch).await?;
-        found = find_conversation(store, channel, place).await?;
+        found = find_conversation(store, channel, chat).await?;
     }
     let mut conversation =
-        found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{place} is gone")))?;
+        found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{chat} is gone")))?;
     if !conversation.shared && (!direct || conversation.person_id != *person) {
         let mut batch = Batch::new();
         batch.run("UPDATE conversations SET shared = 1 WHERE id = $1", [(&conversation.id).into()]);

@@ -1,4 +1,4 @@
-//! What an owner has accepted of what others wrote: the tools of MCP servers, `SKILL.md` folders.
+//! Texts by others that an owner has accepted: the tools of MCP servers, `SKILL.md` folders.
 
 use adjutant_types::PinKind;
 

@@ -1,8 +1,8 @@
-//! What our own journal knows about the places of a channel.
+//! The chats of a channel, from our own journal.
 
 use crate::{Store, StoreError};
 
-/// The places of a channel that we have conversations in, the most recent first.
+/// The chats of a channel that we have conversations in, the most recent first.
 pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String,)> = store
         .all(
@@ -11,16 +11,16 @@ pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<Stri
             &[channel.into(), limit.into()],
         )
         .await?;
-    Ok(rows.into_iter().map(|(place,)| place).collect())
+    Ok(rows.into_iter().map(|(chat,)| chat).collect())
 }
 
 /// A turn: its id, the speaker, their text, the answer, and the time.
 pub type SpokenTurn = (String, String, String, Option<String>, i64);
 
-/// The newest turns in a place since `since`, at most `limit`, oldest first.
+/// The newest turns in a chat since `since`, at most `limit`, oldest first.
 pub async fn said_in(
     store: &Store,
-    (channel, place): (&str, &str),
+    (channel, chat): (&str, &str),
     since: i64,
     limit: i64,
 ) -> Result<Vec<SpokenTurn>, StoreError> {
@@ -29,7 +29,7 @@ pub async fn said_in(
             "SELECT t.id, p.name, t.text, t.answer, t.started_at FROM turns t \
              JOIN conversations c ON c.id = t.conversation_id JOIN people p ON p.id = t.person_id \
              WHERE c.channel = $1 AND c.place = $2 AND t.started_at >= $3 ORDER BY t.seq DESC LIMIT $4 + 0",
-            &[channel.into(), place.into(), since.into(), limit.into()],
+            &[channel.into(), chat.into(), since.into(), limit.into()],
         )
         .await?;
     rows.reverse();

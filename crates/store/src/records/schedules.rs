@@ -64,13 +64,8 @@ pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<ScheduleR
     store.all(select!("WHERE s.person_id = $1 ORDER BY s.state, s.next_at LIMIT 100"), &[person.into()]).await
 }
 
-/// The active schedules of a channel, or of one place there, that are due or have a run without a known outcome.
-pub async fn due(
-    store: &Store,
-    channel: &str,
-    place: &str,
-    now: i64,
-) -> Result<Vec<ScheduleRow>, StoreError> {
+/// The active schedules of a channel, or of one chat there, that are due or have a run without a known outcome.
+pub async fn due(store: &Store, channel: &str, chat: &str, now: i64) -> Result<Vec<ScheduleRow>, StoreError> {
     store
         .all(
             select!(
@@ -78,7 +73,7 @@ pub async fn due(
                  AND ($2 = '' OR c.place = $2) AND (s.next_at <= $3 OR s.running IS NOT NULL) \
                  ORDER BY s.next_at LIMIT 100"
             ),
-            &[channel.into(), place.into(), now.into()],
+            &[channel.into(), chat.into(), now.into()],
         )
         .await
 }
@@ -134,11 +129,11 @@ pub struct Reminder {
     pub conversation_id: ConversationId,
 }
 
-/// The reminders that are due on a channel, or in one place there.
+/// The reminders that are due on a channel, or in one chat there.
 pub async fn reminders(
     store: &Store,
     channel: &str,
-    place: &str,
+    chat: &str,
     now: i64,
 ) -> Result<Vec<Reminder>, StoreError> {
     store
@@ -149,7 +144,7 @@ pub async fn reminders(
              WHERE i.person_id = t.person_id AND i.event NOT LIKE ' %' ORDER BY l.shared, i.id DESC LIMIT 1) \
              WHERE t.remind_at IS NOT NULL AND t.remind_at <= $1 AND t.state = 'open' AND c.channel = $2 \
              AND ($3 = '' OR c.place = $3) ORDER BY t.remind_at LIMIT 100",
-            &[now.into(), channel.into(), place.into()],
+            &[now.into(), channel.into(), chat.into()],
         )
         .await
 }

@@ -17,7 +17,7 @@ const AT_ONCE: usize = 32;
 /// How many texts are read by one statement.
 const READ: usize = 64;
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Memory {
@@ -35,7 +35,7 @@ pub enum Source {
     },
 }
 
-/// A text whose words are to be kept.
+/// A text whose words are to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Its number among its kind.
@@ -48,9 +48,9 @@ pub struct Document {
     pub at: i64,
     /// The person's zone, if they have one of their own.
     pub zone: Option<String>,
-    /// What was said.
+    /// The text itself.
     pub text: String,
-    /// What it is.
+    /// The kind of text.
     pub source: Source,
 }
 
@@ -122,7 +122,7 @@ impl<'r> FromRow<'r, AnyRow> for Document {
     }
 }
 
-/// Memories whose words aren't kept yet, oldest first.
+/// Memories whose words aren't stored yet, oldest first.
 pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
     store
         .all(
@@ -134,7 +134,7 @@ pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Documen
         .await
 }
 
-/// Ended turns whose words aren't kept yet, oldest first. What was said among two belongs to whose conversation it is. The
+/// Ended turns whose words aren't stored yet, oldest first. What was said among two belongs to whose conversation it is. The
 /// refusals of basic mode say nothing of the question, and their examples name people.
 pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
     store
@@ -153,7 +153,7 @@ pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>,
         .await
 }
 
-/// Keeps a text's words in these spaces. Stale if the text is gone or its words are kept already.
+/// Stores a text's words in these spaces. Stale if the text is gone or its words are stored already.
 pub fn index(document: &Document, spaces: &[i64], impacts: &[(String, i64)]) -> Batch {
     static INSERT: LazyLock<String> = LazyLock::new(|| {
         let pairs: Vec<String> = (0..AT_ONCE).map(|n| format!("(${}, ${})", 3 + n * 2, 4 + n * 2)).collect();
@@ -200,7 +200,7 @@ pub struct Posting {
     pub is_exact: bool,
 }
 
-/// What was found of some spans.
+/// The texts that were found for some spans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lookups {
     /// How many texts the spaces have, as far as they are counted.
@@ -419,9 +419,9 @@ pub async fn said(
     }
     let numbered = |Numbered(seq, mut row): Numbered<SaidRow>| {
         if row.shared && row.person_id != *person {
-            let said = Taint::said_by(&row.name);
-            row.text_taint.add(&said);
-            row.taint.add(&said);
+            let taint = Taint::said_by(&row.name);
+            row.text_taint.add(&taint);
+            row.taint.add(&taint);
         }
         (seq, row)
     };

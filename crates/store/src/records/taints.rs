@@ -1,4 +1,4 @@
-//! What people keep that was made from outside text: tasks, memories, schedules, contacts and events, by domain and id.
+//! Records made from outside text: tasks, memories, schedules, contacts and events, by domain and id.
 
 use std::collections::HashMap;
 

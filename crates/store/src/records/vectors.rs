@@ -83,8 +83,8 @@ pub async fn counts(store: &Store, model: &str) -> Result<(i64, i64), StoreError
     Ok((store.count(MADE, &[model.into()]).await?, store.count(PENDING, &[model.into()]).await?))
 }
 
-/// Keeps the vectors of some texts, except of those that are gone; an empty one if the model refuses the text.
-pub fn keep<'a>(batch: &mut Batch, model: &str, made: impl IntoIterator<Item = (DocumentId, &'a [u8])>) {
+/// Stores the vectors of some texts, except of those that are gone; an empty vector if the model refuses the text.
+pub fn store<'a>(batch: &mut Batch, model: &str, made: impl IntoIterator<Item = (DocumentId, &'a [u8])>) {
     batch.run("UPDATE vector_models SET made = made + 1 WHERE model = $1", [model.into()]);
     for (document, vector) in made {
         batch.run(
@@ -128,8 +128,8 @@ pub async fn of_space(
         )
         .await?;
     let all = all.and_then(|(all,)| all).unwrap_or_default();
-    let read = |one: &str| {
-        let (document, vector) = one.split_once(' ')?;
+    let read = |row: &str| {
+        let (document, vector) = row.split_once(' ')?;
         Some((document.parse::<i64>().ok()?.into(), BASE64_STANDARD.decode(vector).ok()?))
     };
     Ok(all.split(',').filter_map(read).collect())

@@ -60,7 +60,7 @@ pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<S
     let Some((person,)) = found else { return Ok(None) };
     // Twice 80 random bits.
     let secret = format!("{}{}", store.new_id::<String>(), store.new_id::<String>());
-    let browser: String = browser.chars().filter(|one| !one.is_control()).take(BROWSER).collect();
+    let browser: String = browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect();
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM web_codes WHERE digest = $1", [digested.into()]);
     batch.run("DELETE FROM web_sessions WHERE expires_at <= $1", [now.into()]);

@@ -10,18 +10,18 @@ use super::BudgetLedger;
 use super::ledger::{NotReserved, Reservation, estimate, used};
 
 impl BudgetLedger {
-    /// Makes a call outside of any turn. `what` says what it is for (`fold`: compacting the history). `None` if a daily
+    /// Makes a call outside of any turn. `purpose` names what it is for (`fold`: compacting the history). `None` if a daily
     /// budget doesn't cover it.
     pub async fn background_call(
         &self,
         model: &dyn Model,
-        what: &str,
+        purpose: &str,
         conversation: &ConversationId,
         request: &Request,
     ) -> Result<Option<Result<ModelResponse, ModelError>>, StoreError> {
         let id = self.store.new_id();
         let wanted = estimate(model, request);
-        let execution = format!("{what} {id}").into();
+        let execution = format!("{purpose} {id}").into();
         let reservation = match self.reserve(Batch::new(), &execution, wanted, None).await {
             Ok(reservation) => reservation,
             Err(NotReserved::Refused(_)) => return Ok(None),

@@ -62,14 +62,14 @@ impl Limit {
 pub struct Refused {
     pub limit: Limit,
     /// Whether it may be covered once other running calls have ended.
-    pub passing: bool,
+    pub is_transient: bool,
 }
 
 /// The tokens and money of a budget, with the limit that each stands for.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
     /// The amount; 0 is no limit.
-    pub most: Amount,
+    pub max: Amount,
     pub tokens: Limit,
     pub money: Limit,
 }
@@ -77,32 +77,32 @@ pub struct Allowance {
 impl Allowance {
     /// A turn's budget.
     pub fn of_turn(limits: &Limits) -> Self {
-        let most = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
-        Self { most, tokens: Limit::Tokens, money: Limit::Cost }
+        let max = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
+        Self { max, tokens: Limit::Tokens, money: Limit::Cost }
     }
 
     /// A person's daily budget.
     pub fn of_day(limits: &Limits) -> Self {
-        let most = Amount::new(limits.day_tokens, limits.day_cost_usd);
-        Self { most, tokens: Limit::DayTokens, money: Limit::DayCost }
+        let max = Amount::new(limits.day_tokens, limits.day_cost_usd);
+        Self { max, tokens: Limit::DayTokens, money: Limit::DayCost }
     }
 
     /// The shared daily budget.
     pub fn of_all(limits: &Limits) -> Self {
-        let most = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
-        Self { most, tokens: Limit::AllDayTokens, money: Limit::AllDayCost }
+        let max = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
+        Self { max, tokens: Limit::AllDayTokens, money: Limit::AllDayCost }
     }
 
     /// Checks whether it covers a call on top of what is used and reserved.
     pub fn covers(&self, used: Amount, reserved: Amount, call: Amount) -> Result<(), Refused> {
-        for (used, reserved, call, most, limit) in [
-            (used.tokens, reserved.tokens, call.tokens, self.most.tokens, self.tokens),
-            (used.nano_usd, reserved.nano_usd, call.nano_usd, self.most.nano_usd, self.money),
+        for (used, reserved, call, max, limit) in [
+            (used.tokens, reserved.tokens, call.tokens, self.max.tokens, self.tokens),
+            (used.nano_usd, reserved.nano_usd, call.nano_usd, self.max.nano_usd, self.money),
         ] {
             // One call may always begin; otherwise a budget smaller than one call would block everything.
-            let fits = |taken: i64| taken == 0 || taken.saturating_add(call) <= most;
-            if most > 0 && !fits(used.saturating_add(reserved)) {
-                return Err(Refused { limit, passing: fits(used) });
+            let fits = |taken: i64| taken == 0 || taken.saturating_add(call) <= max;
+            if max > 0 && !fits(used.saturating_add(reserved)) {
+                return Err(Refused { limit, is_transient: fits(used) });
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ pub struct Budget {
     allowed: (AtomicI64, AtomicI64),
     counted_from: (i64, i64),
     account: Mutex<Account>,
-    tripped: Mutex<Option<Limit>>,
+    exceeded: Mutex<Option<Limit>>,
     /// Set when the turn is paused.
     paused: Arc<AtomicBool>,
 }
@@ -171,7 +171,7 @@ impl Budget {
             allowed: Default::default(),
             counted_from: spent.counted_from,
             account: Mutex::new(Account { used: spent.used, granted: spent.granted, ..Account::default() }),
-            tripped: Mutex::new(None),
+            exceeded: Mutex::new(None),
             paused: Arc::default(),
         }
     }
@@ -183,16 +183,16 @@ impl Budget {
     }
 
     /// The limit that was reached first.
-    pub fn tripped(&self) -> Option<Limit> {
+    pub fn exceeded(&self) -> Option<Limit> {
         if self.paused.load(Ordering::Relaxed) {
-            return Some(self.trip(Limit::Paused));
+            return Some(self.exceed(Limit::Paused));
         }
-        *self.tripped.lock()
+        *self.exceeded.lock()
     }
 
     /// Records that a limit is reached. Returns the first one.
-    pub fn trip(&self, limit: Limit) -> Limit {
-        *self.tripped.lock().get_or_insert(limit)
+    pub fn exceed(&self, limit: Limit) -> Limit {
+        *self.exceeded.lock().get_or_insert(limit)
     }
 
     /// Lets the turn have this many agents and skill calls, even where its limits are lower: a person started a plan
@@ -221,8 +221,8 @@ impl Budget {
     pub fn take_orchestrator_call(&self) -> Result<(), Limit> {
         self.check_time()?;
         self.before_model_call()?;
-        let most = self.limits.orchestrator_calls_per_turn;
-        self.take(&self.orchestrator_calls, (most, &AtomicI64::new(0)), Limit::OrchestratorCalls)
+        let max = self.limits.orchestrator_calls_per_turn;
+        self.take(&self.orchestrator_calls, (max, &AtomicI64::new(0)), Limit::OrchestratorCalls)
     }
 
     /// Counts an approved skill call again where its first count has expired, or returns the limit that forbids it.
@@ -242,11 +242,11 @@ impl Budget {
     /// Checks whether a running agent may call its model; else returns the limit that forbids it.
     pub fn before_model_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
-        let one = Amount { tokens: 1, nano_usd: 1 };
+        let smallest = Amount { tokens: 1, nano_usd: 1 };
         let account = self.account();
         let used = Account { used: account.used, granted: account.granted, ..Account::default() };
         drop(account);
-        self.covered(&used, one).map_err(|refused| self.trip(refused.limit))
+        self.covered(&used, smallest).map_err(|refused| self.exceed(refused.limit))
     }
 
     /// Reserves an amount for a model call; with `beyond`, even over the limit. See [`Self::give_back`].
@@ -298,11 +298,11 @@ impl Budget {
     }
 
     fn check_time(&self) -> Result<(), Limit> {
-        if let Some(limit) = self.tripped() {
+        if let Some(limit) = self.exceeded() {
             return Err(limit);
         }
         if self.begun.elapsed() >= self.limits.turn_timeout {
-            return Err(self.trip(Limit::Time));
+            return Err(self.exceed(Limit::Time));
         }
         Ok(())
     }
@@ -319,13 +319,13 @@ impl Budget {
     fn take(
         &self,
         counter: &AtomicI64,
-        (most, allowed): (u32, &AtomicI64),
+        (max, allowed): (u32, &AtomicI64),
         limit: Limit,
     ) -> Result<(), Limit> {
-        let most = i64::from(most).max(allowed.load(Ordering::Relaxed));
+        let max = i64::from(max).max(allowed.load(Ordering::Relaxed));
         let taken = counter
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |taken| (taken < most).then_some(taken + 1));
-        taken.map(|_| ()).map_err(|_| self.trip(limit))
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |taken| (taken < max).then_some(taken + 1));
+        taken.map(|_| ()).map_err(|_| self.exceed(limit))
     }
 }
 
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(budget.take_agent(), Ok(()));
         assert_eq!(budget.take_agent(), Err(Limit::Agents));
         assert_eq!(budget.take_orchestrator_call(), Err(Limit::Agents));
-        assert_eq!(budget.tripped(), Some(Limit::Agents));
+        assert_eq!(budget.exceeded(), Some(Limit::Agents));
         assert_eq!(budget.take_skill_call(), Ok(()), "the running agent may finish");
     }
 
@@ -360,7 +360,7 @@ mod tests {
         );
         let budget = Budget::new(Limits::default(), &Spent::default()).paused_by(paused);
         assert_eq!(budget.before_model_call(), Err(Limit::Paused));
-        assert_eq!(budget.tripped(), Some(Limit::Paused));
+        assert_eq!(budget.exceeded(), Some(Limit::Paused));
     }
 
     #[test]
@@ -389,7 +389,7 @@ mod tests {
         let limits = Limits { turn_tokens: 100, ..Limits::default() };
         let budget = Budget::new(limits, &Spent::default());
         assert_eq!(budget.reserve(tokens(60), false), Ok(()));
-        let refused = |passing| Err(Refused { limit: Limit::Tokens, passing });
+        let refused = |is_transient| Err(Refused { limit: Limit::Tokens, is_transient });
         assert_eq!(budget.reserve(tokens(60), false), refused(true), "it may be covered later");
         assert_eq!(budget.reserve(tokens(40), false), Ok(()));
         for set_aside in [60, 40] {
@@ -400,7 +400,7 @@ mod tests {
         budget.give_back(tokens(60));
         assert_eq!(budget.reserve(tokens(61), false), refused(false));
         assert_eq!(budget.reserve(tokens(61), true), Ok(()), "a person wanted just this call");
-        assert_eq!(budget.tripped(), None, "waiting doesn't count as reaching a limit");
+        assert_eq!(budget.exceeded(), None, "waiting doesn't count as reaching a limit");
     }
 
     #[test]
@@ -408,7 +408,7 @@ mod tests {
         let limits = Limits { turn_tokens: 10, ..Limits::default() };
         let budget = Budget::new(limits, &Spent::default());
         assert_eq!(budget.reserve(tokens(500), false), Ok(()));
-        assert!(budget.reserve(tokens(1), false).is_err_and(|refused| refused.passing), "but only one");
+        assert!(budget.reserve(tokens(1), false).is_err_and(|refused| refused.is_transient), "but only one");
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(budget.reserve(tokens(100), false), Ok(()));
         budget.spend(tokens(100), false);
         budget.give_back(tokens(100));
-        let refused = Refused { limit: Limit::DayTokens, passing: false };
+        let refused = Refused { limit: Limit::DayTokens, is_transient: false };
         assert_eq!(budget.reserve(tokens(1), false), Err(refused));
         assert_eq!(budget.before_model_call(), Err(Limit::DayTokens));
     }

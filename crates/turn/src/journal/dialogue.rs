@@ -39,7 +39,7 @@ impl Prefix {
     }
 
     /// Stores the prefix, once per process.
-    async fn keep(&self, store: &Store) -> Result<(), StoreError> {
+    async fn store_once(&self, store: &Store) -> Result<(), StoreError> {
         let write = || async {
             let mut batch = Batch::new();
             calls::insert_prefix(&mut batch, &self.hash, &self.system, &tools_json(&self.tools));
@@ -73,7 +73,7 @@ pub struct Dialogue {
     execution: ExecutionId,
     prefix: Arc<Prefix>,
     first_messages: FirstMessages,
-    /// Whether they are stored with all that earlier turns said.
+    /// Whether they are stored with all messages of earlier turns.
     is_whole: bool,
     rounds: Vec<Round>,
     /// How many model calls are recorded, including failed ones.
@@ -90,7 +90,7 @@ impl Dialogue {
         prefix: Arc<Prefix>,
         first_messages: impl Into<FirstMessages>,
     ) -> Result<Self, StoreError> {
-        prefix.keep(store).await?;
+        prefix.store_once(store).await?;
         Ok(Self {
             execution,
             prefix,
@@ -110,7 +110,7 @@ impl Dialogue {
     ) -> Result<Option<Self>, StoreError> {
         let calls = calls::of_execution(store, execution).await?;
         let Some(first) = calls.first() else { return Ok(None) };
-        prefix.keep(store).await?;
+        prefix.store_once(store).await?;
         let first_messages: Vec<Message> =
             serde_json::from_str(first.first_messages.as_deref().unwrap_or("[]")).map_err(|error| {
                 StoreError::Corrupt(format!("the first messages of {execution}: {error}"))

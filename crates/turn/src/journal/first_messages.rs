@@ -25,7 +25,7 @@ enum SummaryKeeper {
 /// The message and the answer of an earlier turn, as the store can make them again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PastMessages {
-    /// The place of its message; the answer is the next one.
+    /// The index of its message; the answer is at the next index.
     at: usize,
     /// Its `turns.seq`.
     turn: i64,
@@ -58,13 +58,13 @@ impl FirstMessages {
         self.messages.extend(texts);
     }
 
-    /// The first message ends with the conversation's summary. `kept` is the turn that was recorded to keep it, with that
+    /// The first message ends with the conversation's summary. `recorded` is the turn that stores it, with that
     /// turn's first messages as they are stored.
-    pub fn has_summary(&mut self, summary: &str, kept: Option<(i64, String)>) {
+    pub fn has_summary(&mut self, summary: &str, recorded: Option<(i64, String)>) {
         let is_it =
             |(_, stored): &(i64, String)| first_messages::summary_in(stored).as_deref() == Some(summary);
         self.summary =
-            Some(kept.filter(is_it).map_or(SummaryKeeper::Own, |(turn, _)| SummaryKeeper::Turn(turn)));
+            Some(recorded.filter(is_it).map_or(SummaryKeeper::Own, |(turn, _)| SummaryKeeper::Turn(turn)));
     }
 
     /// Whether some of it is in the rows of earlier turns.
@@ -87,15 +87,16 @@ impl FirstMessages {
         let mut items: Vec<Value> = Vec::new();
         let (mut at, mut past) = (0, self.past.as_slice());
         while at < self.messages.len() {
-            let is_run = |(n, one): (usize, &PastMessages)| one.at == at + n * 2 && one.cut == past[0].cut;
-            let run = past.iter().enumerate().take_while(|(n, one)| is_run((*n, one))).count();
+            let is_run =
+                |(n, message): (usize, &PastMessages)| message.at == at + n * 2 && message.cut == past[0].cut;
+            let run = past.iter().enumerate().take_while(|(n, message)| is_run((*n, message))).count();
             if run == 0 {
                 items.push(self.item(at));
                 at += 1;
                 continue;
             }
             let (these, rest) = past.split_at(run);
-            let turns: Vec<_> = these.iter().map(|one| (one.turn, &one.added)).collect();
+            let turns: Vec<_> = these.iter().map(|message| (message.turn, &message.added)).collect();
             items.push(first_messages::past(&turns, these[0].cut));
             (at, past) = (at + run * 2, rest);
         }

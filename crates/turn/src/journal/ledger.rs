@@ -100,7 +100,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The most that a call may use, at least 1 of each.
+/// The maximum that a call may use, at least 1 of each.
 pub fn estimate(model: &dyn Model, request: &Request) -> Amount {
     let usage = price::estimate(request);
     let usd = model.price().map_or(0.0, |price| price.cost(&usage));
@@ -132,7 +132,7 @@ impl BudgetLedger {
     /// Whether there is a daily budget.
     pub fn has_budgets(&self) -> bool {
         let (all, person) = self.budgets();
-        [all.most, person.most] != [Amount::default(); 2]
+        [all.max, person.max] != [Amount::default(); 2]
     }
 
     /// What everybody and the person used on a day.
@@ -165,14 +165,14 @@ impl BudgetLedger {
             amount,
         };
         let (all, person) = self.budgets();
-        let (all, person) = if is_granted { Default::default() } else { (all.most, person.most) };
+        let (all, person) = if is_granted { Default::default() } else { (all.max, person.max) };
         spending::reserve(&mut fence, &row, all, person);
         match self.store.write(fence).await {
             Ok(_) => Ok(reservation),
             Err(StoreError::Stale(Stale::EveryonesBudget | Stale::PersonsBudget)) => {
                 let refused = self.covered(amount, self.spent(&row.day).await?).err();
                 // Some budget was freed just now.
-                Err(refused.unwrap_or(Refused { limit: Limit::AllDayTokens, passing: true }).into())
+                Err(refused.unwrap_or(Refused { limit: Limit::AllDayTokens, is_transient: true }).into())
             }
             Err(error) => Err(error.into()),
         }
@@ -206,8 +206,8 @@ impl TurnContext {
                 Err(NotReserved::Store(error)) => return Err(error.into()),
                 Err(NotReserved::Refused(refused)) => refused,
             };
-            if !refused.passing {
-                return Err(self.limits.budget.trip(refused.limit).into());
+            if !refused.is_transient {
+                return Err(self.limits.budget.exceed(refused.limit).into());
             }
             tokio::select! {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
@@ -252,7 +252,7 @@ impl TurnContext {
         let (all, person) = self.limits.ledger.spent(&self.limits.ledger.day()).await?;
         let used = |row| SpendingRow { reserved_tokens: 0, reserved_nano_usd: 0, ..row };
         let left = self.limits.ledger.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
-        left.map_err(|refused| self.limits.budget.trip(refused.limit).into())
+        left.map_err(|refused| self.limits.budget.exceed(refused.limit).into())
     }
 
     /// Releases the reservation of an execution whose call was cut off.

@@ -1,4 +1,4 @@
-//! The place that an answer goes to, locked while its turn ends, so that the commit that ends the turn also claims the
+//! The chat that an answer goes to, locked while its turn ends, so that the commit that ends the turn also claims the
 //! answer for sending.
 
 use std::collections::HashMap;
@@ -9,20 +9,20 @@ use adjutant_types::{ConversationId, InstanceId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OwnedMutexGuard;
 
-/// Locks the place of a new message. None if it can't be sent at once; then it is claimed later, on its own.
+/// Locks the chat of a new message. None if it can't be sent at once; then it is claimed later, on its own.
 pub type LockPlace = Arc<dyn Fn(&ConversationId, &OutboxRow) -> Option<PlaceLock> + Send + Sync>;
 
-/// A place where nobody else sends until this is dropped.
+/// A lock on a chat: nobody else sends there until this is dropped.
 #[derive(Debug)]
 pub struct PlaceLock {
     /// The instance that sends.
     pub instance: InstanceId,
-    /// The adapter's checkpoint of the place.
+    /// The adapter's checkpoint of the chat.
     pub checkpoint: Option<String>,
     /// Tells the conversation's own delivery that a message is in flight. It ends before the lock is given back, so that
     /// no two are.
     pub in_flight: InFlightMessage,
-    /// Keeps everything else that is sent to this place waiting.
+    /// Keeps everything else that is sent to this chat waiting.
     pub alone: OwnedMutexGuard<()>,
 }
 
@@ -31,7 +31,7 @@ pub struct PlaceLock {
 pub struct ClaimedMessage {
     pub conversation: ConversationId,
     pub row: OutboxRow,
-    pub place: PlaceLock,
+    pub lock: PlaceLock,
 }
 
 /// The conversations where a claimed message is in flight. Their other messages wait for it: to the store, it looks like

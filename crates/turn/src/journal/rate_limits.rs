@@ -79,9 +79,9 @@ impl RateLimits {
     fn of(&self, name: &str, key: Option<&Secret>) -> Arc<RateLimit> {
         let mut models = self.models.lock();
         let (mut own_name, mut number) = (name.to_owned(), 1);
-        while let Some(known) = models.iter().find(|limit| limit.name == own_name) {
-            if known.key.as_ref() == key {
-                return known.clone();
+        while let Some(existing) = models.iter().find(|limit| limit.name == own_name) {
+            if existing.key.as_ref() == key {
+                return existing.clone();
             }
             number += 1;
             own_name = format!("{name} #{number}");
@@ -133,11 +133,11 @@ impl RateLimits {
 }
 
 impl RateLimit {
-    /// Pauses for this long from now. Returns whether that is longer than was known.
+    /// Pauses for this long from now. Returns whether that is longer than the current pause.
     fn extend_pause(&self, left: Duration) -> bool {
         let until = Instant::now() + left.min(MAX_PAUSE);
         let mut paused = self.paused_until.lock();
-        let is_longer = paused.is_none_or(|known| known + LOOK_INTERVAL < until);
+        let is_longer = paused.is_none_or(|current| current + LOOK_INTERVAL < until);
         if is_longer {
             *paused = Some(until);
             let seconds = left.as_secs_f64();
@@ -178,12 +178,12 @@ impl RateLimit {
     }
 
     /// Waits until one more request may start, and counts it.
-    async fn wait_for_slot(&self, most: u32) -> Result<(), ModelError> {
+    async fn wait_for_slot(&self, max: u32) -> Result<(), ModelError> {
         let mut recent = self.recent.lock().await;
         let mut is_logged = false;
         loop {
             self.wait_for_pause().await?;
-            let Some(wait) = self.take_slot(&mut recent, most).await else { return Ok(()) };
+            let Some(wait) = self.take_slot(&mut recent, max).await else { return Ok(()) };
             if !wait.is_zero() && !is_logged {
                 tracing::info!(
                     model = self.name,
@@ -197,9 +197,9 @@ impl RateLimit {
     }
 
     /// Counts a request, or returns how long it must wait.
-    async fn take_slot(&self, recent: &mut VecDeque<Instant>, most: u32) -> Option<Duration> {
+    async fn take_slot(&self, recent: &mut VecDeque<Instant>, max: u32) -> Option<Duration> {
         if let Some(store) = self.store.get() {
-            match rate_limits::take_slot(store, &self.name, most, WINDOW).await {
+            match rate_limits::take_slot(store, &self.name, max, WINDOW).await {
                 Ok(wait) => return wait,
                 Err(error) => {
                     tracing::warn!(model = self.name, %error, "couldn't count a request; counting it here")
@@ -210,13 +210,13 @@ impl RateLimit {
         while recent.front().is_some_and(|started| *started + WINDOW <= now) {
             recent.pop_front();
         }
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        if recent.len() < most {
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        if recent.len() < max {
             recent.push_back(now);
             return None;
         }
         // Two values of the limit may be in use, so there may be more than this one allows.
-        recent.get(recent.len() - most).map(|started| (*started + WINDOW).saturating_duration_since(now))
+        recent.get(recent.len() - max).map(|started| (*started + WINDOW).saturating_duration_since(now))
     }
 }
 
@@ -236,8 +236,8 @@ struct Limited {
 
 impl Limited {
     async fn wait(&self) -> Result<(), ModelError> {
-        let Some(most) = self.per_minute else { return self.limit.wait_for_pause().await };
-        let waiting = self.limit.wait_for_slot(most);
+        let Some(max) = self.per_minute else { return self.limit.wait_for_pause().await };
+        let waiting = self.limit.wait_for_slot(max);
         if self.is_last {
             return waiting.await;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The places for agents at work in one turn. One that waits for the agents below it gives its place to them, so that
+/// The slots for agents at work in one turn. One that waits for the agents below it gives its slot to them, so that
 /// a deep tree can't block itself.
 #[derive(Debug)]
 pub struct AgentSlots {
@@ -15,14 +15,14 @@ pub struct AgentSlots {
 }
 
 impl AgentSlots {
-    /// That many places.
-    pub fn new(places: u32) -> Arc<Self> {
-        let at_work = Arc::new(Semaphore::new(usize::try_from(places).unwrap_or(1).max(1)));
+    /// As many slots as `count`.
+    pub fn new(count: u32) -> Arc<Self> {
+        let at_work = Arc::new(Semaphore::new(usize::try_from(count).unwrap_or(1).max(1)));
         Arc::new(Self { at_work, admission: tokio::sync::Mutex::default() })
     }
 }
 
-/// One agent's place.
+/// One agent's slot.
 #[derive(Debug)]
 pub struct Slot {
     slots: Arc<AgentSlots>,
@@ -30,18 +30,18 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A place that isn't taken yet.
+    /// A slot that isn't taken yet.
     pub fn new(slots: Arc<AgentSlots>) -> Self {
         Self { slots, permit: Mutex::default() }
     }
 
-    /// Waits for a free place.
+    /// Waits for a free slot.
     pub async fn take(&self) {
         let permit = self.slots.at_work.clone().acquire_owned().await;
         *self.permit.lock() = permit.ok();
     }
 
-    /// Gives the place back.
+    /// Gives the slot back.
     pub fn give_back(&self) {
         self.permit.lock().take();
     }

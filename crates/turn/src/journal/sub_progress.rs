@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub struct SubProgress {
     lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
-    /// What is said of an agent in front of its mission, by its name.
+    /// The note in front of an agent's mission, by its name.
     notes: Mutex<HashMap<String, String>>,
     changed: Notify,
 }
@@ -24,8 +24,8 @@ impl SubProgress {
             line.agent_id.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
         let before = all.remove(agent).unwrap_or_default().into_iter();
-        let kept = before.filter(|line| steps.iter().any(|step| is_under(line, step)));
-        lines.extend(kept.filter(|line| !steps.contains(&line.agent_id)));
+        let remaining = before.filter(|line| steps.iter().any(|step| is_under(line, step)));
+        lines.extend(remaining.filter(|line| !steps.contains(&line.agent_id)));
         all.insert(agent.to_owned(), lines);
         drop(all);
         self.changed.notify_one();
@@ -35,15 +35,15 @@ impl SubProgress {
     pub fn put(&self, agent: &str, line: AgentProgress) {
         let mut all = self.lines.lock();
         let lines = all.entry(agent.to_owned()).or_default();
-        match lines.iter_mut().find(|known| known.agent_id == line.agent_id) {
-            Some(known) => *known = line,
+        match lines.iter_mut().find(|existing| existing.agent_id == line.agent_id) {
+            Some(existing) => *existing = line,
             None => lines.push(line),
         }
         drop(all);
         self.changed.notify_one();
     }
 
-    /// Says something of an agent in front of its mission.
+    /// Adds a note in front of an agent's mission.
     pub fn note(&self, agent: &str, note: String) {
         let mut notes = self.notes.lock();
         let is_new = notes.get(agent) != Some(&note);
@@ -54,7 +54,7 @@ impl SubProgress {
         }
     }
 
-    /// The line with what is said of its agent.
+    /// The line with its agent's note.
     pub fn noted(&self, line: AgentProgress) -> AgentProgress {
         let notes = self.notes.lock();
         match notes.get(&line.agent_id) {

@@ -110,7 +110,7 @@ pub struct Thing {
     /// Its title. Whoever wrote it can't make the person's words mean something else with it: another thing that fits
     /// them only adds a candidate, and two candidates ask.
     pub title: String,
-    /// Whether others are told of its changes: the guests of an event.
+    /// Whether other people are notified of its changes: the guests of an event.
     pub is_shared: bool,
 }
 
@@ -127,7 +127,7 @@ pub enum Target {
     },
     /// A thing that exists.
     Thing(Thing),
-    /// A text that is kept for long: it must say what the person said.
+    /// A text that is stored for long: it must say what the person said.
     Text(String),
     /// An address, a number or a file that the person must have typed, or pointed at.
     Typed(String),
@@ -162,7 +162,7 @@ impl Action {
     /// How far it goes: whoever has guests or new addresses in it goes further than its kind.
     pub fn reach(&self) -> Reach {
         let has = |is: fn(&Target) -> bool| self.targets.iter().any(is);
-        let tells = has(|one| match one {
+        let tells = has(|target| match target {
             Target::Recipient { .. } => true,
             Target::Thing(thing) => thing.is_shared,
             _ => false,
@@ -170,7 +170,9 @@ impl Action {
         match self.kind.reach() {
             // A draft stays in the person's own mailbox.
             Reach::Own if tells && self.kind != ActionKind::MailDraft => Reach::Leaves,
-            Reach::Own if has(|one| matches!(one, Target::Typed(_) | Target::Always(_))) => Reach::Lasting,
+            Reach::Own if has(|target| matches!(target, Target::Typed(_) | Target::Always(_))) => {
+                Reach::Lasting
+            }
             reach => reach,
         }
     }

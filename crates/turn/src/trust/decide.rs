@@ -74,9 +74,9 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
         let exact = asked.iter().find(|(_, wish)| wish.kind == action.kind);
         return Verdict::Wished(exact.or(asked.first()).map_or(0, |(number, _)| *number));
     }
-    let (reached, most) = evidence.recipients;
-    if action.targets.iter().any(|one| matches!(one, Target::Recipient { .. })) && reached > most {
-        return Verdict::Ask(ApprovalReason::TooManyRecipients(most));
+    let (reached, max) = evidence.recipients;
+    if action.targets.iter().any(|target| matches!(target, Target::Recipient { .. })) && reached > max {
+        return Verdict::Ask(ApprovalReason::TooManyRecipients(max));
     }
     if action.targets.is_empty() && action.kind != ActionKind::Undo {
         // Whoever forgets to say what a skill acts on must not be trusted by that.
@@ -102,7 +102,7 @@ impl<'a> Evidence<'a> {
                 0 => 0,
                 count => (count as usize).max(wish.targets.len()),
             });
-            action.is_asked_for_by(wish.kind) && allowed.is_none_or(|most| used + action.things() <= most)
+            action.is_asked_for_by(wish.kind) && allowed.is_none_or(|max| used + action.things() <= max)
         })
     }
 

@@ -26,10 +26,10 @@ pub use own_words::{OwnWords, links, names, say_the_same};
 pub use shown::Shown;
 pub use wish::{Wish, WishFailure, Wishes};
 
-/// The most things that a turn deletes without a question.
+/// The maximum number of things that a turn deletes without a question.
 pub const MAX_DELETIONS: usize = 2;
 
-/// The most pages that a turn opens because another page links there.
+/// The maximum number of pages that a turn opens because another page links there.
 pub const MAX_LINKED_PAGES: usize = 3;
 
 /// How much a turn has done so far, shared by everything that works in it.

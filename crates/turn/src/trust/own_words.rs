@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Words that may differ between what the person said and how it is kept. No negation is among them: a text without its
+/// Words that may differ between what the person said and the stored text. No negation is among them: a text without its
 /// "not" is another text.
 const FILLERS: [&str; 63] = [
     "a", "an", "the", "i", "im", "ive", "me", "my", "mine", "we", "our", "us", "you", "your", "is", "are",
@@ -46,10 +46,10 @@ impl OwnWords {
         let is_word = !lower.is_empty() && lower.chars().all(belongs);
         match is_word {
             true => {
-                let words = |text: &str| text.split(|one: char| !belongs(one)).any(is_it);
+                let words = |text: &str| text.split(|char: char| !belongs(char)).any(is_it);
                 self.written.iter().any(|text| words(text))
             }
-            false if lower.contains(|one: char| one.is_ascii_digit()) => {
+            false if lower.contains(|char: char| char.is_ascii_digit()) => {
                 let typed = plain(typed);
                 self.plain.iter().any(|message| has_whole(message, &typed))
             }
@@ -87,26 +87,27 @@ pub fn links(text: &str, url: &str) -> bool {
         let (host, path) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
         (host.to_lowercase(), path.trim_end_matches('/').to_owned())
     };
-    let is_edge = |one: char| one.is_whitespace() || "<>()[]\"'“”".contains(one);
+    let is_edge = |char: char| char.is_whitespace() || "<>()[]\"'“”".contains(char);
     let url = bare(url);
     !url.0.is_empty() && text.split(is_edge).any(|word| bare(word.trim_matches(is_punctuation)) == url)
 }
 
-/// Whether two texts say the same, apart from fillers, forms of words and the person's name: the one that is kept adds
+/// Whether two texts say the same, apart from fillers, forms of words and the person's name: the stored text adds
 /// nothing and leaves out nothing, least of all a "not".
-pub fn say_the_same(kept: &str, said: &str, name: &str) -> bool {
-    let (kept, said, name) = (plain(kept), plain(said), plain(name));
-    if kept == said {
-        return !kept.trim().is_empty();
+pub fn say_the_same(stored: &str, message: &str, name: &str) -> bool {
+    let (stored, message, name) = (plain(stored), plain(message), plain(name));
+    if stored == message {
+        return !stored.trim().is_empty();
     }
     let content = |text: &str| -> Vec<String> {
         let is_content = |word: &&str| !FILLERS.contains(word) && !name.contains(&format!(" {word} "));
         text.split_whitespace().filter(is_content).map(str::to_owned).collect()
     };
-    let (kept, said) = (content(&kept), content(&said));
+    let (stored, message) = (content(&stored), content(&message));
     // In another order it may say the opposite: "Bob owes Eve".
-    let is_alike = kept.len() == said.len() && kept.iter().zip(&said).all(|(one, other)| is_form(one, other));
-    !kept.is_empty() && is_alike
+    let is_alike = stored.len() == message.len()
+        && stored.iter().zip(&message).all(|(word, other)| is_form(word, other));
+    !stored.is_empty() && is_alike
 }
 
 /// Whether words of the person name a thing with this title: all of the shorter one stand in the longer one.
@@ -115,31 +116,31 @@ pub fn names(words: &str, title: &str) -> bool {
     let content = |text: &str| -> Vec<String> {
         text.split_whitespace().filter(|word| !FILLERS.contains(word)).map(str::to_owned).collect()
     };
-    let (called, known) = (content(&words), content(&title));
-    if called.is_empty() || known.is_empty() {
+    let (called, title_words) = (content(&words), content(&title));
+    if called.is_empty() || title_words.is_empty() {
         return false;
     }
-    let is_wide = |text: &str| text.chars().any(|one| u32::from(one) > 0x2e80);
+    let is_wide = |text: &str| text.chars().any(|char| u32::from(char) > 0x2e80);
     let (bare_words, bare_title) = (words.replace(' ', ""), title.replace(' ', ""));
     let overlaps = bare_words.contains(&bare_title) || bare_title.contains(&bare_words);
     let has = |list: &[String], word: &String| list.iter().any(|other| is_form(word, other));
     (is_wide(&bare_words) && overlaps)
-        || called.iter().all(|word| has(&known, word))
-        || known.iter().all(|word| has(&called, word))
+        || called.iter().all(|word| has(&title_words, word))
+        || title_words.iter().all(|word| has(&called, word))
 }
 
 /// Whether a character is a part of an address.
-fn belongs(one: char) -> bool {
-    one.is_alphanumeric() || "@.!#$%&'*+/=?^_`{|}~-".contains(one)
+fn belongs(char: char) -> bool {
+    char.is_alphanumeric() || "@.!#$%&'*+/=?^_`{|}~-".contains(char)
 }
 
 /// Small letters, one space around each word, no punctuation.
 fn plain(text: &str) -> String {
     let mut plain = String::from(" ");
-    for one in text.nfkc().flat_map(char::to_lowercase) {
-        if one.is_alphanumeric() {
-            plain.push(one);
-        } else if !matches!(one, '\'' | '’') && !plain.ends_with(' ') {
+    for char in text.nfkc().flat_map(char::to_lowercase) {
+        if char.is_alphanumeric() {
+            plain.push(char);
+        } else if !matches!(char, '\'' | '’') && !plain.ends_with(' ') {
             plain.push(' ');
         }
     }
@@ -152,7 +153,7 @@ fn plain(text: &str) -> String {
 /// Whether a plain text holds another one, and no number goes on at its ends: "0171 4711" isn't in "0171 4711 99".
 fn has_whole(message: &str, fragment: &str) -> bool {
     let is_number =
-        |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|one| one.is_ascii_digit()));
+        |word: Option<&str>| word.is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
     let begins = is_number(fragment.split_whitespace().next());
     let ends = is_number(fragment.split_whitespace().next_back());
     let is_whole = |at: usize| {
@@ -166,21 +167,21 @@ fn has_whole(message: &str, fragment: &str) -> bool {
 
 /// Whether a plain text holds another one. Scripts without spaces have no edges of words.
 fn has_fragment(message: &str, fragment: &str) -> bool {
-    let is_wide = fragment.chars().any(|one| u32::from(one) > 0x2e80);
+    let is_wide = fragment.chars().any(|char| u32::from(char) > 0x2e80);
     message.contains(fragment) || (is_wide && message.replace(' ', "").contains(&fragment.replace(' ', "")))
 }
 
-fn is_punctuation(one: char) -> bool {
-    ".,;:!?'\"`“”‘’…".contains(one)
+fn is_punctuation(char: char) -> bool {
+    ".,;:!?'\"`“”‘’…".contains(char)
 }
 
 /// Whether two words are forms of one: "meetings" and "meeting", "prefers" and "prefer".
-fn is_form(one: &str, other: &str) -> bool {
-    if one == other {
+fn is_form(word: &str, other: &str) -> bool {
+    if word == other {
         return true;
     }
-    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    if short.len() < 3 || short.chars().any(|one| one.is_ascii_digit()) {
+    let (short, long) = if word.len() <= other.len() { (word, other) } else { (other, word) };
+    if short.len() < 3 || short.chars().any(|char| char.is_ascii_digit()) {
         return false;
     }
     let stem = short.strip_suffix('e').unwrap_or(short);

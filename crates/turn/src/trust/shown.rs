@@ -2,7 +2,7 @@
 
 use super::Thing;
 
-/// The most things of a list that have labels.
+/// The maximum number of labelled things of a list.
 const MAX_LABELS: usize = 50;
 
 /// The things that a person can point at.
@@ -32,7 +32,7 @@ impl Shown {
 
     pub fn find(&self, label: &str) -> Option<&Thing> {
         let label = label.trim();
-        let found = self.labelled.iter().find(|(known, _)| known.eq_ignore_ascii_case(label));
+        let found = self.labelled.iter().find(|(name, _)| name.eq_ignore_ascii_case(label));
         found.map(|(_, thing)| thing)
     }
 

@@ -101,8 +101,8 @@ fn a_wish_is_used_up() {
 
 #[test]
 fn an_address_that_was_typed_for_another_reason_is_no_recipient_and_a_look_alike_is_none_either() {
-    let to = |said: &str, called: &str, address: &str| {
-        let case = Case::new(said, vec![wish(ActionKind::MailSend, &[called], "")]);
+    let to = |typed: &str, called: &str, address: &str| {
+        let case = Case::new(typed, vec![wish(ActionKind::MailSend, &[called], "")]);
         case.judge(ActionKind::MailSend, vec![recipient(address, &[])])
     };
     let unknown = Verdict::Ask(ApprovalReason::UnknownRecipient);
@@ -191,16 +191,16 @@ fn what_is_looked_up_is_made_of_the_persons_words_in_their_order() {
 #[test]
 fn what_is_kept_says_what_was_said_and_no_less() {
     let name = "Ada Bell";
-    for (kept, said) in [
+    for (stored, typed) in [
         ("Prefers meetings before noon", "I prefer meetings before noon"),
         ("Ada prefers mornings", "I prefer mornings"),
         ("My office is in Lyon", "my office is in Lyon"),
         ("Ist allergisch gegen Nüsse", "ich bin allergisch gegen Nüsse"),
         ("ナッツアレルギーです", "ナッツアレルギーです"),
     ] {
-        assert!(say_the_same(kept, said, name), "{kept} / {said}");
+        assert!(say_the_same(stored, typed, name), "{stored} / {typed}");
     }
-    for (kept, said) in [
+    for (stored, typed) in [
         ("Is allergic to nuts", "I'm not allergic to nuts"),
         ("Is not allergic to nuts", "I'm allergic to nuts"),
         ("Ist allergisch gegen Nüsse", "ich bin nicht allergisch gegen Nüsse"),
@@ -209,7 +209,7 @@ fn what_is_kept_says_what_was_said_and_no_less() {
         ("is", "I am"),
         ("Eve owes Bob", "Bob owes Eve"),
     ] {
-        assert!(!say_the_same(kept, said, name), "{kept} / {said}");
+        assert!(!say_the_same(stored, typed, name), "{stored} / {typed}");
     }
 }
 

@@ -8,7 +8,7 @@ use super::ActionKind;
 const MAX_WISHES: usize = 20;
 /// The longest text or target of a wish, in characters.
 const MAX_TEXT: usize = 600;
-/// The most targets of a wish.
+/// The maximum number of targets of a wish.
 const MAX_TARGETS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +79,9 @@ impl Wishes {
         };
         let fits = |text: &str| text.chars().count() <= MAX_TEXT;
         let is_sane = |raw: &Raw| {
-            fits(&raw.text) && raw.targets.len() <= MAX_TARGETS && raw.targets.iter().all(|one| fits(one))
+            fits(&raw.text)
+                && raw.targets.len() <= MAX_TARGETS
+                && raw.targets.iter().all(|target| fits(target))
         };
         if !parsed.wishes.iter().all(is_sane) {
             return Self::failed(WishFailure::Nonsense);

@@ -24,8 +24,8 @@ pub enum How {
 }
 
 /// A server's question, with its words in a block that no link or markup can leave. `call` is what the call does.
-pub fn question(server: &str, call: &str, quoted: &str, how: &How, misfit: Option<&str>) -> String {
-    let lead = match misfit {
+pub fn question(server: &str, call: &str, quoted: &str, how: &How, mismatch: Option<&str>) -> String {
+    let lead = match mismatch {
         Some(why) => words::asks_again(code(why), server),
         None => words::asks(call, server),
     };

@@ -31,9 +31,9 @@ pub fn about(file: &FileRow) -> String {
 }
 
 /// Why a file can't be read, without its name.
-pub fn why(problem: FileProblem, most: u64) -> String {
+pub fn why(problem: FileProblem, max_megabytes: u64) -> String {
     match problem {
-        FileProblem::TooBig => l10n::files::too_big(most),
+        FileProblem::TooBig => l10n::files::too_big(max_megabytes),
         FileProblem::TooMany => l10n::files::too_many(),
         FileProblem::Empty => l10n::files::is_empty(),
         FileProblem::Gone => l10n::files::gone(),
@@ -50,12 +50,13 @@ pub fn why(problem: FileProblem, most: u64) -> String {
 }
 
 /// Says which files can't be read, and what to do.
-pub fn not_read(files: &[FileRow], most: u64, takes_pictures: bool) -> Option<String> {
-    let lines: Vec<String> = files.iter().filter_map(|file| line(file, most, takes_pictures)).collect();
+pub fn not_read(files: &[FileRow], max_megabytes: u64, takes_pictures: bool) -> Option<String> {
+    let lines: Vec<String> =
+        files.iter().filter_map(|file| line(file, max_megabytes, takes_pictures)).collect();
     if lines.is_empty() { None } else { Some(lines.join("\n")) }
 }
 
-fn line(file: &FileRow, most: u64, takes_pictures: bool) -> Option<String> {
+fn line(file: &FileRow, max_megabytes: u64, takes_pictures: bool) -> Option<String> {
     let name = &file.name;
     let Some(problem) = file.problem else {
         return match file.kind {
@@ -65,7 +66,7 @@ fn line(file: &FileRow, most: u64, takes_pictures: bool) -> Option<String> {
             _ => None,
         };
     };
-    let why = why(problem, most);
+    let why = why(problem, max_megabytes);
     Some(match problem {
         FileProblem::NoText
         | FileProblem::Locked

@@ -7,9 +7,9 @@ use adjutant_types::text::one_line;
 use super::MAX_LISTED;
 
 /// `2. Ada moved to Lyon (from what you wrote on 3 May 2026: “We moved to Lyon”)`
-pub fn line(number: i64, known: &KnownRow, day: &str) -> String {
-    let memory = one_line(&known.memory.text, MAX_LISTED);
-    match known.quote.as_deref() {
+pub fn line(number: i64, stored: &KnownRow, day: &str) -> String {
+    let memory = one_line(&stored.memory.text, MAX_LISTED);
+    match stored.quote.as_deref() {
         Some("") => l10n::memories::written(number, memory, day),
         Some(quote) => l10n::memories::quoted(number, memory, day, one_line(quote, MAX_LISTED)),
         None => l10n::memories::told(number, memory, day),

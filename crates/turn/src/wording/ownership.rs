@@ -11,7 +11,7 @@ pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
     let text = match marked {
         [] => words::nothing(),
         [first, ..] => {
-            let line = |one: &MarkedRow| words::line(one.number, name(one), one.sources.label());
+            let line = |mark: &MarkedRow| words::line(mark.number, name(mark), mark.sources.label());
             let mut lines: Vec<String> = marked.iter().take(MAX).map(line).collect();
             if marked.len() > MAX {
                 lines.push(words::more(marked.len() - MAX));
@@ -28,20 +28,20 @@ pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
 /// What has become the person's own.
 pub fn cleared(marked: &[&MarkedRow]) -> String {
     match marked {
-        [one] => words::cleared(name(one)),
+        [mark] => words::cleared(name(mark)),
         all => {
-            let names: Vec<String> = all.iter().map(|one| name(one)).collect();
+            let names: Vec<String> = all.iter().map(|mark| name(mark)).collect();
             words::cleared_several(names.len(), names.join(", "))
         }
     }
 }
 
-fn name(one: &MarkedRow) -> String {
-    let title = match one.title.is_empty() {
-        true => one.id.clone(),
-        false => format!("“{}”", super::first_line(&one.title)),
+fn name(mark: &MarkedRow) -> String {
+    let title = match mark.title.is_empty() {
+        true => mark.id.clone(),
+        false => format!("“{}”", super::first_line(&mark.title)),
     };
-    match one.domain.as_str() {
+    match mark.domain.as_str() {
         "tasks" => words::task(title),
         "memory" => words::memory(title),
         "schedule" => words::schedule(title),

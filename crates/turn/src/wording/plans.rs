@@ -32,13 +32,13 @@ pub(super) fn label(answer: &Answer) -> String {
 }
 
 /// What the planner is asked for.
-pub fn mission(goal: &str, roles: &str, skills: &str, most: usize) -> String {
+pub fn mission(goal: &str, roles: &str, skills: &str, max_steps: usize) -> String {
     format!(
         "Make a plan for this goal:\n\n{goal}\n\nAnswer with one JSON object and nothing else:\n\
          {{\"summary\": \"one sentence\", \"data\": {{\"steps\": [{{\"id\": \"figures\", \"task\": \"...\", \"role\": \"...\", \
          \"skills\": [\"...\"], \"depends_on\": [], \"success_criteria\": \"...\"}}], \"uncertain\": [\"...\"], \
          \"will_ask\": [\"...\"]}}}}\n\
-         At most {most} steps. An id has letters, digits and _. The agent of a step sees its task and the results of \
+         At most {max_steps} steps. An id has letters, digits and _. The agent of a step sees its task and the results of \
          the steps in depends_on, nothing else. Skills: only what the step calls, [] if it only thinks and writes. \
          will_ask: what the person will be asked while it runs.\n\
          Roles: {roles}\n\nAll skills:\n{skills}"
@@ -62,7 +62,7 @@ pub fn change(plan: &str, wish: &str) -> String {
     )
 }
 
-/// What the planner is told when a step has failed: what is done, what failed, and what was to come.
+/// The prompt for the planner when a step has failed: what is done, what failed, and what was to come.
 pub fn rest(done: &str, failed: &str, open: &str) -> String {
     let listed = |title: &str, steps: &str| match steps.is_empty() {
         true => String::new(),
@@ -90,7 +90,7 @@ pub fn review(goal: &str) -> String {
     )
 }
 
-/// What an agent is told whose work is done again.
+/// The prompt for an agent whose work is done again.
 pub fn falls_short(reason: &str, result: &str) -> String {
     format!(
         "This was done before, and a review says that it falls short: {reason}\nThe result so far: {result}"

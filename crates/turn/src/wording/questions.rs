@@ -12,7 +12,7 @@ use adjutant_types::{Answer, QuestionKind, Taint};
 use super::{choices, first_line};
 use crate::trust::ApprovalReason;
 
-/// The most questions of one message that have buttons of their own.
+/// The maximum number of questions of one message that have buttons of their own.
 const BUTTONS: usize = 6;
 /// The longest quotation of a person's own message, in characters.
 const QUOTED: usize = 120;
@@ -26,7 +26,7 @@ const ORIGIN: char = '\u{1e}';
 /// silence is a yes to the only one.
 pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> String {
     let bodies: Vec<(&str, Option<&str>)> = bodies.iter().map(|body| split(body)).collect();
-    // What all have in common is said once.
+    // The common part appears once.
     let common = bodies.first().and_then(|(_, origin)| *origin);
     let common = common.filter(|common| bodies.iter().all(|(_, origin)| *origin == Some(*common)));
     let mut parts = Vec::new();
@@ -124,12 +124,12 @@ fn is_cut(question: &QuestionRow) -> bool {
 
 /// As much of an effect as fits a phone; a block of text that is cut is closed.
 fn shortened(preview: &str) -> String {
-    let (most_lines, most_chars) = SHOWN;
-    if preview.chars().count() <= most_chars && preview.lines().count() <= most_lines {
+    let (max_lines, max_chars) = SHOWN;
+    if preview.chars().count() <= max_chars && preview.lines().count() <= max_lines {
         return preview.to_owned();
     }
-    let (mut text, mut fence, mut left) = (String::new(), None, most_chars);
-    for line in preview.lines().take(most_lines) {
+    let (mut text, mut fence, mut left) = (String::new(), None, max_chars);
+    for line in preview.lines().take(max_lines) {
         let is_fence = line.starts_with("```") && fence.is_none_or(|open| open == line);
         let shown: String = line.chars().take(left).collect();
         if is_fence && shown.len() == line.len() {
@@ -150,11 +150,11 @@ fn shortened(preview: &str) -> String {
     text + &approvals::hidden_characters(hidden)
 }
 
-/// Who gets something, and what is known of them.
+/// A recipient, with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
     pub address: String,
-    /// Whether it is in the person's contacts; none if that isn't known.
+    /// Whether it is in the person's contacts; none if unclear.
     pub is_contact: Option<bool>,
     /// Whether the person's message names it.
     pub is_named: bool,
@@ -226,7 +226,7 @@ fn origin(reason: &ApprovalReason, read: String) -> Option<String> {
 /// Another reason why it is asked.
 fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
     match reason {
-        ApprovalReason::TooManyRecipients(most) => Some(approvals::too_many_recipients(most)),
+        ApprovalReason::TooManyRecipients(max) => Some(approvals::too_many_recipients(max)),
         ApprovalReason::TooManyDeletions => {
             Some(read.map_or_else(approvals::too_many_deletions, approvals::too_many_deletions_from))
         }
@@ -260,12 +260,12 @@ pub fn subject(question: &QuestionRow) -> String {
         QuestionKind::Input { name } => return words::input_subject(name),
     };
     let first = first_line(text);
-    let Some(what) = first.strip_suffix(':') else { return first.to_owned() };
-    let what = what.split_once(" (").map_or(what, |(what, _)| what);
+    let Some(title) = first.strip_suffix(':') else { return first.to_owned() };
+    let title = title.split_once(" (").map_or(title, |(title, _)| title);
     let detail =
         |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| one_line(value, QUOTED));
     let details: Vec<String> = text.lines().skip(1).filter_map(detail).take(2).collect();
-    if details.is_empty() { what.to_owned() } else { format!("{what}: {}", details.join(", ")) }
+    if details.is_empty() { title.to_owned() } else { format!("{title}: {}", details.join(", ")) }
 }
 
 /// The end of a turn whose one question was taken back, because the person wants something else.

@@ -14,12 +14,12 @@ pub fn effects(effects: AccessLevel) -> &'static str {
 }
 
 /// Why an agent of a role can't have a skill; for the model that asked for it.
-pub fn skill_refused(role: &str, skill: &str, most: AccessLevel, is_delegated: bool) -> String {
+pub fn skill_refused(role: &str, skill: &str, max: AccessLevel, is_delegated: bool) -> String {
     let yours = if is_delegated { "or you don't have it yourself, " } else { "" };
     format!(
         "the role {role} can't have {skill}: its file doesn't allow it, {yours}or it does more than {role} may ({}). \
          Leave it out, or choose another role",
-        effects(most)
+        effects(max)
     )
 }
 
@@ -28,8 +28,8 @@ pub const PERSON_SAID_NO: &str =
     "the person said no to a part of this, so no other agent gets it. Say in your answer what was refused";
 
 /// To an agent whose tree has as many agents as it may have.
-pub fn tree_is_full(most: u32) -> String {
-    format!("no more agents: {most} have worked on this, which is the limit. Answer with what you have")
+pub fn tree_is_full(max: u32) -> String {
+    format!("no more agents: {max} have worked on this, which is the limit. Answer with what you have")
 }
 
 /// To an agent whose work was rejected as often as it may be.
@@ -41,8 +41,8 @@ pub fn reviews_are_used_up(role: &str) -> String {
 }
 
 /// What the progress display says of an agent: its role, and its skill calls.
-pub fn progress(path: &[String], used: usize, most: u32) -> String {
-    l10n::roles::progress(path.last().map(String::as_str).unwrap_or_default(), path.len(), used, most)
+pub fn progress(path: &[String], used: usize, max: u32) -> String {
+    l10n::roles::progress(path.last().map(String::as_str).unwrap_or_default(), path.len(), used, max)
 }
 
 /// The result of an agent in the background, which may come long after it was asked for.

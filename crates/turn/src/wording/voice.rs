@@ -8,7 +8,7 @@ use adjutant_models::voice::doubt::LowConfidence;
 
 use super::duration;
 
-/// The longest quotation of what was heard, in characters.
+/// The longest quotation of a transcript, in characters.
 const QUOTED: usize = 1000;
 
 /// Why a voice note wasn't heard.
@@ -36,7 +36,7 @@ pub enum Unheard {
     Failed,
 }
 
-/// Shows what was heard.
+/// Shows the transcript.
 pub fn heard(text: &str) -> String {
     let mut quoted: String = text.chars().take(QUOTED).collect();
     if quoted.len() < text.len() {
@@ -49,7 +49,7 @@ pub fn heard(text: &str) -> String {
 pub fn unheard(why: &Unheard) -> String {
     match why {
         Unheard::NoService => l10n::voice::no_service(),
-        Unheard::TooLong(most) => l10n::voice::too_long(duration(*most)),
+        Unheard::TooLong(max) => l10n::voice::too_long(duration(*max)),
         Unheard::TooBig(megabytes) => l10n::voice::too_big(megabytes),
         Unheard::Empty => l10n::voice::empty(),
         Unheard::NotSound => l10n::voice::not_sound(),
@@ -68,7 +68,7 @@ pub fn unheard(why: &Unheard) -> String {
     }
 }
 
-/// Asks about words that may not have been said.
+/// Asks about a doubtful transcript.
 pub fn doubted(doubt: &LowConfidence, text: &str) -> String {
     let question = match doubt {
         LowConfidence::NoWords => return l10n::voice::no_words(),

@@ -1,4 +1,4 @@
-//! What the person asked for, as they are told it.
+//! The person's wishes, as the person reads them.
 
 use adjutant_l10n as l10n;
 

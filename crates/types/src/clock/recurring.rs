@@ -25,12 +25,12 @@ pub struct CronRule {
 
 impl CronRule {
     /// Reads `0 8 * * 1-5` or `every weekday at 8`.
-    pub fn parse(said: &str, zone: Tz) -> Result<Self, String> {
-        let wrong = || times::unknown_rule(said);
-        let pattern = if said.split_whitespace().count() == 5 && is_cron(said) {
-            said.to_owned()
+    pub fn parse(text: &str, zone: Tz) -> Result<Self, String> {
+        let wrong = || times::unknown_rule(text);
+        let pattern = if text.split_whitespace().count() == 5 && is_cron(text) {
+            text.to_owned()
         } else {
-            sentence(said).ok_or_else(wrong)?
+            sentence(text).ok_or_else(wrong)?
         };
         let cron = Cron::from_str(&pattern).map_err(|_| wrong())?;
         Ok(Self { cron, zone })
@@ -118,17 +118,17 @@ pub(super) fn ordinal(number: &str) -> Option<String> {
     number.parse::<u32>().ok().map(times::ordinal)
 }
 
-fn is_cron(said: &str) -> bool {
+fn is_cron(text: &str) -> bool {
     let is_field = |field: &str| field.starts_with(|char: char| char.is_ascii_digit() || char == '*');
-    said.split_whitespace().take(2).all(is_field)
+    text.split_whitespace().take(2).all(is_field)
 }
 
 /// The pattern for a sentence such as `every weekday at 8`.
-fn sentence(said: &str) -> Option<String> {
-    let said = said.trim().trim_end_matches('.').to_lowercase();
-    let (days, time) = match said.rsplit_once(" at ") {
+fn sentence(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('.').to_lowercase();
+    let (days, time) = match text.rsplit_once(" at ") {
         Some((days, time)) => (days.to_owned(), Some(clock(time)?)),
-        None => (said, None),
+        None => (text, None),
     };
     let days = days.strip_prefix("every ").or_else(|| days.strip_prefix("each ")).unwrap_or(&days);
     let words: Vec<&str> = days.split(|char: char| char == ',' || char.is_whitespace()).collect();
@@ -179,24 +179,24 @@ fn day_of_month(word: &str) -> Option<String> {
     digits.parse::<u32>().ok().filter(|day| is_ordinal && (1..=31).contains(day)).map(|day| day.to_string())
 }
 
-fn every(count: &str, most: u32) -> Option<u32> {
-    count.parse().ok().filter(|count| *count > 0 && *count < most && most.is_multiple_of(*count))
+fn every(count: &str, limit: u32) -> Option<u32> {
+    count.parse().ok().filter(|count| *count > 0 && *count < limit && limit.is_multiple_of(*count))
 }
 
 /// `8`, `8:30`, `8 am`, `20.30`, `noon`.
-fn clock(said: &str) -> Option<(u32, u32)> {
-    let said = said.trim().trim_end_matches("o'clock").trim_end_matches("oclock").trim();
-    match said {
+fn clock(text: &str) -> Option<(u32, u32)> {
+    let text = text.trim().trim_end_matches("o'clock").trim_end_matches("oclock").trim();
+    match text {
         "noon" | "midday" => return Some((12, 0)),
         "midnight" => return Some((0, 0)),
         _ => {}
     }
-    let (said, shift) = match (said.strip_suffix("pm"), said.strip_suffix("am")) {
-        (Some(said), _) => (said.trim(), Some(12)),
-        (_, Some(said)) => (said.trim(), Some(0)),
-        _ => (said, None),
+    let (text, shift) = match (text.strip_suffix("pm"), text.strip_suffix("am")) {
+        (Some(text), _) => (text.trim(), Some(12)),
+        (_, Some(text)) => (text.trim(), Some(0)),
+        _ => (text, None),
     };
-    let (hour, minute) = said.split_once([':', '.']).unwrap_or((said, "0"));
+    let (hour, minute) = text.split_once([':', '.']).unwrap_or((text, "0"));
     let (hour, minute): (u32, u32) = (hour.parse().ok()?, minute.parse().ok()?);
     let hour = match shift {
         Some(shift) if (1..=12).contains(&hour) => hour % 12 + shift,
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn sentences_are_patterns() {
-        for (said, pattern) in [
+        for (text, pattern) in [
             ("every weekday at 8", "0 8 * * 1-5"),
             ("Every Monday at 9:30.", "30 9 * * 1"),
             ("every monday and thursday at 7pm", "0 19 * * 1,4"),
@@ -239,12 +239,12 @@ mod tests {
             ("0 8 * * 1-5", "0 8 * * 1-5"),
         ] {
             assert_eq!(
-                CronRule::parse(said, BERLIN).map(|rule| rule.pattern()),
+                CronRule::parse(text, BERLIN).map(|rule| rule.pattern()),
                 Ok(pattern.to_owned()),
-                "{said}"
+                "{text}"
             );
         }
-        for said in [
+        for text in [
             "",
             "soon",
             "every 7 hours",
@@ -254,13 +254,13 @@ mod tests {
             "61 8 * * *",
             "every 32th",
         ] {
-            assert!(CronRule::parse(said, BERLIN).is_err(), "{said}: {:?}", CronRule::parse(said, BERLIN));
+            assert!(CronRule::parse(text, BERLIN).is_err(), "{text}: {:?}", CronRule::parse(text, BERLIN));
         }
     }
 
     #[test]
     fn patterns_have_words() {
-        for (said, spoken) in [
+        for (text, spoken) in [
             ("every hour", "every hour on the hour"),
             ("every 2 hours", "every 2 hours on the hour"),
             ("every 5 minutes", "every 5 minutes"),
@@ -272,7 +272,7 @@ mod tests {
             ("monthly on the last at 11pm", "on the last day of every month at 23:00"),
             ("30 8 * 1 *", "at 08:30, in January"),
         ] {
-            assert_eq!(CronRule::parse(said, BERLIN).unwrap().spoken(), spoken, "{said}");
+            assert_eq!(CronRule::parse(text, BERLIN).unwrap().spoken(), spoken, "{text}");
         }
     }
 
@@ -306,15 +306,15 @@ mod tests {
     #[test]
     fn short_intervals_are_too_often() {
         let now = at("2026-11-21T10:00:00Z");
-        let is_too_often = |said: &str| CronRule::parse(said, BERLIN).unwrap().is_too_often(now);
+        let is_too_often = |text: &str| CronRule::parse(text, BERLIN).unwrap().is_too_often(now);
         assert!(is_too_often("* * * * *") && is_too_often("every 2 minutes") && is_too_often("0,1 8 * * *"));
         assert!(!is_too_often("every 5 minutes") && !is_too_often("every day at 8"));
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(said in "(every )?[a-z0-9 ,.:*/-]{0,24}( at [0-9:apm]{0,5})?", now in 0_i64..4_102_444_800_000) {
-            if let Ok(rule) = CronRule::parse(&said, BERLIN) {
+        fn any_text_is_read_or_refused(text in "(every )?[a-z0-9 ,.:*/-]{0,24}( at [0-9:apm]{0,5})?", now in 0_i64..4_102_444_800_000) {
+            if let Ok(rule) = CronRule::parse(&text, BERLIN) {
                 prop_assert!(rule.after(now).is_none_or(|next| next > now));
             }
         }

@@ -8,7 +8,7 @@ use super::WEEKDAYS;
 use super::recurring::{list, ordinal};
 use super::when::When;
 
-/// What a rule is made of, as far as it has words.
+/// The parts of a rule that have words.
 #[derive(Default)]
 struct Parts<'a> {
     unit: &'a str,
@@ -40,12 +40,12 @@ pub fn in_words(rule: &str, zone: Tz) -> Option<String> {
             ("FREQ", "WEEKLY") => parts.unit = "week",
             ("FREQ", "MONTHLY") => parts.unit = "month",
             ("FREQ", "YEARLY") => parts.unit = "year",
-            ("INTERVAL", said) => parts.interval = said.parse().ok()?,
-            ("BYDAY", said) => parts.days = said.split(',').collect(),
-            ("BYMONTHDAY", said) => parts.month_days = said.split(',').collect(),
+            ("INTERVAL", value) => parts.interval = value.parse().ok()?,
+            ("BYDAY", value) => parts.days = value.split(',').collect(),
+            ("BYMONTHDAY", value) => parts.month_days = value.split(',').collect(),
             ("BYSETPOS", "-1") => parts.is_last = true,
-            ("COUNT", said) => parts.end = End::After(said.parse().ok()?),
-            ("UNTIL", said) => parts.end = End::On(until(said, zone)?),
+            ("COUNT", value) => parts.end = End::After(value.parse().ok()?),
+            ("UNTIL", value) => parts.end = End::On(until(value, zone)?),
             _ => return None,
         }
     }
@@ -116,21 +116,21 @@ pub fn in_short_months(rule: &str, day: u32) -> String {
 }
 
 fn weekday(day: &str) -> Option<String> {
-    let place = WEEKDAYS.iter().position(|name| name.to_uppercase().starts_with(day));
-    place.filter(|_| day.len() == 2).map(|place| times::weekday(place + 1))
+    let index = WEEKDAYS.iter().position(|name| name.to_uppercase().starts_with(day));
+    index.filter(|_| day.len() == 2).map(|index| times::weekday(index + 1))
 }
 
 /// `20260622T075959Z`, `20260622T095959` or `20260622`.
-fn until(said: &str, zone: Tz) -> Option<When> {
-    if let Ok(day) = NaiveDate::parse_from_str(said, "%Y%m%d") {
+fn until(text: &str, zone: Tz) -> Option<When> {
+    if let Ok(day) = NaiveDate::parse_from_str(text, "%Y%m%d") {
         return Some(When::Day(day));
     }
-    let time = match said.strip_suffix('Z') {
+    let time = match text.strip_suffix('Z') {
         Some(utc) => {
             let time = NaiveDateTime::parse_from_str(utc, "%Y%m%dT%H%M%S").ok()?.and_utc();
             DateTime::with_timezone(&time, &zone).naive_local()
         }
-        None => NaiveDateTime::parse_from_str(said, "%Y%m%dT%H%M%S").ok()?,
+        None => NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%S").ok()?,
     };
     Some(When::Time(time))
 }
@@ -148,8 +148,8 @@ mod tests {
         ] {
             assert_eq!(in_short_months("FREQ=MONTHLY", day), rule);
         }
-        for said in ["FREQ=MONTHLY;BYMONTHDAY=31", "FREQ=WEEKLY", "FREQ=MONTHLY;BYDAY=-1FR"] {
-            assert_eq!(in_short_months(said, 31), said);
+        for rule in ["FREQ=MONTHLY;BYMONTHDAY=31", "FREQ=WEEKLY", "FREQ=MONTHLY;BYDAY=-1FR"] {
+            assert_eq!(in_short_months(rule, 31), rule);
         }
     }
 

@@ -47,7 +47,7 @@ impl Span {
         Some(Self::days(NaiveDate::from_ymd_opt(year, 1, 1)?, NaiveDate::from_ymd_opt(year, 12, 31)?))
     }
 
-    /// What is left of it on this day and later.
+    /// The rest of the span on this day and later.
     pub fn since(self, day: NaiveDate) -> Self {
         Self { from: self.from.max(When::Day(day).local()), ..self }
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_day_holds_its_own_times_and_no_others() {
         let span = Span::day(day("2026-11-22"));
-        for (said, is_in) in [
+        for (time, is_in) in [
             ("2026-11-21", false),
             ("2026-11-21T23:59", false),
             ("2026-11-22", true),
@@ -118,7 +118,7 @@ mod tests {
             ("2026-11-23", false),
             ("2026-11-23T00:00", false),
         ] {
-            assert_eq!(span.meets(when(said)), is_in, "{said}");
+            assert_eq!(span.meets(when(time)), is_in, "{time}");
         }
         assert_eq!((span.first_day(), span.last_day()), (day("2026-11-22"), day("2026-11-22")));
     }
@@ -135,29 +135,29 @@ mod tests {
 
     #[test]
     fn a_span_is_said_with_its_days_and_times() {
-        let said = |from: &str, to: &str| Span { from: when(from).local(), to: when(to).ends() }.spoken();
-        assert_eq!(said("2026-11-27", "2026-11-27"), "Fri 27 Nov 2026");
-        assert_eq!(said("2026-11-27", "2026-11-29"), "Fri 27 Nov 2026 to Sun 29 Nov 2026");
-        assert_eq!(said("2026-11-27T14:00", "2026-11-27T15:00"), "Fri 27 Nov 2026, 14:00–15:00");
-        assert_eq!(said("2026-11-27T18:00", "2026-11-28T00:00"), "Fri 27 Nov 2026, 18:00–00:00");
+        let spoken = |from: &str, to: &str| Span { from: when(from).local(), to: when(to).ends() }.spoken();
+        assert_eq!(spoken("2026-11-27", "2026-11-27"), "Fri 27 Nov 2026");
+        assert_eq!(spoken("2026-11-27", "2026-11-29"), "Fri 27 Nov 2026 to Sun 29 Nov 2026");
+        assert_eq!(spoken("2026-11-27T14:00", "2026-11-27T15:00"), "Fri 27 Nov 2026, 14:00–15:00");
+        assert_eq!(spoken("2026-11-27T18:00", "2026-11-28T00:00"), "Fri 27 Nov 2026, 18:00–00:00");
         assert_eq!(
-            said("2026-11-27T22:00", "2026-11-28T02:00"),
+            spoken("2026-11-27T22:00", "2026-11-28T02:00"),
             "Fri 27 Nov 2026, 22:00 to Sat 28 Nov 2026, 02:00"
         );
     }
 
     #[test]
     fn weeks_and_months_end_with_their_last_day() {
-        let said = |span: Option<Span>| {
+        let days = |span: Option<Span>| {
             let span = span.unwrap();
             format!("{} {}", span.first_day(), span.last_day())
         };
-        assert_eq!(said(Span::month(day("2027-01-31"), 1)), "2027-02-01 2027-02-28");
-        assert_eq!(said(Span::month(day("2028-03-31"), -1)), "2028-02-01 2028-02-29");
-        assert_eq!(said(Span::week(day("2027-01-31"), 0)), "2027-01-25 2027-01-31");
-        assert_eq!(said(Span::week(day("2027-01-31"), 1)), "2027-02-01 2027-02-07");
-        assert_eq!(said(Span::year(2028)), "2028-01-01 2028-12-31");
+        assert_eq!(days(Span::month(day("2027-01-31"), 1)), "2027-02-01 2027-02-28");
+        assert_eq!(days(Span::month(day("2028-03-31"), -1)), "2028-02-01 2028-02-29");
+        assert_eq!(days(Span::week(day("2027-01-31"), 0)), "2027-01-25 2027-01-31");
+        assert_eq!(days(Span::week(day("2027-01-31"), 1)), "2027-02-01 2027-02-07");
+        assert_eq!(days(Span::year(2028)), "2028-01-01 2028-12-31");
         let rest = Span::week(day("2026-11-21"), 0).unwrap().since(day("2026-11-21"));
-        assert_eq!(said(Some(rest)), "2026-11-21 2026-11-22");
+        assert_eq!(days(Some(rest)), "2026-11-21 2026-11-22");
     }
 }

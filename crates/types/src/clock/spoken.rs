@@ -323,8 +323,8 @@ fn is_unit(word: &str) -> bool {
 /// A typo of a day's name: it would become part of a title, and the day be lost.
 fn resembles_a_day(word: &str) -> bool {
     let is_near = |name: &&str| {
-        let most = if name.len() >= 8 { 2 } else { 1 };
-        name[..1] == word[..1] && distance(name, word) <= most
+        let max = if name.len() >= 8 { 2 } else { 1 };
+        name[..1] == word[..1] && distance(name, word) <= max
     };
     let is_plain = word.len() >= 5 && word.bytes().all(|byte| byte.is_ascii_lowercase());
     is_plain

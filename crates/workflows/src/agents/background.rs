@@ -1,4 +1,4 @@
-//! What an agent of a role is told of the conversation, by the role's context mode.
+//! The part of the conversation that an agent of a role sees, by the role's context mode.
 
 use adjutant_models::{Message, Role as Speaker};
 use adjutant_store::{StoreError, executions, memories, taints};
@@ -26,19 +26,19 @@ pub(super) async fn of(
     job: &Job,
     taint: &Taint,
 ) -> Result<PromptText, StoreError> {
-    let most = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
+    let max_bytes = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
     Ok(match role.context {
         ContextMode::None => PromptText::default(),
-        ContextMode::Summary => summary(ctx, taint, most.min(SUMMARY)),
-        ContextMode::Selective => within(named(ctx, job, taint).await?, most),
-        ContextMode::Full => window(&job.conversation, most),
+        ContextMode::Summary => summary(ctx, taint, max_bytes.min(SUMMARY)),
+        ContextMode::Selective => within(named(ctx, job, taint).await?, max_bytes),
+        ContextMode::Full => window(&job.conversation, max_bytes),
     })
 }
 
 /// The running summary of the conversation.
-fn summary(ctx: &TurnContext, marked: &Taint, most: usize) -> PromptText {
+fn summary(ctx: &TurnContext, marked: &Taint, max_bytes: usize) -> PromptText {
     let (summary, taint) = (&ctx.turn.conversation.summary, &ctx.turn.conversation.summary_taint);
-    let summary = &summary[..summary.floor_char_boundary(most)];
+    let summary = &summary[..summary.floor_char_boundary(max_bytes)];
     if summary.is_empty() || marked.clone().and(taint) != *marked {
         return PromptText::default();
     }
@@ -50,10 +50,10 @@ fn summary(ctx: &TurnContext, marked: &Taint, most: usize) -> PromptText {
 }
 
 /// The newest messages that fit, in their order, after what is told about the person.
-fn window(messages: &[Message], most: usize) -> PromptText {
+fn window(messages: &[Message], max_bytes: usize) -> PromptText {
     let (about, spoken): (Vec<&Message>, Vec<&Message>) =
         messages.iter().partition(|message| message.role == Speaker::System);
-    let mut left = most;
+    let mut left = max_bytes;
     let mut fits = |message: &&&Message| {
         let is_fitting = message.text.len() <= left;
         left = if is_fitting { left - message.text.len() } else { 0 };
@@ -116,9 +116,9 @@ async fn named(ctx: &TurnContext, job: &Job, taint: &Taint) -> Result<Vec<Prompt
 }
 
 /// As many of these texts as fit.
-fn within(texts: Vec<PromptText>, most: usize) -> PromptText {
+fn within(texts: Vec<PromptText>, max_bytes: usize) -> PromptText {
     let all = texts.len();
-    let mut left = most;
+    let mut left = max_bytes;
     let fits = |text: &PromptText| {
         let fits = text.len() <= left;
         left = left.saturating_sub(text.len());

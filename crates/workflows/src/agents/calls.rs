@@ -34,13 +34,13 @@ impl Agents {
             open.partition(|call| call.name == DELEGATE && !run.job.task.delegates_to().is_empty());
         // Agents below don't count as skill calls.
         let before = |idx: i64| delegations.iter().filter(|call| call.idx < idx).count();
-        let one = async |call: &ToolCallRow| -> Result<(i64, Progress<PromptText>), StoreError> {
+        let call_skill = async |call: &ToolCallRow| -> Result<(i64, Progress<PromptText>), StoreError> {
             let end = self.use_skill(run, call, &existing, room + before(call.idx)).await?;
             Ok((call.idx, end))
         };
         let mut end = None;
         if open.len() > 1 && open.iter().all(|call| is_read(run.registry, call)) {
-            let outcomes = futures::future::join_all(open.iter().map(&one)).await;
+            let outcomes = futures::future::join_all(open.iter().map(&call_skill)).await;
             for outcome in outcomes {
                 add_outcome(dialogue, &mut end, outcome?);
             }
@@ -50,7 +50,7 @@ impl Agents {
                     self.ask_ahead(run, call, &existing).await?;
                     continue;
                 }
-                let outcome = one(call).await?;
+                let outcome = call_skill(call).await?;
                 add_outcome(dialogue, &mut end, outcome);
                 if !matches!(end, None | Some(Suspend::ForPerson)) {
                     break;
@@ -74,10 +74,10 @@ impl Agents {
         call: &ToolCallRow,
         existing: &[ExecutionRow],
     ) -> Result<(), StoreError> {
-        let is_known =
+        let has_begun =
             existing.iter().any(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let wanted: Option<UseSkill> = serde_json::from_str(&call.arguments).ok();
-        let Some(wanted) = wanted.filter(|_| !is_known && call.name == "use_skill") else { return Ok(()) };
+        let Some(wanted) = wanted.filter(|_| !has_begun && call.name == "use_skill") else { return Ok(()) };
         let grant = self.grant_now(run.registry, &run.job.task);
         let call = run.skill_call(call, &wanted, &grant, existing);
         self.executor.ask_ahead(run.ctx, run.registry, &call).await
@@ -99,20 +99,21 @@ impl Agents {
                 return Ok(Progress::Done(misread(error, (&run.row.id, &taint), left)));
             }
         };
-        let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
+        let earlier =
+            existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let grant = self.grant_now(run.registry, &run.job.task);
         let call = run.skill_call(call, &wanted, &grant, existing);
-        let end = match (left, known) {
+        let end = match (left, earlier) {
             (None, None) => {
                 let error = SkillError::new(ErrorKind::Budget, USED_UP);
                 self.executor.refuse(run.ctx, run.registry, &call, error).await?
             }
-            _ => self.executor.call(run.ctx, run.registry, &call, known.cloned()).await?,
+            _ => self.executor.call(run.ctx, run.registry, &call, earlier.cloned()).await?,
         };
         Ok(end.map(|report| for_model(&report, left.unwrap_or(0))))
     }
 
-    /// What an agent may do now: what it was given, as far as its role's file still allows it.
+    /// The current grant of an agent: its original grant, as far as its role's file still allows it.
     pub(super) fn grant_now(&self, registry: &Registry, task: &AgentTask) -> Grant {
         let given = task.grant();
         let Some(name) = task.role.as_deref().filter(|_| task.assigned.is_some()) else { return given };

@@ -61,7 +61,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// What new children are judged by.
+/// The checks for new children.
 struct Judge<'a> {
     run: &'a AgentRun<'a>,
     existing: &'a [ExecutionRow],
@@ -80,13 +80,13 @@ impl Agents {
         existing: &[ExecutionRow],
     ) -> Result<Option<Suspend>, StoreError> {
         let (children, mut reached) = self.children(run, dialogue, calls, existing).await?;
-        let most = run.ctx.limits.budget.limits.concurrent_agents_per_parent as usize;
+        let max_running = run.ctx.limits.budget.limits.concurrent_agents_per_parent as usize;
         // Their work is what this one waits for.
         run.slot.give_back();
         let work = children
             .into_iter()
             .map(|(idx, row)| async move { (idx, row.clone(), self.run_child(run, row).await) });
-        let mut running = futures::stream::iter(work).buffer_unordered(most);
+        let mut running = futures::stream::iter(work).buffer_unordered(max_running);
         let mut waits = false;
         while let Some((idx, row, end)) = running.next().await {
             match end? {
@@ -297,13 +297,13 @@ fn rejects(row: &ExecutionRow) -> bool {
     answer.is_some_and(|answer| answer["data"]["verdict"] == "reject")
 }
 
-/// How many calls of a round count as skill calls.
+/// The number of calls in a round that count as skill calls.
 pub(super) fn skill_calls(task: &AgentTask, round: &Round) -> usize {
     let is_delegation = |call: &&ToolCallRow| call.name == DELEGATE && !task.delegates_to().is_empty();
     round.calls.len() - round.calls.iter().filter(is_delegation).count()
 }
 
-/// Whether a limit has kept an agent from delegating.
+/// Whether a limit has stopped an agent from delegating.
 pub(super) fn bailout(dialogue: &Dialogue) -> Option<StopReason> {
     let calls = dialogue.rounds().iter().flat_map(|round| &round.calls);
     let mut results = calls.filter(|call| call.name == DELEGATE).filter_map(|call| call.result.as_deref());

@@ -51,8 +51,8 @@ impl Agents {
                     Some(error(ErrorKind::Budget, ours!(l10n::turns::budget_used_up)))
                 }
                 Some(StopReason::ModelCalls) => {
-                    let most = task.max_model_calls();
-                    Some(error(ErrorKind::Budget, l10n::roles::no_more_model_calls(most)))
+                    let max_calls = task.max_model_calls();
+                    Some(error(ErrorKind::Budget, l10n::roles::no_more_model_calls(max_calls)))
                 }
                 Some(StopReason::Agents) => Some(error(ErrorKind::Budget, l10n::roles::no_more_agents())),
                 _ => open.last().and_then(|call| call.error.clone()),
@@ -61,8 +61,8 @@ impl Agents {
         };
         // Each failure is told once: the last one is the error.
         for call in open {
-            if let Some(known) = call.error.filter(|known| error.as_ref() != Some(known)) {
-                let line = l10n::roles::call_failed(&call.skill, known.message.whole());
+            if let Some(failure) = call.error.filter(|failure| error.as_ref() != Some(failure)) {
+                let line = l10n::roles::call_failed(&call.skill, failure.message.whole());
                 result.push_str(&format!("\n{line}"));
             }
         }
@@ -98,11 +98,11 @@ impl Agents {
         if unknown {
             let lost = done.iter().find(|call| call.status == ExecutionStatus::Unknown);
             let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
-            let known =
+            let failure =
                 error.get_or_insert_with(|| self::error(ErrorKind::Tool, ours!(l10n::roles::stopped)));
-            known.message =
-                known.message.clone().and(ours!("; {}: {}", FromConfig(skill), wording::UNKNOWN_OUTCOME));
-            known.recoverable = false;
+            failure.message =
+                failure.message.clone().and(ours!("; {}: {}", FromConfig(skill), wording::UNKNOWN_OUTCOME));
+            failure.recoverable = false;
         }
         let closing = Closing {
             result: (!summaries.is_empty()).then_some(summaries),
@@ -291,7 +291,7 @@ fn data(calls: &[CallReport]) -> Option<Value> {
         .collect();
     match with_data.as_slice() {
         [] => None,
-        [one] => Some(one.data.clone()),
+        [call] => Some(call.data.clone()),
         several => Some(several.iter().map(|call| json!({"skill": call.skill, "data": call.data})).collect()),
     }
 }

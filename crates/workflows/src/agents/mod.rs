@@ -66,7 +66,7 @@ struct AgentRun<'a> {
     slot: Slot,
 }
 
-/// How the work of a sub-agent's model ended.
+/// The outcome of the work of a sub-agent's model.
 enum Work {
     Answered { text: String, bailout: Option<StopReason> },
     Failed(CallError),
@@ -192,26 +192,26 @@ impl Agents {
             Ok(model) => model,
             Err(reason) => return Ok(Work::Failed(error(ErrorKind::Model, reason))),
         };
-        let most = task.max_tool_calls.unwrap_or(ctx.limits.budget.limits.skill_calls_per_agent);
-        let mut dialogue = self.dialogue(run, most).await?;
+        let max_calls = task.max_tool_calls.unwrap_or(ctx.limits.budget.limits.skill_calls_per_agent);
+        let mut dialogue = self.dialogue(run, max_calls).await?;
         loop {
             let made: Vec<usize> =
                 dialogue.rounds().iter().map(|round| delegation::skill_calls(task, round)).collect();
             let used = |rounds: &[usize]| rounds.iter().sum::<usize>();
             if task.assigned.is_some() {
-                let note = wording::roles::progress(task.path(), used(&made), most);
+                let note = wording::roles::progress(task.path(), used(&made), max_calls);
                 ctx.io.sub_progress.note(&task.agent_id, note);
             }
-            let bailout = (used(&made) > most as usize).then_some(StopReason::ToolCalls);
+            let bailout = (used(&made) > max_calls as usize).then_some(StopReason::ToolCalls);
             let bailout = bailout.or_else(|| delegation::bailout(&dialogue));
             if let Some(round) = dialogue.unanswered().cloned() {
                 let earlier = made.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
                 let last_but_one = earlier.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
                 // It was told once that its calls are used up.
-                if !earlier.is_empty() && used(last_but_one) >= most as usize {
+                if !earlier.is_empty() && used(last_but_one) >= max_calls as usize {
                     return Ok(Work::Answered { text: round.text, bailout });
                 }
-                let room = (most as usize).saturating_sub(used(earlier));
+                let room = (max_calls as usize).saturating_sub(used(earlier));
                 if let Some(suspend) = self.run_calls(run, &mut dialogue, &round, room).await? {
                     return Ok(Work::Suspended(suspend));
                 }
@@ -237,7 +237,7 @@ impl Agents {
     }
 
     /// The dialogue so far, or a new one.
-    async fn dialogue(&self, run: &AgentRun<'_>, most: u32) -> Result<Dialogue, StoreError> {
+    async fn dialogue(&self, run: &AgentRun<'_>, max_calls: u32) -> Result<Dialogue, StoreError> {
         let AgentRun { ctx, registry, row, job, .. } = run;
         let task = &job.task;
         let roles = self.roles.current();
@@ -252,7 +252,7 @@ impl Agents {
             Some(role) => background::of(ctx, role, job, &row.taint).await?,
             None => PromptText::default(),
         };
-        let messages = prompt::first_messages(task, &ctx.now_line(), most, &job.inputs, background);
+        let messages = prompt::first_messages(task, &ctx.now_line(), max_calls, &job.inputs, background);
         Dialogue::begin(&ctx.store, row.id.clone(), prefix, messages).await
     }
 

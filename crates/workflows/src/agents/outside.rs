@@ -16,7 +16,7 @@ const THE_LIST: &str = "the list";
 
 /// A result from outside.
 pub(super) struct Outside<'a> {
-    /// What is ours: its status, an error.
+    /// Our own part: its status, an error.
     pub(super) ours: Value,
     /// The execution, whose id marks the blocks.
     pub(super) execution: &'a ExecutionId,
@@ -25,13 +25,13 @@ pub(super) struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// With a text and its data in one block, as far as they fit into `most` bytes.
-    pub(super) fn whole(mut self, mut text: String, data: &Value, most: usize) -> PromptText {
+    /// With a text and its data in one block, as far as they fit into `max_bytes`.
+    pub(super) fn whole(mut self, mut text: String, data: &Value, max_bytes: usize) -> PromptText {
         if !data.is_null() {
             self.ours["data"] = json!(DATA_IN_BLOCK);
             text.push_str(&format!("\n{data}"));
         }
-        results::cut(&mut text, most);
+        results::cut(&mut text, max_bytes);
         PromptText::system(format_args!("{}\n", self.ours)).with(PromptText::outside(
             self.execution,
             self.taint,
@@ -39,15 +39,15 @@ impl Outside<'_> {
         ))
     }
 
-    /// With a block for each item, as far as they fit into `most` bytes.
-    pub(super) fn list(mut self, list: &List, most: usize) -> PromptText {
+    /// With a block for each item, as far as they fit into `max_bytes`.
+    pub(super) fn list(mut self, list: &List, max_bytes: usize) -> PromptText {
         if list.are_data {
             self.ours["data"] = json!(ITEMS_IN_BLOCKS);
         }
         let mut out =
             PromptText::system(format_args!("{}\n", self.ours)).with(self.block(THE_LIST, &list.head));
         for (at, (author, text)) in list.items.iter().enumerate() {
-            if out.len() + text.len() > most {
+            if out.len() + text.len() > max_bytes {
                 let left = list.items.len() - at;
                 out.push(PromptText::system(format_args!(
                     "\n[cut: {left} more; agents that depend on this one get all of it]"
@@ -127,7 +127,8 @@ pub(super) fn for_dependant(report: &Report, text: &str, data: &Value) -> Prompt
     let mut lines = PromptText::of_model(format_args!("Result of {name} ({status}): "))
         .with(PromptText::outside(&report.execution, &report.taint, text));
     let calls = report.data.as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_call = |one: &Value| one.get("skill").is_some_and(Value::is_string) && one.get("data").is_some();
+    let is_call =
+        |value: &Value| value.get("skill").is_some_and(Value::is_string) && value.get("data").is_some();
     if !calls.is_empty() && calls.iter().all(is_call) {
         for call in calls {
             let skill = call["skill"].as_str().unwrap_or_default();

@@ -34,7 +34,7 @@ const ROLE_RULES: &str = "You are a sub-agent with one mission. Do it, then answ
 const DELEGATION: &str = "You may hand a part of your mission to another agent with delegate_to_agent. It sees only \
     what you write there. Several in one answer work side by side. You answer for the result.";
 
-/// What the prefix of a task depends on.
+/// Everything that the prefix of a task depends on.
 pub(super) fn key(registry: &Registry, task: &AgentTask, role: Option<&Role>) -> String {
     let rules = role.map(|role| role.prompt.as_str()).unwrap_or_default();
     let delegates = task.delegates_to().join(" ");
@@ -92,8 +92,8 @@ fn use_skill(granted: &[String]) -> Tool {
 }
 
 fn delegate_tool(roles: &RoleSet, delegates: &[String]) -> Tool {
-    let known = delegates.iter().filter_map(|name| roles.get(name));
-    let lines: Vec<String> = known.map(|role| format!("{}: {}", role.name, role.description)).collect();
+    let found = delegates.iter().filter_map(|name| roles.get(name));
+    let lines: Vec<String> = found.map(|role| format!("{}: {}", role.name, role.description)).collect();
     let strings = json!({"type": "array", "items": {"type": "string"}});
     Tool {
         name: DELEGATE.into(),
@@ -131,7 +131,7 @@ fn bare(schema: &Value) -> Value {
 pub(super) fn first_messages(
     task: &AgentTask,
     now_line: &str,
-    most_calls: u32,
+    max_calls: u32,
     inputs: &[Report],
     background: PromptText,
 ) -> Vec<Message> {
@@ -146,7 +146,7 @@ pub(super) fn first_messages(
         }
     }
     if !task.skills.is_empty() {
-        text.push(PromptText::system(format_args!("\nSkill calls: at most {most_calls}")));
+        text.push(PromptText::system(format_args!("\nSkill calls: at most {max_calls}")));
     }
     if let Some(context) = task.context.as_deref().filter(|context| !context.is_empty()) {
         text.push(PromptText::of_model(format_args!("\nContext: {context}")));
@@ -173,8 +173,8 @@ fn position(task: &AgentTask, assigned: &Assigned) -> PromptText {
     if let Some(criteria) = &assigned.success_criteria {
         let _ = write!(text, "\nSuccess criteria: {criteria}");
     }
-    if let Some(most) = assigned.max_model_calls {
-        let _ = write!(text, "\nYour answers: at most {most}");
+    if let Some(max_calls) = assigned.max_model_calls {
+        let _ = write!(text, "\nYour answers: at most {max_calls}");
     }
     if let Some(seconds) = task.timeout_s {
         let _ = write!(text, "\nTime: at most {seconds} s");

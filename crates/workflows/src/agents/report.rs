@@ -24,9 +24,9 @@ pub struct Report {
     pub data: Value,
     /// Whether it is one skill call without a model.
     pub is_direct: bool,
-    /// How many calls it made.
+    /// The number of its calls.
     pub tool_calls_used: usize,
-    /// How long it took.
+    /// Its duration.
     pub duration_ms: i64,
     /// Why it failed.
     pub error: Option<CallError>,
@@ -34,7 +34,7 @@ pub struct Report {
     pub bailout: Option<StopReason>,
     /// Its role, if that is one of a file.
     pub role: Option<String>,
-    /// What it returned besides its summary.
+    /// Its output besides the summary.
     pub structured: Option<StructuredOutput>,
     /// Whether the result or data come from outside, or were made by somebody who had read such text.
     pub untrusted: bool,
@@ -247,14 +247,14 @@ mod tests {
         let data =
             json!({"items": [{"id": "7", "title": "a \"quoted\" thing"}, {"id": "8", "title": "other"}]});
         let outside = Report { untrusted: true, is_direct: true, data, ..report() };
-        let told = outside.for_orchestrator();
-        let (head, block) = told.split_once('\n').unwrap();
+        let message = outside.for_orchestrator();
+        let (head, block) = message.split_once('\n').unwrap();
         assert_eq!(head, r#"{"agent_id":"a1","status":"completed","data":"the last line below"}"#);
         assert!(
             block.starts_with("[outside text X1") && block.ends_with("[end of outside text X1]"),
-            "{told}"
+            "{message}"
         );
-        assert!(told.contains(r#"{"id":"7","title":"a \"quoted\" thing"}"#), "{told}");
+        assert!(message.contains(r#"{"id":"7","title":"a \"quoted\" thing"}"#), "{message}");
         assert_eq!(outside.for_dependant().matches("[end of outside text X1]").count(), 2);
     }
 
@@ -266,24 +266,24 @@ mod tests {
         ]});
         let found =
             Report { result: "2 open tasks:\n- milk\n- bread".into(), is_direct: true, data, ..report() };
-        let told: Value = serde_json::from_str(&found.for_orchestrator()).unwrap();
-        assert_eq!(told["result"], "2 open tasks:\n- milk [id t1]\n- bread [id t2, notes whole grain]");
-        assert!(told["data"].is_null());
+        let message: Value = serde_json::from_str(&found.for_orchestrator()).unwrap();
+        assert_eq!(message["result"], "2 open tasks:\n- milk [id t1]\n- bread [id t2, notes whole grain]");
+        assert!(message["data"].is_null());
         let made = json!({"id": "t3", "title": "milk", "due": null});
         let made = Report { result: "Added “milk”".into(), is_direct: true, data: made, ..report() };
-        let told: Value = serde_json::from_str(&made.for_orchestrator()).unwrap();
-        assert_eq!((&told["result"], &told["data"]), (&json!("Added “milk” [id t3]"), &Value::Null));
+        let message: Value = serde_json::from_str(&made.for_orchestrator()).unwrap();
+        assert_eq!((&message["result"], &message["data"]), (&json!("Added “milk” [id t3]"), &Value::Null));
         // What the summary doesn't say stays.
         let answered = json!({"id": "7", "temperature": 21});
         let other =
             Report { result: "It answered.".into(), is_direct: true, data: answered.clone(), ..report() };
-        let told: Value = serde_json::from_str(&other.for_orchestrator()).unwrap();
-        assert_eq!(told["data"], answered);
+        let message: Value = serde_json::from_str(&other.for_orchestrator()).unwrap();
+        assert_eq!(message["data"], answered);
         // An agent's own text stands for what it read.
         let calls = json!([{"skill": "tasks.search", "data": {"items": [{"id": "t1", "title": "milk"}]}},
             {"skill": "tasks.create", "data": {"id": "t2", "title": "bread"}}]);
         let agent = Report { result: "Milk is open; t2 is new.".into(), data: calls, ..report() };
-        let told: Value = serde_json::from_str(&agent.for_orchestrator()).unwrap();
-        assert_eq!(told["result"], "Milk is open; t2 is new.\n[id t1 “milk”]");
+        let message: Value = serde_json::from_str(&agent.for_orchestrator()).unwrap();
+        assert_eq!(message["result"], "Milk is open; t2 is new.\n[id t1 “milk”]");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// A text of the data that is at least this long isn't told again if the summary has it.
 const LONG: usize = 40;
-/// How much of a note stands beside an identifier.
+/// The part of a note that stands beside an identifier.
 const MAX_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
 const NOTED: [&str; 10] =
@@ -39,7 +39,7 @@ pub(super) fn with_identifiers(summary: &str, data: &Value) -> (String, Value) {
         _ if let Some(lines) = annotated_lines(summary, items) => {
             (lines.into_iter().map(|(line, _)| line).collect::<Vec<_>>().join("\n"), Value::Null)
         }
-        [one] if is_named(one, summary) => (annotated(summary, summary, one), Value::Null),
+        [item] if is_named(item, summary) => (annotated(summary, summary, item), Value::Null),
         _ => without_repeats(summary, data),
     }
 }
@@ -87,7 +87,7 @@ pub(super) fn identifiers(text: &str, data: &Value) -> Vec<String> {
     });
     let mut lines = Vec::new();
     for thing in things {
-        let Some(id) = identifier(thing, "").filter(|_| !is_said(thing, text)) else { continue };
+        let Some(id) = identifier(thing, "").filter(|_| !is_shown(thing, text)) else { continue };
         let line = format!("{id} “{}”", name(thing).unwrap_or_default().replace('\n', " "));
         if lines.len() < MAX && !lines.contains(&line) {
             lines.push(line);
@@ -101,7 +101,7 @@ pub(super) fn items(data: &Value) -> &[Value] {
     data.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What people call a thing.
+/// The name that people use for a thing.
 fn name(thing: &Value) -> Option<&str> {
     ["title", "name", "subject", "text"].iter().find_map(|field| thing.get(field)?.as_str())
 }
@@ -132,7 +132,7 @@ fn begins(item: &Value, line: &str) -> bool {
     name(item).is_none_or(|name| line.contains(name.trim().lines().next().unwrap_or_default()))
 }
 
-fn is_said(thing: &Value, text: &str) -> bool {
+fn is_shown(thing: &Value, text: &str) -> bool {
     id(thing).is_some_and(|id| text.contains(id))
 }
 
@@ -154,7 +154,7 @@ fn words(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Array(all) => {
-            let word = |one: &Value| one.as_str().or(one["email"].as_str()).map(str::to_owned);
+            let word = |value: &Value| value.as_str().or(value["email"].as_str()).map(str::to_owned);
             all.iter().filter_map(word).collect::<Vec<_>>().join(", ")
         }
         _ => String::new(),
@@ -164,8 +164,8 @@ fn words(value: &Value) -> String {
 
 fn annotated(line: &str, summary: &str, thing: &Value) -> String {
     // A person needs a schedule's identifier, too.
-    let is_said = id(thing).is_some_and(|id| line.contains(&format!("[{id}]")));
-    let identifier = identifier(thing, line).filter(|_| !is_said);
+    let is_shown = id(thing).is_some_and(|id| line.contains(&format!("[{id}]")));
+    let identifier = identifier(thing, line).filter(|_| !is_shown);
     let mut line = identifier.map_or_else(|| line.to_owned(), |id| with_id(line, &id));
     if let Some(text) = thing["text"].as_str().filter(|text| !summary.contains(text.trim())) {
         line.push_str(&format!("\n  {}", text.trim().replace('\n', "\n  ")));
@@ -200,10 +200,10 @@ pub(super) fn compact(data: &Value, summary: &str) -> Value {
 }
 
 /// Cuts a text that is too long, and says so where it is cut.
-pub(super) fn cut(text: &mut String, most: usize) {
+pub(super) fn cut(text: &mut String, max_bytes: usize) {
     let all = text.len();
-    if all > most {
-        text.truncate(text.floor_char_boundary(most));
+    if all > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
         let rest = all - text.len();
         text.push_str(&format!("… [cut: {rest} more bytes; agents that depend on this one get all of it]"));
     }

@@ -4,19 +4,19 @@ use adjutant_l10n as l10n;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What an agent returns besides its summary.
+/// The output of an agent besides its summary.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StructuredOutput {
-    /// What its summary leaves out.
+    /// Details that the summary leaves out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details: String,
-    /// What a program can read, such as a verdict.
+    /// Data for programs, such as a verdict.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
-    /// What to be careful about.
+    /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What could be done next.
+    /// Suggestions for the next step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
 }
@@ -76,7 +76,7 @@ fn words(value: &Value) -> String {
 fn list(value: &Value) -> Vec<String> {
     let all: Vec<String> = match value {
         Value::Array(all) => all.iter().map(words).collect(),
-        one => vec![words(one)],
+        other => vec![words(other)],
     };
     all.into_iter().filter(|text| !text.is_empty()).collect()
 }

@@ -1,4 +1,4 @@
-//! What an agent has to do, and how a role turns into a task.
+//! The task of an agent, and how a role turns into a task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::roles::Role;
 pub struct AgentTask {
     /// Its name, unique in the turn.
     pub agent_id: String,
-    /// What it should do.
+    /// The mission.
     pub mission: String,
     /// The skills it may use.
     pub skills: Vec<String>,
-    /// What else it should know.
+    /// Further context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// The agents whose results it needs.
@@ -46,7 +46,7 @@ pub struct AgentTask {
     /// How many skill calls it may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tool_calls: Option<u32>,
-    /// How many seconds it may take.
+    /// The time limit in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
     /// What its role adds, if that is one of a file.
@@ -54,7 +54,7 @@ pub struct AgentTask {
     pub assigned: Option<Assigned>,
 }
 
-/// What a role adds to a task, fixed when the agent is made.
+/// The role's additions to a task, fixed when the agent is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assigned {
@@ -62,7 +62,7 @@ pub struct Assigned {
     pub effects: AccessLevel,
     /// The roles from the top of its tree down to its own.
     pub path: Vec<String>,
-    /// How deep its tree may become.
+    /// The maximum depth of its tree.
     pub max_depth: u32,
     /// How many calls its model may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ impl AgentTask {
         self.arguments.is_some() && self.skills.len() == 1
     }
 
-    /// What the agent may do.
+    /// The agent's grant.
     pub fn grant(&self) -> Grant {
         let effects = self.assigned.as_ref().map_or(AccessLevel::Any, |assigned| assigned.effects);
         Grant { skills: self.skills.clone(), effects }
@@ -99,12 +99,12 @@ impl AgentTask {
 
     /// How many calls its model may make.
     pub(super) fn max_model_calls(&self) -> i64 {
-        let most = self.assigned.as_ref().and_then(|assigned| assigned.max_model_calls);
-        most.map_or(i64::MAX, i64::from)
+        let max = self.assigned.as_ref().and_then(|assigned| assigned.max_model_calls);
+        max.map_or(i64::MAX, i64::from)
     }
 }
 
-/// What a role is given to an agent with.
+/// The input for assigning a role to an agent.
 pub struct Assignment<'a> {
     pub role: &'a Role,
     /// The skills that were asked for; none for all that the role has.
@@ -113,7 +113,7 @@ pub struct Assignment<'a> {
     pub parent: Option<&'a AgentTask>,
     /// How its work will be judged.
     pub success_criteria: Option<String>,
-    /// What the person may use in this place.
+    /// The skills that the person may use in this chat.
     pub offered: &'a BTreeMap<String, AccessLevel>,
     /// The turn's limits.
     pub limits: &'a Limits,
@@ -134,7 +134,7 @@ impl Assignment<'_> {
         let path: Vec<String> =
             parent.map_or(&[][..], AgentTask::path).iter().chain([&role.name]).cloned().collect();
         let is_deepest = path.len() >= limits.max_depth as usize;
-        let least = |asked: Option<u32>, most: Option<u32>| asked.into_iter().chain(most).min();
+        let min = |asked: Option<u32>, max: Option<u32>| asked.into_iter().chain(max).min();
         let time = role.max_duration.as_ref().map(Duration::as_secs);
         let assigned = Assigned {
             effects: grant.effects,
@@ -147,7 +147,7 @@ impl Assignment<'_> {
         Ok(AgentTask {
             skills: grant.skills,
             role: Some(role.name.clone()),
-            max_tool_calls: least(task.max_tool_calls, role.max_skill_calls),
+            max_tool_calls: min(task.max_tool_calls, role.max_skill_calls),
             timeout_s: task.timeout_s.into_iter().chain(time).min(),
             assigned: Some(assigned),
             ..task

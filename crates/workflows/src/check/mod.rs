@@ -19,7 +19,7 @@ use super::language::template::{Values, Verdict};
 use super::language::wait::Start;
 use crate::graph;
 
-/// What a workflow is checked against.
+/// Everything that a workflow is checked against.
 #[derive(Clone, Copy)]
 pub struct CheckContext<'w> {
     /// The installed skills.
@@ -116,16 +116,16 @@ impl Check<'_> {
         is_tool || (!name.contains('.') && self.context.skills.nearest(name).is_none())
     }
 
-    fn known_agent(&self, agent: &str, pointer: &str, problems: &mut Problems<'_>) {
+    fn check_agent(&self, agent: &str, pointer: &str, problems: &mut Problems<'_>) {
         if self.workflow.agent(agent).is_none() {
-            let hint = did_you_mean(agent, self.workflow.agents.iter().map(|known| known.id.as_str()));
+            let hint = did_you_mean(agent, self.workflow.agents.iter().map(|agent| agent.id.as_str()));
             problems.error(pointer, format!("there is no agent '{agent}'{hint}"));
         }
     }
 
     /// A fallback must exist and must not lead back.
     fn fallback(&self, from: &str, to: &str, pointer: &str, problems: &mut Problems<'_>) {
-        self.known_agent(to, pointer, problems);
+        self.check_agent(to, pointer, problems);
         let mut path = vec![from.to_owned()];
         let mut here = to.to_owned();
         loop {
@@ -147,14 +147,14 @@ impl Check<'_> {
         if waves(steps).iter().map(Vec::len).sum::<usize>() == steps.len() {
             return;
         }
-        let place = |id: &String| steps.iter().position(|step| step.id == *id);
+        let index_of = |id: &String| steps.iter().position(|step| step.id == *id);
         let mut needs: Vec<Vec<usize>> =
-            steps.iter().map(|step| step.depends_on.iter().filter_map(place).collect()).collect();
+            steps.iter().map(|step| step.depends_on.iter().filter_map(index_of).collect()).collect();
         while let Some(cycle) = graph::cycle(&needs) {
             // Fixing the cycle fixes its dependents.
-            cycle.iter().for_each(|place| needs[*place].clear());
-            let Some(first) = cycle.iter().min().map(|place| &steps[*place]) else { continue };
-            let ids: Vec<&str> = cycle.iter().map(|place| steps[*place].id.as_str()).collect();
+            cycle.iter().for_each(|index| needs[*index].clear());
+            let Some(first) = cycle.iter().min().map(|index| &steps[*index]) else { continue };
+            let ids: Vec<&str> = cycle.iter().map(|index| steps[*index].id.as_str()).collect();
             let path = graph::cycle_path(&ids);
             let hint = match first.chosen_by {
                 Some(_) => "; a choice can't lead back to an earlier step, use `type: loop` for that",
@@ -182,31 +182,31 @@ impl Check<'_> {
             problems.error(&format!("{pointer}/wait_until"), why);
         }
         match &step.kind {
-            StepKind::Agent(agent) => self.known_agent(agent, &format!("{pointer}/agent"), problems),
+            StepKind::Agent(agent) => self.check_agent(agent, &format!("{pointer}/agent"), problems),
             StepKind::Skill(call) => {
                 match self.skill(&call.skill) {
                     Err(message) => problems.error(&format!("{pointer}/skill"), message),
                     Ok(skill) => arguments(skill, &call.arguments, pointer, problems),
                 }
                 if let OnFailure::Fallback(agent) = &call.retry.on_failure {
-                    self.known_agent(agent, &format!("{pointer}/retry/on_failure"), problems);
+                    self.check_agent(agent, &format!("{pointer}/retry/on_failure"), problems);
                 }
             }
             StepKind::Parallel(parallel) => {
-                for (place, member) in parallel.members.iter().enumerate() {
-                    self.known_agent(&member.agent, &format!("{pointer}/parallel/{place}/agent"), problems);
+                for (index, member) in parallel.members.iter().enumerate() {
+                    self.check_agent(&member.agent, &format!("{pointer}/parallel/{index}/agent"), problems);
                 }
             }
             StepKind::Choice(choice) => self.choice(step, choice, pointer, problems),
             StepKind::Map(map) => {
-                self.known_agent(&map.agent, &format!("{pointer}/map/agent"), problems);
+                self.check_agent(&map.agent, &format!("{pointer}/map/agent"), problems);
                 if let Some(reduce) = &map.reduce {
-                    self.known_agent(reduce, &format!("{pointer}/map/reduce"), problems);
+                    self.check_agent(reduce, &format!("{pointer}/map/reduce"), problems);
                 }
             }
             StepKind::Loop(step) => {
-                self.known_agent(&step.agent, &format!("{pointer}/loop/agent"), problems);
-                self.known_agent(&step.validator, &format!("{pointer}/loop/validator"), problems);
+                self.check_agent(&step.agent, &format!("{pointer}/loop/agent"), problems);
+                self.check_agent(&step.validator, &format!("{pointer}/loop/validator"), problems);
             }
             StepKind::Workflow(sub) => self.sub(sub, pointer, problems),
             StepKind::Approval(_) => {}
@@ -214,8 +214,8 @@ impl Check<'_> {
     }
 
     fn choice(&self, step: &Step, choice: &Choice, pointer: &str, problems: &mut Problems<'_>) {
-        let pointer_of = |place: usize| match (choice.is_switch, place == choice.cases.len()) {
-            (true, false) => format!("{pointer}/switch/cases/{place}/then"),
+        let pointer_of = |index: usize| match (choice.is_switch, index == choice.cases.len()) {
+            (true, false) => format!("{pointer}/switch/cases/{index}/then"),
             (true, true) => format!("{pointer}/switch/default"),
             (false, false) => format!("{pointer}/condition/true"),
             (false, true) => format!("{pointer}/condition/false"),
@@ -225,8 +225,8 @@ impl Check<'_> {
         let nothing = Values::new(&serde_json::json!({}));
         let mut always: Option<String> = None;
         let mut seen: Vec<&str> = Vec::new();
-        for (place, target) in branches.enumerate() {
-            let case = choice.cases.get(place);
+        for (index, target) in branches.enumerate() {
+            let case = choice.cases.get(index);
             let is_fixed =
                 case.filter(|case| case.when.names().is_empty()).map(|case| case.when.judge(&nothing));
             let never = match (&always, &is_fixed, case) {
@@ -240,14 +240,14 @@ impl Check<'_> {
                 _ => None,
             };
             if let (Some(Target::Step(id) | Target::Agent(id)), Some(why)) = (target, never) {
-                problems.error(&pointer_of(place), format!("'{id}' is never reached: {why}"));
+                problems.error(&pointer_of(index), format!("'{id}' is never reached: {why}"));
             }
             if let (Some(case), Some(Verdict::Yes)) = (case, is_fixed) {
                 always.get_or_insert(case.when.plain());
             }
             seen.extend(case.map(|case| case.when.source()));
             if let Some(Target::Step(id)) = target {
-                self.target(step, id, &pointer_of(place), problems);
+                self.target(step, id, &pointer_of(index), problems);
             }
         }
     }
@@ -274,8 +274,8 @@ impl Check<'_> {
     }
 
     fn sub(&self, sub: &SubWorkflow, pointer: &str, problems: &mut Problems<'_>) {
-        let known = |name: &str| self.context.workflows.iter().find(|other| other.name == name);
-        let Some(other) = known(&sub.name) else {
+        let find_workflow = |name: &str| self.context.workflows.iter().find(|other| other.name == name);
+        let Some(other) = find_workflow(&sub.name) else {
             let names = self.context.workflows.iter().map(|other| other.name.as_str());
             let hint = did_you_mean(&sub.name, names);
             problems
@@ -285,7 +285,7 @@ impl Check<'_> {
         let mut reached = vec![sub.name.as_str()];
         let mut at = 0;
         while let Some(name) = reached.get(at) {
-            let steps = known(name).into_iter().flat_map(|workflow| &workflow.steps);
+            let steps = find_workflow(name).into_iter().flat_map(|workflow| &workflow.steps);
             let subs = steps.filter_map(|step| match &step.kind {
                 StepKind::Workflow(sub) => Some(sub.name.as_str()),
                 _ => None,
@@ -330,8 +330,10 @@ fn arguments(
     let open = given.iter().filter(|(_, value)| is_open(value));
     // A template may become anything, so only the argument's name is checked.
     let names = open.map(|(name, _)| (name.clone(), serde_json::Value::Null));
-    for (name, _) in names.filter(|(name, _)| !skill.arguments().iter().any(|known| known.name == *name)) {
-        let hint = did_you_mean(&name, skill.arguments().iter().map(|known| known.name.as_str()));
+    for (name, _) in
+        names.filter(|(name, _)| !skill.arguments().iter().any(|argument| argument.name == *name))
+    {
+        let hint = did_you_mean(&name, skill.arguments().iter().map(|argument| argument.name.as_str()));
         problems.error(&format!("{pointer}/{name}"), format!("the skill has no such argument{hint}"));
     }
     let fixed: serde_json::Map<_, _> = fixed.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -340,7 +342,7 @@ fn arguments(
     }
     let Err(errors) = skill.validate(&serde_json::Value::Object(fixed)) else { return };
     for line in errors.lines().filter(|line| !line.ends_with(": is missing")) {
-        let (place, message) = line.split_once(": ").unwrap_or(("", line));
-        problems.error(&format!("{pointer}{place}"), message);
+        let (path, message) = line.split_once(": ").unwrap_or(("", line));
+        problems.error(&format!("{pointer}{path}"), message);
     }
 }

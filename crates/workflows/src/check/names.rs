@@ -20,7 +20,7 @@ pub(crate) struct Names<'n> {
     before: Vec<Vec<bool>>,
 }
 
-/// What else a template may use.
+/// Further names that a template may use.
 #[derive(Clone, Copy)]
 struct Extra {
     /// The step's own output so far: in loops.
@@ -67,7 +67,7 @@ impl<'n> Names<'n> {
         let mut found: Vec<(&Agent, bool)> = Vec::new();
         for (id, item) in first {
             let mut next = self.workflow.agent(id);
-            while let Some(agent) = next.filter(|agent| !found.iter().any(|(known, _)| known.id == agent.id))
+            while let Some(agent) = next.filter(|agent| !found.iter().any(|(other, _)| other.id == agent.id))
             {
                 found.push((agent, item));
                 next = match &agent.retry.on_failure {
@@ -91,16 +91,16 @@ impl<'n> Names<'n> {
         }
         match &step.kind {
             StepKind::Parallel(parallel) => {
-                for (place, member) in parallel.members.iter().enumerate() {
+                for (index, member) in parallel.members.iter().enumerate() {
                     if let Some(InputMapping::Template(input)) = &member.input {
-                        template(input, NOTHING, format!("{pointer}/parallel/{place}/input"));
+                        template(input, NOTHING, format!("{pointer}/parallel/{index}/input"));
                     }
                 }
             }
             StepKind::Choice(choice) => {
-                for (place, case) in choice.cases.iter().enumerate() {
+                for (index, case) in choice.cases.iter().enumerate() {
                     let pointer = match choice.is_switch {
-                        true => format!("{pointer}/switch/cases/{place}/when"),
+                        true => format!("{pointer}/switch/cases/{index}/when"),
                         false => format!("{pointer}/condition/eval"),
                     };
                     self.names(case.when.names(), at, NOTHING, &pointer, problems);
@@ -190,15 +190,15 @@ impl<'n> Names<'n> {
     }
 
     fn output_of(&self, name: &str, rest: &[&str], at: usize, extra: Extra) -> Option<String> {
-        let Some(place) = self.workflow.steps.iter().position(|step| step.id == name) else {
+        let Some(index) = self.workflow.steps.iter().position(|step| step.id == name) else {
             // An unreadable one has its own problems.
             let hint = did_you_mean(name, self.workflow.steps.iter().map(|step| step.id.as_str()));
             return (!self.read.knows(name)).then(|| format!("there is no step '{name}'{hint}"));
         };
-        if let Some(why) = self.too_early(place, at, extra) {
+        if let Some(why) = self.too_early(index, at, extra) {
             return Some(why);
         }
-        let step = &self.workflow.steps[place];
+        let step = &self.workflow.steps[index];
         match (rest.first(), rest.get(1), &step.kind) {
             (None | Some(&"output"), None, _) => None,
             (Some(&"output"), Some(field), work) => {
@@ -209,7 +209,7 @@ impl<'n> Names<'n> {
                     _ => return None,
                 };
                 // In a loop this is the validator's output, not the step's.
-                let is_loop = extra.own && place == at;
+                let is_loop = extra.own && index == at;
                 (!is_loop).then(|| format!("the output of '{name}' is {kind}: it has no field '{field}'"))
             }
             (Some(&"outputs"), key, StepKind::Parallel(parallel)) => {
@@ -227,23 +227,23 @@ impl<'n> Names<'n> {
     }
 
     /// Why a step's output isn't available yet.
-    fn too_early(&self, place: usize, at: usize, extra: Extra) -> Option<String> {
-        let (wanted, here) = (&self.workflow.steps[place].id, &self.workflow.steps[at].id);
-        if place == at {
+    fn too_early(&self, index: usize, at: usize, extra: Extra) -> Option<String> {
+        let (wanted, here) = (&self.workflow.steps[index].id, &self.workflow.steps[at].id);
+        if index == at {
             return (!extra.own).then(|| format!("the step '{here}' uses its own output"));
         }
-        (!self.before[at][place]).then(|| {
+        (!self.before[at][index]).then(|| {
             format!("'{wanted}' may not have ended when '{here}' starts; add '{wanted}' to the depends_on of '{here}'")
         })
     }
 
     fn stored(&self, root: &str, at: usize, extra: Extra) -> Option<String> {
         let stored = |step: &Step| step.output.store_as.as_deref() == Some(root);
-        let mut places =
+        let mut indices =
             self.workflow.steps.iter().enumerate().filter(|(_, step)| stored(step)).map(|(at, _)| at);
-        if let Some(first) = places.clone().next() {
-            return places
-                .all(|place| self.too_early(place, at, extra).is_some())
+        if let Some(first) = indices.clone().next() {
+            return indices
+                .all(|index| self.too_early(index, at, extra).is_some())
                 .then(|| self.too_early(first, at, extra))?;
         }
         if self.workflow.inputs.iter().any(|input| input.name == root) {
@@ -252,8 +252,8 @@ impl<'n> Names<'n> {
         if self.workflow.steps.iter().any(|step| step.id == root) {
             return Some(format!("there is no '{root}'; write steps.{root}.output"));
         }
-        let known = self.workflow.steps.iter().filter_map(|step| step.output.store_as.as_deref());
-        let hint = did_you_mean(root, known.chain(DATE_NAMES).chain(["inputs", "steps"]));
+        let aliases = self.workflow.steps.iter().filter_map(|step| step.output.store_as.as_deref());
+        let hint = did_you_mean(root, aliases.chain(DATE_NAMES).chain(["inputs", "steps"]));
         let hint = if hint.is_empty() { "; write inputs.NAME or steps.ID.output".to_owned() } else { hint };
         Some(format!("there is no '{root}'{hint}"))
     }

@@ -9,11 +9,11 @@ use crate::check::CheckContext;
 use crate::language::definition::Workflow;
 use crate::trace::text::one_line;
 
-/// How often a model is asked in all.
+/// The number of requests to a model in all.
 pub const MAX_TRIES: usize = 2;
 /// In bytes: a person has to read the workflow before approving it.
 const MAX_ANSWER: usize = 20_000;
-/// How much of an invalid answer is repeated to the model.
+/// The part of an invalid answer that is repeated to the model.
 const MAX_REPEATED: usize = 8_000;
 /// More errors at once don't help.
 const MAX_ERRORS: usize = 10;

@@ -49,7 +49,7 @@ fn cleaned(words: &str) -> Result<String, DraftError> {
 }
 
 /// An unused name for the workflow of these words: `research-company`, or `research-company-2`.
-pub fn name(words: &str, others: &[&Workflow]) -> String {
+pub fn name(words: &str, existing: &[&Workflow]) -> String {
     const SMALL: &[&str] = &[
         "a", "all", "an", "and", "any", "at", "by", "each", "every", "finally", "first", "for", "from",
         "good", "has", "have", "him", "her", "in", "is", "it", "its", "lastly", "me", "my", "next", "of",
@@ -69,7 +69,7 @@ pub fn name(words: &str, others: &[&Workflow]) -> String {
     if !is_name(&name) {
         name = "my-workflow".to_owned();
     }
-    let is_taken = |name: &str| others.iter().any(|other| other.name.eq_ignore_ascii_case(name));
+    let is_taken = |name: &str| existing.iter().any(|other| other.name.eq_ignore_ascii_case(name));
     let mut free = name.clone();
     let mut number = 2;
     while is_taken(&free) {

@@ -204,23 +204,23 @@ async fn faults_are_put_to_the_model_once() {
 
     Answer with the whole corrected file.
     ");
-    let told = |result: Result<Workflow, DraftError>| result.unwrap_err().to_string();
+    let error = |result: Result<Workflow, DraftError>| result.unwrap_err().to_string();
     let (workflow, model) = drafted(&[&faulty, &faulty, GOOD]).await;
-    insta::assert_snapshot!(told(workflow), @"The model didn't write a workflow that passes the check: w.yaml:4:5: warning: no step uses the agent 'a'; w.yaml:6:23: there is no agent 'b'");
+    insta::assert_snapshot!(error(workflow), @"The model didn't write a workflow that passes the check: w.yaml:4:5: warning: no step uses the agent 'a'; w.yaml:6:23: there is no agent 'b'");
     assert_eq!(model.requests().len(), MAX_TRIES);
-    insta::assert_snapshot!(told(drafted(&["I can't.", ""]).await.0), @"The model didn't write a workflow that passes the check: the answer contains no YAML; a workflow begins with `workflow:`");
+    insta::assert_snapshot!(error(drafted(&["I can't.", ""]).await.0), @"The model didn't write a workflow that passes the check: the answer contains no YAML; a workflow begins with `workflow:`");
 }
 
 #[tokio::test]
 async fn a_hostile_answer_becomes_nothing() {
-    let told = async |answer: &str| drafted(&[answer, answer]).await.0.unwrap_err().to_string();
+    let error = async |answer: &str| drafted(&[answer, answer]).await.0.unwrap_err().to_string();
     let all = [
-        told(&GOOD.replace("prompt: Write", "prompt: Write, skills: [email.sendall, Bash, mcp__x]")).await,
-        told(&GOOD.replace("name: w", "name: morning-briefing")).await,
-        told(&format!("{GOOD}#{}", "x".repeat(30_000))).await,
-        told(&format!("{GOOD}evil: true\n")).await,
-        told(&GOOD.replace("Write", "&a [*a]")).await,
-        told("```yaml\nworkflow:\n```").await,
+        error(&GOOD.replace("prompt: Write", "prompt: Write, skills: [email.sendall, Bash, mcp__x]")).await,
+        error(&GOOD.replace("name: w", "name: morning-briefing")).await,
+        error(&format!("{GOOD}#{}", "x".repeat(30_000))).await,
+        error(&format!("{GOOD}evil: true\n")).await,
+        error(&GOOD.replace("Write", "&a [*a]")).await,
+        error("```yaml\nworkflow:\n```").await,
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     The model didn't write a workflow that passes the check: w.yaml:4:34: there is no skill 'email.sendall'; did you mean 'email.send'?; w.yaml:4:49: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows all skills; w.yaml:4:55: warning: there is no skill 'mcp__x'; it grants nothing. `adjutant skills list` shows all skills

@@ -19,7 +19,7 @@ pub struct Workflow {
     pub version: Option<String>,
     /// The time limit of a run; by default that of a turn.
     pub timeout: Option<Duration>,
-    /// How many agents and skills may run at once; by default as configured.
+    /// The maximum of agents and skills at once; by default as configured.
     pub max_concurrent: Option<usize>,
     /// Its inputs, in the order of the file.
     pub inputs: Vec<Input>,
@@ -68,7 +68,7 @@ pub struct Agent {
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// What it does, in a few words.
+    /// The agent's work, in a few words.
     pub role: String,
     /// Its mission.
     pub prompt: Template,
@@ -97,7 +97,7 @@ pub struct Retry {
     pub max_attempts: u32,
     /// The delay between them.
     pub backoff: Backoff,
-    /// What happens after the last one.
+    /// The handling of the last failure.
     pub on_failure: OnFailure,
 }
 
@@ -119,7 +119,7 @@ pub enum Backoff {
     Exponential,
 }
 
-/// What happens when the last attempt has failed.
+/// The handling of the last failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnFailure {
     /// The run ends as failed.
@@ -143,7 +143,7 @@ pub struct Validation {
 pub struct Step {
     /// Its name: `{{steps.ID.output}}`.
     pub id: String,
-    /// What it does.
+    /// The kind of work.
     pub kind: StepKind,
     /// Its input; by default the outputs of its dependencies.
     pub input: Option<InputMapping>,
@@ -185,7 +185,7 @@ pub enum Format {
     Markdown,
 }
 
-/// What a step does.
+/// The kinds of work of a step.
 #[derive(Debug, Clone)]
 pub enum StepKind {
     /// An agent: `type: sequential` with `agent`.
@@ -254,9 +254,9 @@ pub struct SkillCall {
 pub struct Parallel {
     /// At least one.
     pub members: Vec<Member>,
-    /// How many the step waits for; the others are then cancelled.
+    /// The number of members that the step waits for; the others are then cancelled.
     pub wait: WaitFor,
-    /// How many run at once; by default all.
+    /// The maximum of members at once; by default all.
     pub max_concurrent: Option<usize>,
 }
 
@@ -270,7 +270,7 @@ pub struct Member {
     pub output_key: String,
 }
 
-/// How many members a parallel step waits for.
+/// The number of members that a parallel step waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
     /// All.
@@ -298,13 +298,13 @@ impl Choice {
 
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// When it is taken.
+    /// The condition of the case.
     pub when: Condition,
-    /// Where it leads; without a target the output is null.
+    /// The target; without a target the output is null.
     pub then: Option<Target>,
 }
 
-/// Where a choice leads.
+/// The target of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Another step, which depends on the choice.
@@ -322,7 +322,7 @@ pub struct MapStep {
     pub agent: String,
     /// The agent that gets all outputs; without one the output is their list.
     pub reduce: Option<String>,
-    /// How many agents run at once.
+    /// The maximum of agents at once.
     pub max_concurrent: usize,
 }
 

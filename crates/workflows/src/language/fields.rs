@@ -46,7 +46,7 @@ pub(crate) fn condition(table: &Table<'_>, key: &str, problems: &mut Problems<'_
     Condition::new(&text).map_err(|error| note(&error, node, problems)).ok()
 }
 
-/// What a step or an agent gets as its input.
+/// The input of a step or an agent.
 pub(crate) fn input_mapping(
     table: &Table<'_>,
     key: &str,

@@ -6,7 +6,7 @@ use adjutant_chat::suggest::did_you_mean;
 use serde_json::{Map, Value};
 
 use super::definition::{Input, InputType, Workflow};
-use super::reading::misfit;
+use super::reading::mismatch;
 
 /// The longest input, as text.
 const MAX_LENGTH: usize = 1 << 20;
@@ -16,7 +16,7 @@ const MAX_LENGTH: usize = 1 << 20;
 pub struct Inputs<'w> {
     /// Their values, defaults too; an optional one that is not given is null.
     pub values: Map<String, Value>,
-    /// Those that a person has to be asked for.
+    /// The inputs that a person has to be asked for.
     pub missing: Vec<&'w Input>,
 }
 
@@ -67,7 +67,7 @@ pub fn fitting(input: &Input, value: &Value) -> Result<Value, String> {
         _ => None,
     };
     let value = read.unwrap_or_else(|| value.clone());
-    match misfit(input.kind, &value) {
+    match mismatch(input.kind, &value) {
         Some(why) => Err(format!("the input '{}' {}", input.name, why.split(';').next().unwrap_or(why))),
         None => Ok(value),
     }

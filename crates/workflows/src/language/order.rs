@@ -12,11 +12,11 @@ pub(crate) fn resolve(steps: Vec<(Step, bool)>) -> Vec<Step> {
         .filter(|(target, chooser)| target != chooser)
         .collect();
     let mut resolved: Vec<Step> = Vec::with_capacity(steps.len());
-    for (mut step, is_said) in steps {
+    for (mut step, is_explicit) in steps {
         step.chosen_by = choosers.get(&step.id).cloned();
         match &step.chosen_by {
             Some(chooser) => step.depends_on.push(chooser.clone()),
-            None if !is_said => step.depends_on = before(&resolved),
+            None if !is_explicit => step.depends_on = before(&resolved),
             None => {}
         }
         let mut seen: Vec<String> = Vec::new();
@@ -57,8 +57,8 @@ fn before(steps: &[Step]) -> Vec<String> {
     }
     let mut follows = vec![false; steps.len()];
     follows[choice] = true;
-    for place in choice + 1..steps.len() {
-        follows[place] = steps[place].depends_on.iter().filter_map(|id| at(id)).any(|id| follows[id]);
+    for index in choice + 1..steps.len() {
+        follows[index] = steps[index].depends_on.iter().filter_map(|id| at(id)).any(|id| follows[id]);
     }
     let followers = || steps.iter().zip(&follows).filter(|(_, follows)| **follows).map(|(step, _)| step);
     let is_end =
@@ -78,18 +78,18 @@ fn may_end(step: &Step) -> bool {
 }
 
 /// The index of each step.
-pub(crate) fn places(steps: &[Step]) -> HashMap<&str, usize> {
+pub(crate) fn indices(steps: &[Step]) -> HashMap<&str, usize> {
     steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect()
 }
 
-/// The steps in waves, by their places: those of a wave can run in parallel once all earlier waves have ended. Steps in
+/// The steps in waves, by their indices: those of a wave can run in parallel once all earlier waves have ended. Steps in
 /// a cycle, or after one, are left out.
 pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
-    let places = places(steps);
+    let indices = indices(steps);
     let mut left: Vec<usize> = vec![0; steps.len()];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
     for (at, step) in steps.iter().enumerate() {
-        for need in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
+        for need in step.depends_on.iter().filter_map(|id| indices.get(id.as_str())) {
             left[at] += 1;
             after[*need].push(at);
         }
@@ -110,13 +110,13 @@ pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
     waves
 }
 
-/// For each step, by place, whether each other has ended before it starts.
+/// For each step, by index, whether each other has ended before it starts.
 pub fn ancestors(steps: &[Step]) -> Vec<Vec<bool>> {
-    let places = places(steps);
+    let indices = indices(steps);
     let mut before = vec![vec![false; steps.len()]; steps.len()];
     for at in waves(steps).into_iter().flatten() {
         let mut mine = vec![false; steps.len()];
-        for need in steps[at].depends_on.iter().filter_map(|id| places.get(id.as_str())) {
+        for need in steps[at].depends_on.iter().filter_map(|id| indices.get(id.as_str())) {
             mine[*need] = true;
             mine.iter_mut().zip(&before[*need]).for_each(|(mine, theirs)| *mine |= theirs);
         }

@@ -134,7 +134,7 @@ fn inputs(table: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Input> {
         }
         let kind = table.choice("type", &TYPES, problems).unwrap_or(InputType::String);
         let default = table.get("default").map(Node::json);
-        if let Some(why) = default.as_ref().and_then(|default| misfit(kind, default)) {
+        if let Some(why) = default.as_ref().and_then(|default| mismatch(kind, default)) {
             problems.add(table.place("default"), format!("the default of '{name}' {why}"));
         }
         let required = table.flag("required", problems).unwrap_or(default.is_none());
@@ -145,7 +145,7 @@ fn inputs(table: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Input> {
 }
 
 /// How a value doesn't fit an input's type, as the end of a sentence.
-pub(crate) fn misfit(kind: InputType, value: &Json) -> Option<&'static str> {
+pub(crate) fn mismatch(kind: InputType, value: &Json) -> Option<&'static str> {
     match kind {
         InputType::String if !value.is_string() => Some("isn't a text; put it in quotes"),
         InputType::Number if !value.is_number() => Some("isn't a number"),
@@ -265,7 +265,7 @@ fn read_steps(table: &Table<'_>, agents: &[&str], problems: &mut Problems<'_>) -
         id.node.as_str().map(str::to_owned)
     };
     let ids: Vec<String> = nodes.iter().filter_map(id_of).collect();
-    let known = steps::Known { steps: &ids, agents };
+    let names = steps::Known { steps: &ids, agents };
     let (mut found, mut all): (Vec<_>, Vec<(String, String)>) = (Vec::new(), Vec::new());
     for (index, node) in nodes.iter().enumerate() {
         let Some(table) = Table::of(node, "the step", problems) else { continue };
@@ -276,7 +276,7 @@ fn read_steps(table: &Table<'_>, agents: &[&str], problems: &mut Problems<'_>) -
             continue;
         }
         all.push((id.clone(), format!("/workflow/steps/{index}")));
-        found.extend(steps::read(id, &table, &known, problems));
+        found.extend(steps::read(id, &table, &names, problems));
     }
     (found, all)
 }

@@ -17,15 +17,15 @@ pub enum Check {
     Count {
         /// The field, or the author's word for its members; none: the only list in the output.
         of: Option<String>,
-        least: Option<f64>,
-        most: Option<f64>,
+        min: Option<f64>,
+        max: Option<f64>,
     },
     /// A number lies in a range.
     Range {
         /// Which.
         field: String,
-        least: Option<f64>,
-        most: Option<f64>,
+        min: Option<f64>,
+        max: Option<f64>,
     },
     /// A value isn't null or an empty text, list or table.
     NotEmpty {
@@ -43,8 +43,8 @@ pub enum Check {
     Length {
         /// In words; else in characters.
         is_words: bool,
-        least: Option<f64>,
-        most: Option<f64>,
+        min: Option<f64>,
+        max: Option<f64>,
     },
 }
 
@@ -73,15 +73,15 @@ impl fmt::Display for Check {
             Self::Has { field, kind: Some(kind) } => {
                 write!(f, "there is a field `{field}`, {}", kind)
             }
-            Self::Count { of, least, most } => write!(f, "{} has {} members", list(of), range(*least, *most)),
-            Self::Range { field, least, most } => write!(f, "`{}` is {}", key(field), range(*least, *most)),
+            Self::Count { of, min, max } => write!(f, "{} has {} members", list(of), range(*min, *max)),
+            Self::Range { field, min, max } => write!(f, "`{}` is {}", key(field), range(*min, *max)),
             Self::NotEmpty { field } => write!(f, "{} is not empty", name(field.as_deref())),
             Self::OneOf { field, values } => write!(f, "`{}` is one of {}", key(field), values.join(", ")),
-            Self::Length { is_words, least, most } => {
+            Self::Length { is_words, min, max } => {
                 write!(
                     f,
                     "the text has {} {}",
-                    range(*least, *most),
+                    range(*min, *max),
                     if *is_words { "words" } else { "characters" }
                 )
             }
@@ -106,12 +106,12 @@ fn name(field: Option<&str>) -> String {
     field.map_or("the output".to_owned(), |field| format!("`{}`", key(field)))
 }
 
-fn range(least: Option<f64>, most: Option<f64>) -> String {
-    match (least, most) {
-        (Some(least), Some(most)) if (least - most).abs() < f64::EPSILON => format!("exactly {least}"),
-        (Some(least), Some(most)) => format!("between {least} and {most}"),
-        (Some(least), None) => format!("at least {least}"),
-        (None, Some(most)) => format!("at most {most}"),
+fn range(min: Option<f64>, max: Option<f64>) -> String {
+    match (min, max) {
+        (Some(min), Some(max)) if (min - max).abs() < f64::EPSILON => format!("exactly {min}"),
+        (Some(min), Some(max)) => format!("between {min} and {max}"),
+        (Some(min), None) => format!("at least {min}"),
+        (None, Some(max)) => format!("at most {max}"),
         (None, None) => "any number of".to_owned(),
     }
 }
@@ -124,29 +124,29 @@ impl Check {
                 let found = find(output, field).ok_or_else(|| format!("there is no field `{field}`"))?;
                 kind.as_ref().is_none_or(|kind| kind.fits(found))
             }
-            Self::Count { of, least, most } => {
+            Self::Count { of, min, max } => {
                 let members = list(output, of.as_deref())?;
                 #[expect(clippy::cast_precision_loss, reason = "no list is that long")]
                 let count = members.len() as f64;
-                return within(count, *least, *most)
+                return within(count, *min, *max)
                     .then_some(())
                     .ok_or_else(|| format!("expected that {self}; it has {count}"));
             }
-            Self::Range { field, least, most } => {
+            Self::Range { field, min, max } => {
                 let found = find(output, field).ok_or_else(|| format!("there is no field `{field}`"))?;
-                found.as_f64().is_some_and(|number| within(number, *least, *most))
+                found.as_f64().is_some_and(|number| within(number, *min, *max))
             }
             Self::NotEmpty { field } => !is_empty(at(output, field.as_deref())?),
             Self::OneOf { field, values } => {
                 let found = find(output, field).and_then(Value::as_str).unwrap_or_default().to_lowercase();
                 values.iter().any(|value| value.to_lowercase() == found)
             }
-            Self::Length { is_words, least, most } => {
+            Self::Length { is_words, min, max } => {
                 let text = text(output);
                 let length = if *is_words { text.split_whitespace().count() } else { text.chars().count() };
                 #[expect(clippy::cast_precision_loss, reason = "no text is that long")]
                 let length = length as f64;
-                return within(length, *least, *most)
+                return within(length, *min, *max)
                     .then_some(())
                     .ok_or_else(|| format!("expected that {self}; it has {length}"));
             }
@@ -155,8 +155,8 @@ impl Check {
     }
 }
 
-fn within(number: f64, least: Option<f64>, most: Option<f64>) -> bool {
-    least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
+fn within(number: f64, min: Option<f64>, max: Option<f64>) -> bool {
+    min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max)
 }
 
 fn text(output: &Value) -> String {

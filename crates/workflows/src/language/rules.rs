@@ -105,16 +105,16 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     compiled.filter_map(Result::ok).collect()
 });
 
-fn part<'t>(found: &'t Captures<'_>, place: usize) -> &'t str {
-    found.get(place).map_or("", |part| part.as_str())
+fn part<'t>(found: &'t Captures<'_>, group: usize) -> &'t str {
+    found.get(group).map_or("", |part| part.as_str())
 }
 
 fn number(text: &str) -> Option<f64> {
     const WORDS: [&str; 13] =
         ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "", "twelve"];
     let word = text.to_lowercase();
-    let place = WORDS.iter().position(|known| !known.is_empty() && *known == word);
-    place.and_then(|place| u32::try_from(place).ok()).map(f64::from).or_else(|| text.parse().ok())
+    let index = WORDS.iter().position(|name| !name.is_empty() && *name == word);
+    index.and_then(|index| u32::try_from(index).ok()).map(f64::from).or_else(|| text.parse().ok())
 }
 
 /// The range of a count that a word and a number mean.
@@ -129,8 +129,8 @@ fn bounds(word: &str, number: f64) -> (Option<f64>, Option<f64>) {
 }
 
 fn length(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = bounds(part(found, 1), number(part(found, 2))?);
-    Some(vec![Check::Length { is_words: part(found, 3).to_lowercase().starts_with('w'), least, most }])
+    let (min, max) = bounds(part(found, 1), number(part(found, 2))?);
+    Some(vec![Check::Length { is_words: part(found, 3).to_lowercase().starts_with('w'), min, max }])
 }
 
 fn not_empty(found: &Captures<'_>) -> Option<Vec<Check>> {
@@ -147,21 +147,21 @@ fn one_of(found: &Captures<'_>) -> Option<Vec<Check>> {
 }
 
 fn between(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = (number(part(found, 2)), number(part(found, 3)));
-    Some(vec![Check::Range { field: part(found, 1).to_owned(), least, most }])
+    let (min, max) = (number(part(found, 2)), number(part(found, 3)));
+    Some(vec![Check::Range { field: part(found, 1).to_owned(), min, max }])
 }
 
 fn count(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = bounds(part(found, 1), number(part(found, 2))?);
-    Some(vec![Check::Count { of: counted(found), least, most }])
+    let (min, max) = bounds(part(found, 1), number(part(found, 2))?);
+    Some(vec![Check::Count { of: counted(found), min, max }])
 }
 
 fn count_between(found: &Captures<'_>) -> Option<Vec<Check>> {
-    let (least, most) = (number(part(found, 1)), number(part(found, 2)));
-    Some(vec![Check::Count { of: counted(found), least, most }])
+    let (min, max) = (number(part(found, 1)), number(part(found, 2)));
+    Some(vec![Check::Count { of: counted(found), min, max }])
 }
 
-/// What is counted: the named field, or the author's own noun.
+/// The counted list: the named field, or the author's own noun.
 fn counted(found: &Captures<'_>) -> Option<String> {
     let named = found.get(4).map(|field| field.as_str()).or(Some(part(found, 3)));
     named.map(|noun| noun.trim_end_matches(" fields")).filter(|noun| !is_thing(noun)).map(str::to_owned)
@@ -193,13 +193,12 @@ fn listed(text: &str) -> Option<Vec<(String, Option<ValueType>)>> {
         .iter()
         .find_map(|lead| lower.starts_with(lead).then(|| text[lead.len()..].trim()))
         .map_or((names, kind.is_some()), |rest| (rest, true));
-    let (names, is_said) = names;
+    let (names, is_explicit) = names;
     let parted = names.replace(", and ", ", ").replace(" and ", ", ").replace(" & ", ", ");
     let parted: Vec<&str> = parted.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let is_marked = |name: &str| name.contains('_') || name.starts_with(['`', '\'', '"']);
-    let is_sure = is_said || parted.len() > 1 || parted.iter().all(|name| is_marked(name));
-    let kind =
-        kind.and_then(|word| KINDS.iter().find(|(known, _)| *known == word)).and_then(|(_, kind)| *kind);
+    let is_sure = is_explicit || parted.len() > 1 || parted.iter().all(|name| is_marked(name));
+    let kind = kind.and_then(|word| KINDS.iter().find(|(noun, _)| *noun == word)).and_then(|(_, kind)| *kind);
     let name = |name: &&str| {
         let bare = name.trim_matches(['`', '\'', '"']);
         let bare = ["a ", "an ", "the "].iter().find_map(|lead| bare.strip_prefix(lead)).unwrap_or(bare);

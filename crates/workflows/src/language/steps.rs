@@ -11,13 +11,13 @@ use super::reading::{check_template_name, retry};
 
 const MAX_ITERATIONS: u32 = 50;
 const MAX_CONCURRENT: u32 = 64;
-/// How many agents of a map run at once by default.
+/// The default maximum of a map's agents at once.
 const MAP_CONCURRENT: usize = 20;
 
 /// The keys that every step may have.
 const COMMON: [&str; 7] = ["id", "type", "input", "output", "depends_on", "wait_until", "timeout"];
 
-/// The names that are known when a step is read.
+/// The names that exist when a step is read.
 pub(crate) struct Known<'k> {
     /// Every step's id.
     pub(crate) steps: &'k [String],
@@ -68,7 +68,7 @@ impl Type {
 pub(crate) fn read(
     id: String,
     table: &Table<'_>,
-    known: &Known<'_>,
+    names: &Known<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<(Step, bool)> {
     let step_type = match table.get("type") {
@@ -83,8 +83,8 @@ pub(crate) fn read(
     let kind = match step_type {
         Type::Sequential => sequential(table, problems),
         Type::Parallel => parallel(table, problems),
-        Type::Conditional => conditional(table, known, problems),
-        Type::Switch => switch(table, known, problems),
+        Type::Conditional => conditional(table, names, problems),
+        Type::Switch => switch(table, names, problems),
         Type::Map => map(table, problems),
         Type::Loop => loop_step(table, problems),
         Type::Approval => approval(table, problems),
@@ -199,11 +199,11 @@ fn wait(table: &Table<'_>, members: usize, problems: &mut Problems<'_>) -> WaitF
     }
 }
 
-/// Where a case leads: a step or an agent; whether it exists is checked later.
-fn target(table: &Table<'_>, key: &str, known: &Known<'_>, problems: &mut Problems<'_>) -> Option<Target> {
+/// The target of a case, a step or an agent; whether it exists is checked later.
+fn target(table: &Table<'_>, key: &str, names: &Known<'_>, problems: &mut Problems<'_>) -> Option<Target> {
     let name = table.optional_scalar(key, problems)?;
-    let is_agent = known.agents.contains(&name.as_str());
-    let is_step = known.steps.contains(&name);
+    let is_agent = names.agents.contains(&name.as_str());
+    let is_step = names.steps.contains(&name);
     if is_agent && is_step {
         let message = format!("'{name}' is both a step and an agent; the step is taken. Rename one of them");
         problems.push(table.place(key), None, adjutant_config::document::Severity::Warning, message);
@@ -211,11 +211,11 @@ fn target(table: &Table<'_>, key: &str, known: &Known<'_>, problems: &mut Proble
     Some(if is_agent && !is_step { Target::Agent(name) } else { Target::Step(name) })
 }
 
-fn conditional(table: &Table<'_>, known: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn conditional(table: &Table<'_>, names: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let table = own(table, "condition", &["eval", "true", "false"], problems)?;
     let when = condition(&table, "eval", problems);
-    let then = target(&table, "true", known, problems);
-    let otherwise = target(&table, "false", known, problems);
+    let then = target(&table, "true", names, problems);
+    let otherwise = target(&table, "false", names, problems);
     if then.is_none() && otherwise.is_none() {
         problems.add(table.at, "the condition leads nowhere: add `true` or `false`");
     }
@@ -223,20 +223,20 @@ fn conditional(table: &Table<'_>, known: &Known<'_>, problems: &mut Problems<'_>
     Some(StepKind::Choice(Choice { is_switch: false, cases, otherwise }))
 }
 
-fn switch(table: &Table<'_>, known: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn switch(table: &Table<'_>, names: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let table = own(table, "switch", &["cases", "default"], problems)?;
     let mut cases = Vec::new();
     for node in table.list("cases", "a list of { when, then }", problems) {
         let Some(case) = Table::of(node, "the case", problems) else { continue };
         case.only(&["when", "then"], problems);
-        let (when, then) = (condition(&case, "when", problems), target(&case, "then", known, problems));
+        let (when, then) = (condition(&case, "when", problems), target(&case, "then", names, problems));
         cases.extend(when.map(|when| Case { when, then }));
     }
     if cases.is_empty() {
         problems.add(table.at, "the switch has no `cases`: a list of { when, then }");
         return None;
     }
-    let otherwise = target(&table, "default", known, problems);
+    let otherwise = target(&table, "default", names, problems);
     Some(StepKind::Choice(Choice { is_switch: true, cases, otherwise }))
 }
 

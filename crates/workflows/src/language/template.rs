@@ -62,8 +62,8 @@ impl Values {
     /// Adds a value, such as `item`, which hides another one of its name.
     #[must_use]
     pub fn with(&self, name: &str, value: &Value) -> Self {
-        let one = Shown::from_iter([(name.to_owned(), Shown::from_serialize(value))]);
-        Self(merge_maps([self.0.clone(), one]))
+        let entry = Shown::from_iter([(name.to_owned(), Shown::from_serialize(value))]);
+        Self(merge_maps([self.0.clone(), entry]))
     }
 
     /// The value of a dotted name.
@@ -174,18 +174,18 @@ pub fn map_templates(
     table: &Map<String, Value>,
     value: &dyn Fn(&Template) -> Result<Value, TemplateError>,
 ) -> Result<Map<String, Value>, TemplateError> {
-    fn one(
+    fn map_value(
         given: &Value,
         value: &dyn Fn(&Template) -> Result<Value, TemplateError>,
     ) -> Result<Value, TemplateError> {
         match given {
             Value::String(text) => value(&Template::new(text)?),
-            Value::Array(list) => list.iter().map(|given| one(given, value)).collect(),
+            Value::Array(list) => list.iter().map(|given| map_value(given, value)).collect(),
             Value::Object(table) => map_templates(table, value).map(Value::Object),
             other => Ok(other.clone()),
         }
     }
-    table.iter().map(|(key, given)| Ok((key.clone(), one(given, value)?))).collect()
+    table.iter().map(|(key, given)| Ok((key.clone(), map_value(given, value)?))).collect()
 }
 
 pub(crate) fn render(source: &str, values: &Values) -> Result<String, TemplateError> {
@@ -246,8 +246,8 @@ fn plain(value: &Shown) -> Result<String, Error> {
 
 fn join(_: &State<'_, '_>, value: &Shown, between: Option<&str>) -> Result<String, Error> {
     let mut text = String::new();
-    for (place, member) in value.try_iter()?.enumerate() {
-        if place > 0 {
+    for (index, member) in value.try_iter()?.enumerate() {
+        if index > 0 {
             text.push_str(between.unwrap_or_default());
         }
         text.push_str(&plain(&member)?);
@@ -289,15 +289,15 @@ pub(crate) fn bounds(expression: &str) -> Result<(), TemplateError> {
         return refused("templates can't multiply; let an agent or a skill calculate".to_owned());
     }
     if let Some(statement) = word.captures(&bare).map(|found| found[1].to_owned()) {
-        let known = ["if", "elif", "else", "endif", "for", "endfor", "raw", "endraw"];
-        if !known.contains(&statement.as_str()) {
+        let allowed = ["if", "elif", "else", "endif", "for", "endfor", "raw", "endraw"];
+        if !allowed.contains(&statement.as_str()) {
             return refused(format!("templates have no `{statement}`; only if and for"));
         }
     }
     for filter in filters.captures_iter(&bare).map(|found| found[1].to_owned()) {
         let question = format!("'{filter}' is filter");
-        let is_known = ENVIRONMENT.compile_expression(&question).and_then(|expression| expression.eval(()));
-        if !is_known.is_ok_and(|known| known.is_true()) {
+        let is_filter = ENVIRONMENT.compile_expression(&question).and_then(|expression| expression.eval(()));
+        if !is_filter.is_ok_and(|found| found.is_true()) {
             return refused(format!("there is no filter `{filter}`; docs/workflows.md lists them all"));
         }
     }

@@ -9,10 +9,10 @@ use super::{Change, FailedStep, Kept, Plan, PlanStep};
 use crate::Workflow;
 
 impl Change {
-    /// What differs in these steps from the plan before.
-    pub fn of(before: &Plan, steps: &[PlanStep], kept: &Kept, failed: Vec<FailedStep>) -> Self {
+    /// The differences between these steps and the plan before.
+    pub fn of(before: &Plan, steps: &[PlanStep], previous: &Kept, failed: Vec<FailedStep>) -> Self {
         let ids = |steps: Vec<&PlanStep>| steps.into_iter().map(|step| step.id.clone()).collect();
-        let is_done = |step: &&PlanStep| kept.done.iter().any(|done| done.id == step.id);
+        let is_done = |step: &&PlanStep| previous.done.iter().any(|done| done.id == step.id);
         let is_same = |step: &&PlanStep| before.steps.iter().any(|other| other.does_the_same(step));
         let (as_planned, added): (Vec<&PlanStep>, Vec<&PlanStep>) =
             steps.iter().filter(|step| !is_done(step)).partition(is_same);
@@ -34,7 +34,7 @@ impl PlanStep {
     }
 }
 
-/// What changes against the plan that runs, as Markdown for a chat. `workflow` is that of the new plan.
+/// The changes to the running plan, as Markdown for a chat. `workflow` is that of the new plan.
 pub fn difference(before: &Plan, after: &Plan, goal: &str, workflow: &Workflow) -> String {
     let Some(change) = after.changes.last() else { return String::new() };
     let title = STYLE.bold;

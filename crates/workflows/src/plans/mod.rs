@@ -34,16 +34,16 @@ pub struct Plan {
     pub name: String,
     /// The steps, in the planner's order.
     pub steps: Vec<PlanStep>,
-    /// What the planner isn't sure of.
+    /// The planner's uncertainties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncertain: Vec<String>,
-    /// What the person will be asked while it runs.
+    /// Questions for the person while the plan runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub will_ask: Vec<String>,
-    /// What it may take: all of it, or the rest that changed last.
+    /// The forecast of the whole plan, or of the rest that changed last.
     #[serde(default)]
     pub forecast: Forecast,
-    /// What was changed while it ran, oldest first.
+    /// The changes during the run, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
@@ -61,7 +61,7 @@ pub struct Change {
     /// The steps that are still to be done as they were planned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub as_planned: Vec<String>,
-    /// What the plan before it was to take.
+    /// The forecast of the plan before it.
     pub planned: Forecast,
 }
 
@@ -80,7 +80,7 @@ pub struct FailedStep {
 }
 
 impl Plan {
-    /// What the plan was to take when its person first agreed to it.
+    /// The forecast that the person first agreed to.
     pub fn first_forecast(&self) -> Forecast {
         self.changes.first().map_or(self.forecast, |change| change.planned)
     }
@@ -89,7 +89,7 @@ impl Plan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanStep {
     pub id: String,
-    /// What its agent does.
+    /// The work of its agent.
     pub task: String,
     /// Its agent's role.
     pub role: String,
@@ -97,11 +97,11 @@ pub struct PlanStep {
     pub skills: Vec<String>,
     /// The steps whose results it needs.
     pub depends_on: Vec<String>,
-    /// How its work will be judged.
+    /// The criteria by which its work will be judged.
     pub success_criteria: String,
 }
 
-/// What a run of the plan takes at least and at most.
+/// The minimum and the maximum that a run of the plan takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     pub agents: (u64, u64),
@@ -111,21 +111,21 @@ pub struct Forecast {
     pub tokens: (u64, u64),
     /// US dollars; none where a price is unknown.
     pub cost_usd: Option<(f64, f64)>,
-    /// What it goes by.
+    /// The basis of the forecast.
     #[serde(default)]
     pub basis: Basis,
 }
 
-/// What a forecast goes by.
+/// The basis of a forecast.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The limits of the roles.
     #[default]
     Limits,
-    /// What agents of some of the roles took so far, and the limits of the others.
+    /// The usage of earlier agents of some roles, and the limits of the others.
     Mixed,
-    /// What agents of the roles took so far.
+    /// The usage of earlier agents of the roles.
     Past,
 }
 

@@ -19,7 +19,7 @@ const MAX_TEXT: usize = 4_000;
 /// More errors at once don't help.
 const MAX_ERRORS: usize = 10;
 
-/// What a plan for the rest of another one keeps of that.
+/// The steps of a plan that a plan for its rest keeps.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     pub done: Vec<PlanStep>,
@@ -27,17 +27,17 @@ pub struct Kept {
     pub begun: BTreeSet<String>,
 }
 
-/// What a plan is checked against.
+/// Everything that a plan is checked against.
 pub struct PlanContext<'a> {
     /// The skills and the workflows.
     pub check: CheckContext<'a>,
     pub roles: &'a RoleSet,
-    /// What the person may use in this place.
+    /// The skills that the person may use in this chat.
     pub offered: &'a BTreeMap<String, AccessLevel>,
     /// The turn's limits.
     pub limits: &'a Limits,
-    /// What stays of the plan that is changed; none for a whole plan.
-    pub kept: Option<&'a Kept>,
+    /// The part of the previous plan that stays; none for a whole plan.
+    pub previous: Option<&'a Kept>,
 }
 
 /// The plan in a planner's answer, or its errors as sentences for the planner. A plan for a rest begins with the steps
@@ -48,15 +48,15 @@ pub fn read(
     (name, goal): (&str, &str),
     context: &PlanContext<'_>,
 ) -> Result<Plan, Vec<String>> {
-    let one = |error: &str| vec![error.to_owned()];
+    let error_list = |error: &str| vec![error.to_owned()];
     let given = output.map(|output| output.data.clone()).filter(has_steps).or_else(|| in_text(text));
     let Some(given) = given else {
-        return Err(one("the planner's answer holds no plan: it must be a JSON object with `steps`"));
+        return Err(error_list("the planner's answer holds no plan: it must be a JSON object with `steps`"));
     };
     let steps = given["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
     match steps.len() {
-        0 if context.kept.is_some() => {}
-        0 => return Err(one("`steps` is empty: a plan has at least one step")),
+        0 if context.previous.is_some() => {}
+        0 => return Err(error_list("`steps` is empty: a plan has at least one step")),
         1..=MAX_STEPS => {}
         many => {
             let error = format!(
@@ -66,15 +66,15 @@ pub fn read(
         }
     }
     if given.to_string().len() > MAX_ANSWER {
-        return Err(one("the plan is too long: say it more briefly"));
+        return Err(error_list("the plan is too long: say it more briefly"));
     }
     let mut errors = Vec::new();
     let steps: Vec<PlanStep> = (1..)
         .zip(steps)
         .filter_map(|(number, step)| self::step(number, step, context, &mut errors))
         .collect();
-    let steps = match context.kept {
-        Some(kept) => behind(kept, steps),
+    let steps = match context.previous {
+        Some(previous) => behind(previous, steps),
         None => steps,
     };
     for (at, step) in steps.iter().enumerate() {
@@ -102,13 +102,13 @@ pub fn read(
 }
 
 /// The steps behind those that are done. A planner may repeat these, and may give a step that failed its id again.
-fn behind(kept: &Kept, mut steps: Vec<PlanStep>) -> Vec<PlanStep> {
-    steps.retain(|step| kept.done.iter().all(|done| done.id != step.id));
-    let mut taken: BTreeSet<String> = kept.begun.iter().cloned().collect();
+fn behind(previous: &Kept, mut steps: Vec<PlanStep>) -> Vec<PlanStep> {
+    steps.retain(|step| previous.done.iter().all(|done| done.id != step.id));
+    let mut taken: BTreeSet<String> = previous.begun.iter().cloned().collect();
     taken.extend(steps.iter().map(|step| step.id.clone()));
     for at in 0..steps.len() {
         let old = steps[at].id.clone();
-        if !kept.begun.contains(&old) {
+        if !previous.begun.contains(&old) {
             continue;
         }
         let new = (2..).map(|n| format!("{old}_{n}")).find(|id| !taken.contains(id)).unwrap_or_default();
@@ -117,7 +117,7 @@ fn behind(kept: &Kept, mut steps: Vec<PlanStep>) -> Vec<PlanStep> {
         let needs = steps.iter_mut().flat_map(|step| &mut step.depends_on);
         needs.filter(|need| **need == old).for_each(|need| need.clone_from(&new));
     }
-    kept.done.iter().cloned().chain(steps).collect()
+    previous.done.iter().cloned().chain(steps).collect()
 }
 
 fn has_steps(value: &Value) -> bool {
@@ -203,7 +203,7 @@ fn texts(value: &Value) -> Vec<String> {
     };
     let all = match value {
         Value::Array(all) => all.iter().map(text).collect(),
-        one => vec![text(one)],
+        other => vec![text(other)],
     };
     all.into_iter().filter(|text: &String| !text.is_empty()).collect()
 }

@@ -10,10 +10,10 @@ use crate::view::report_text::escaped;
 
 /// The longest text of a step, in characters.
 const MAX_LENGTH: usize = 400;
-/// How many uncertain things and questions are shown.
+/// The number of uncertainties and questions shown.
 const MAX_LINES: usize = 10;
 
-/// How a plan is written for a place.
+/// The style in which a plan is written for a chat or a terminal.
 pub(super) struct Style {
     pub(super) bold: fn(&str) -> String,
     quote: fn(&str) -> String,
@@ -68,7 +68,7 @@ impl Style {
         format!("{}\n   {}", self.short(step), l10n::plans::done_when(self.line(&step.success_criteria)))
     }
 
-    /// What is uncertain, and what will be asked.
+    /// The uncertainties and the coming questions.
     pub(super) fn notes(&self, plan: &Plan) -> String {
         let mut text = String::new();
         let parts = [(l10n::plans::uncertain(), &plan.uncertain), (l10n::plans::will_ask(), &plan.will_ask)];
@@ -85,14 +85,14 @@ impl Style {
 
 /// What it takes, as the end of a sentence, and a sentence that says what that goes by.
 pub fn takes(forecast: &Forecast) -> String {
-    let range = |(least, most): (u64, u64)| match least == most {
-        true => rounded(least),
-        false => l10n::plans::from_to(rounded(least), rounded(most)),
+    let range = |(min, max): (u64, u64)| match min == max {
+        true => rounded(min),
+        false => l10n::plans::from_to(rounded(min), rounded(max)),
     };
     let cost = match forecast.cost_usd {
         None => l10n::plans::unknown_cost(),
         Some((_, 0.0)) => l10n::plans::no_cost(),
-        Some((least, most)) => l10n::plans::from_to(format!("${least:.2}"), format!("${most:.2}")),
+        Some((min, max)) => l10n::plans::from_to(format!("${min:.2}"), format!("${max:.2}")),
     };
     let basis = match forecast.basis {
         Basis::Limits => l10n::plans::by_limits(),

@@ -21,7 +21,7 @@ fn read(text: &str) -> Result<Plan, Vec<String>> {
     let offered: BTreeMap<String, AccessLevel> =
         skills.map(|skill| (skill.name.clone(), AccessLevel::Read)).collect();
     let check = CheckContext { skills: &SKILLS, approval: &approval, workflows: &[] };
-    let context = PlanContext { check, roles: &ROLES, offered: &offered, limits: &limits, kept: None };
+    let context = PlanContext { check, roles: &ROLES, offered: &offered, limits: &limits, previous: None };
     super::read(text, None, ("board-meeting", "prepare the board meeting"), &context)
 }
 
@@ -30,7 +30,7 @@ fn step(id: &str, needs: &[&str]) -> Value {
            "success_criteria": "it is found"})
 }
 
-fn told(steps: &[Value]) -> String {
+fn errors(steps: &[Value]) -> String {
     read(&json!({"steps": steps}).to_string()).unwrap_err().join("\n")
 }
 
@@ -94,21 +94,23 @@ fn what_is_no_plan_is_refused_with_what_to_change() {
     let all = [
         read("I'd rather not.").unwrap_err().join("\n"),
         read("{\"summary\": \"no plan needed\"}").unwrap_err().join("\n"),
-        told(&[]),
-        told(&many),
-        told(&[step("a", &["b"]), step("b", &["a"])]),
-        told(&[step("a", &["nothing"])]),
-        told(&[step("a", &[]), step("a", &[])]),
-        told(&[json!({"id": "a"})]),
-        told(&[json!({"id": "a b!", "task": "t"})]),
-        told(&[json!({"id": "a", "task": "t", "role": "reseacher", "success_criteria": "c"})]),
-        told(&[
+        errors(&[]),
+        errors(&many),
+        errors(&[step("a", &["b"]), step("b", &["a"])]),
+        errors(&[step("a", &["nothing"])]),
+        errors(&[step("a", &[]), step("a", &[])]),
+        errors(&[json!({"id": "a"})]),
+        errors(&[json!({"id": "a b!", "task": "t"})]),
+        errors(&[json!({"id": "a", "task": "t", "role": "reseacher", "success_criteria": "c"})]),
+        errors(&[
             json!({"id": "a", "task": "t", "role": "researcher", "skills": ["email.sendall"], "success_criteria": "c"}),
         ]),
-        told(&[
+        errors(&[
             json!({"id": "a", "task": "t", "role": "researcher", "skills": ["email.send"], "success_criteria": "c"}),
         ]),
-        told(&[json!({"id": "a", "task": "t".repeat(5_000), "role": "researcher", "success_criteria": "c"})]),
+        errors(&[
+            json!({"id": "a", "task": "t".repeat(5_000), "role": "researcher", "success_criteria": "c"}),
+        ]),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     the planner's answer holds no plan: it must be a JSON object with `steps`

@@ -37,19 +37,19 @@ pub struct RoleSet {
 
 impl RoleSet {
     /// Reads the roles of these folders and files, and the built-in ones. Of several with the same name the first
-    /// place's is used, and a built-in one last.
-    pub fn load(places: &[PathBuf], skills: &Registry) -> Self {
-        gather(places, skills, &BTreeMap::new()).0
+    /// path's is used, and a built-in one last.
+    pub fn load(paths: &[PathBuf], skills: &Registry) -> Self {
+        gather(paths, skills, &BTreeMap::new()).0
     }
 }
 
 /// Reads all files. For one with errors, its last good version is used if there is one. Returns the good ones, too.
 fn gather(
-    places: &[PathBuf],
+    paths: &[PathBuf],
     skills: &Registry,
     last: &BTreeMap<String, ReadRole>,
 ) -> (RoleSet, BTreeMap<String, ReadRole>) {
-    let (texts, mut problems) = read_places(places);
+    let (texts, mut problems) = read_paths(paths);
     let mut reads: Vec<ReadRole> = Vec::new();
     for (file, text) in &texts {
         match reading::read(file, text) {
@@ -93,10 +93,10 @@ fn gather(
 
 /// The first role of each name; replacing a built-in one is fine.
 fn first_of_each(reads: Vec<ReadRole>, problems: &mut Vec<Problem>) -> Vec<ReadRole> {
-    let mut kept: Vec<ReadRole> = Vec::new();
+    let mut unique: Vec<ReadRole> = Vec::new();
     for read in reads {
-        match kept.iter().find(|other| other.name == read.name) {
-            None => kept.push(read),
+        match unique.iter().find(|other| other.name == read.name) {
+            None => unique.push(read),
             Some(_) if read.file.ends_with(OURS) => {}
             Some(other) => {
                 let message = format!("{} has the same name and is used instead; choose another", other.file);
@@ -109,13 +109,13 @@ fn first_of_each(reads: Vec<ReadRole>, problems: &mut Vec<Problem>) -> Vec<ReadR
             }
         }
     }
-    kept
+    unique
 }
 
-/// The role files of these places with their texts, and the problems of those that can't be read.
-fn read_places(places: &[PathBuf]) -> (Vec<(String, String)>, Vec<Problem>) {
+/// The role files under these paths with their texts, and the problems of those that can't be read.
+fn read_paths(paths: &[PathBuf]) -> (Vec<(String, String)>, Vec<Problem>) {
     let (mut texts, mut problems) = (Vec::new(), Vec::new());
-    for path in places.iter().flat_map(|place| files(place)).filter(|path| is_role_file(path)) {
+    for path in paths.iter().flat_map(|path| files(path)).filter(|path| is_role_file(path)) {
         match read_file(&path) {
             // A prompt in a file of its own is no role.
             Ok(text) if is_markdown(&path) && !text.trim_start_matches('\u{feff}').starts_with("---") => {
@@ -132,11 +132,11 @@ fn read_places(places: &[PathBuf]) -> (Vec<(String, String)>, Vec<Problem>) {
 }
 
 /// The files of a folder, by name, or the file itself.
-fn files(place: &Path) -> Vec<PathBuf> {
-    if place.is_file() {
-        return vec![place.to_path_buf()];
+fn files(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_path_buf()];
     }
-    let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     paths.sort();
     paths
@@ -166,7 +166,7 @@ pub fn read_file(path: &Path) -> Result<String, Problem> {
 /// The roles, shared and reloadable.
 #[derive(Debug)]
 pub struct Roles {
-    places: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     skills: Arc<Skills>,
     current: Reloadable<RoleSet>,
     state: Mutex<State>,
@@ -181,9 +181,9 @@ struct State {
 }
 
 impl Roles {
-    /// Reads the roles of these places. A broken file is left out, and its problems are logged.
-    pub fn load(places: Vec<PathBuf>, skills: Arc<Skills>) -> Self {
-        let roles = Self { places, skills, current: Reloadable::default(), state: Mutex::default() };
+    /// Reads the roles under these paths. A broken file is left out, and its problems are logged.
+    pub fn load(paths: Vec<PathBuf>, skills: Arc<Skills>) -> Self {
+        let roles = Self { paths, skills, current: Reloadable::default(), state: Mutex::default() };
         roles.poll();
         roles
     }
@@ -196,14 +196,14 @@ impl Roles {
     /// Reads the files again if one of them, or the skills, have changed. Problems are logged once for each change; the
     /// last good version of a broken file stays in use.
     pub fn poll(&self) {
-        let now = fingerprint(&self.places);
+        let now = fingerprint(&self.paths);
         let registry = self.skills.current();
         let mut state = self.state.lock();
-        let is_same = state.registry.upgrade().is_some_and(|known| Arc::ptr_eq(&known, &registry));
+        let is_same = state.registry.upgrade().is_some_and(|last| Arc::ptr_eq(&last, &registry));
         if is_same && now == state.fingerprint {
             return;
         }
-        let (set, good) = gather(&self.places, &registry, &state.good);
+        let (set, good) = gather(&self.paths, &registry, &state.good);
         *state = State { fingerprint: now, registry: Arc::downgrade(&registry), good };
         if self.current().problems != set.problems {
             for problem in set.problems.iter().filter(|problem| !problem.is_warning()) {
@@ -222,9 +222,9 @@ impl Roles {
     }
 }
 
-/// The current size and time of all files of these places: a prompt may be in any of them.
-fn fingerprint(places: &[PathBuf]) -> Fingerprint {
-    places.iter().flat_map(|place| files(place)).collect()
+/// The current size and time of all files under these paths: a prompt may be in any of them.
+fn fingerprint(paths: &[PathBuf]) -> Fingerprint {
+    paths.iter().flat_map(|path| files(path)).collect()
 }
 
 #[cfg(test)]

@@ -20,23 +20,23 @@ use adjutant_types::ContextMode;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     pub name: String,
-    /// What it is for, in a line.
+    /// The purpose, in a line.
     pub description: String,
-    /// What its agents are told first.
+    /// The prompt of its agents.
     pub prompt: String,
     /// The name of a model of its own.
     pub model: Option<String>,
-    /// What its agents may do at most.
+    /// The maximum rights of its agents.
     pub rights: RoleRights,
-    /// How many calls its agents' model may make.
+    /// The maximum number of model calls of an agent.
     pub max_model_calls: Option<u32>,
-    /// How many skill calls its agents may make.
+    /// The maximum number of skill calls of an agent.
     pub max_skill_calls: Option<u32>,
-    /// How long its agents may take.
+    /// The time limit of its agents.
     pub max_duration: Option<Duration>,
-    /// What its agents are told of the conversation.
+    /// The part of the conversation that its agents see.
     pub context: ContextMode,
-    /// How much of the conversation that may be, in tokens.
+    /// The size limit of that part, in tokens.
     pub context_limit: u32,
     /// The roles that its agents may hand work to.
     pub delegates_to: Vec<String>,

@@ -51,7 +51,7 @@ pub(super) struct ReadRole {
     pub(super) context_limit: u32,
     pub(super) delegates_to: Vec<Named>,
     pub(super) file: String,
-    /// Where the role begins in its file.
+    /// The position in the file where the role begins.
     pub(super) at: Position,
     pub(super) warnings: Vec<Problem>,
 }
@@ -85,7 +85,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<ReadRole, Vec<Problem>> {
             return Err(vec![Problem { position, ..Problem::of_file(file, message) }]);
         }
     };
-    // The lines before the head stay, so that places are those of the file.
+    // The lines before the head stay, so that positions are those of the file.
     let head = format!("{}{head}", "\n".repeat(line));
     let document = Document::yaml(file, &head).map_err(|problem| vec![problem.by_line()])?;
     read_table(&document, Some(body))
@@ -112,7 +112,7 @@ fn read_table(document: &Document<'_>, body: Option<&str>) -> Result<ReadRole, V
     let Some(table) = Table::of(&document.root, "the role", &mut problems) else {
         return Err(problems.into_sorted());
     };
-    only_known(&table, body.is_some(), &mut problems);
+    allowed_only(&table, body.is_some(), &mut problems);
     let role = read_role(&table, body, &mut problems);
     let (warnings, errors): (Vec<_>, Vec<_>) =
         problems.into_sorted().into_iter().partition(Problem::is_warning);
@@ -123,7 +123,7 @@ fn read_table(document: &Document<'_>, body: Option<&str>) -> Result<ReadRole, V
 }
 
 /// Files from elsewhere have keys of their own, which mean nothing here.
-fn only_known(table: &Table<'_>, is_markdown: bool, problems: &mut Problems<'_>) {
+fn allowed_only(table: &Table<'_>, is_markdown: bool, problems: &mut Problems<'_>) {
     if !is_markdown {
         return table.only(&KEYS, problems);
     }
@@ -140,8 +140,10 @@ fn read_role(table: &Table<'_>, body: Option<&str>, problems: &mut Problems<'_>)
     let prompt = read_prompt(table, body, problems);
     let counts = ["max_model_calls", "max_skill_calls"]
         .map(|key| table.get(key).and_then(|_| table.count(key, MAX_CALLS, problems)));
-    let effects: Vec<(&str, AccessLevel)> = AccessLevel::ALL.iter().map(|one| (one.as_str(), *one)).collect();
-    let modes: Vec<(&str, ContextMode)> = ContextMode::ALL.iter().map(|one| (one.as_str(), *one)).collect();
+    let effects: Vec<(&str, AccessLevel)> =
+        AccessLevel::ALL.iter().map(|level| (level.as_str(), *level)).collect();
+    let modes: Vec<(&str, ContextMode)> =
+        ContextMode::ALL.iter().map(|mode| (mode.as_str(), *mode)).collect();
     let role = ReadRole {
         name: name.clone().unwrap_or_default(),
         description: description.clone().unwrap_or_default(),

@@ -38,11 +38,11 @@ pub(super) fn resolve(read: &ReadRole, names: &Names) -> (Option<Role>, Vec<Prob
     let allow = skills(&read.skills, "skills", names, &mut found);
     let deny = skills(&read.deny, "deny", names, &mut found);
     let tools = read.tools.iter().filter(|tool| {
-        let is_known = names.skills.contains(&tool.text);
-        if !is_known {
+        let is_skill = names.skills.contains(&tool.text);
+        if !is_skill {
             found.warn(tool.at, format!("there is no skill '{}' here; it grants nothing", tool.text));
         }
-        is_known
+        is_skill
     });
     let tools: Vec<String> = tools.map(|tool| tool.text.clone()).collect();
     for other in read.delegates_to.iter().filter(|other| !names.roles.contains(&other.text)) {
@@ -143,9 +143,9 @@ fn prompt(read: &ReadRole, found: &mut Found<'_>) -> Option<String> {
 
 /// Tells which roles delegate in a cycle: they do so only as deep as the limit.
 pub(super) fn cycles(roles: &[Role], reads: &BTreeMap<String, ReadRole>) -> Vec<Problem> {
-    let place = |name: &String| roles.iter().position(|role| role.name == *name);
+    let index_of = |name: &String| roles.iter().position(|role| role.name == *name);
     let needs: Vec<Vec<usize>> =
-        roles.iter().map(|role| role.delegates_to.iter().filter_map(place).collect()).collect();
+        roles.iter().map(|role| role.delegates_to.iter().filter_map(index_of).collect()).collect();
     let Some(cycle) = graph::cycle(&needs) else { return Vec::new() };
     let path: Vec<&str> = cycle.iter().map(|at| roles[*at].name.as_str()).collect();
     let first = cycle.first().and_then(|at| reads.get(&roles[*at].file));

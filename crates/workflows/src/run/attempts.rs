@@ -46,7 +46,7 @@ impl Worker<'_> {
     }
 }
 
-/// What a worker has to do.
+/// The work of a worker.
 pub(super) struct Assignment<'o> {
     /// The key of its first attempt.
     pub(super) key: String,
@@ -55,12 +55,12 @@ pub(super) struct Assignment<'o> {
     pub(super) context: Option<String>,
     pub(super) templates: &'o TemplateScope<'o>,
     pub(super) format: Option<Format>,
-    /// When the whole step times out.
+    /// The time when the whole step times out.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'o CancellationToken,
 }
 
-/// How an assignment ended.
+/// The outcome of an assignment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     pub(super) output: Value,
@@ -214,7 +214,7 @@ impl Run<'_> {
         if self.state.row(key).is_some() {
             return Ok(());
         }
-        if let Some(limit) = self.ctx.limits.budget.tripped() {
+        if let Some(limit) = self.ctx.limits.budget.exceeded() {
             return Err(Suspend::AtLimit(limit).into());
         }
         metrics::retry("workflow");

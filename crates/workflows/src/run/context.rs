@@ -7,11 +7,11 @@ use super::state::StepOutcome;
 use crate::definition::{InputMapping, Step};
 use crate::language::template::{Template, TemplateError, Values, map_templates};
 
-/// The values of templates at one place of a run.
+/// The values of templates at a point of a run.
 pub(super) struct TemplateScope<'v> {
     run: &'v Run<'v>,
     pub(super) values: Values,
-    /// Values of this place alone (`item`, `index`, a loop's own output), and the execution they come from if they are
+    /// Values at this point alone (`item`, `index`, a loop's own output), and the execution they come from if they are
     /// untrusted.
     own: Vec<(String, Value)>,
     own_outside: Option<String>,

@@ -46,10 +46,10 @@ impl Runner {
         words: &str,
     ) -> Result<Workflow, NotStarted> {
         let workflows = self.workflows.current();
-        let known: Vec<&Workflow> = workflows.workflows.iter().collect();
+        let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
         let context =
-            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &known };
-        let name = draft::name(words, &known);
+            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &existing };
+        let name = draft::name(words, &existing);
         let mut messages = draft::request(words, &name, registry).map_err(|error| error.to_string())?;
         let mut errors = Vec::new();
         for attempt in 1..=MAX_TRIES {
@@ -81,10 +81,10 @@ impl Runner {
         let children = executions::of_agent(&ctx.store, &row.id).await?;
         let task = AgentTask { agent_id: name_of(row, key), ..task };
         let taint = std::iter::once(&row.taint).chain(children.iter().map(|child| &child.taint)).collect();
-        let known = start::by_key(row, children).remove(key);
-        let agent = match known {
-            Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
-            Some(known) => known,
+        let existing = start::by_key(row, children).remove(key);
+        let agent = match existing {
+            Some(existing) if existing.status.has_ended() => return Ok(Report::of(&existing, &[])),
+            Some(existing) => existing,
             None => {
                 ctx.limits.budget.take_agent().map_err(Suspend::AtLimit)?;
                 let mut new = new_row(ctx, row, key, serde_json::to_string(&task).ok());

@@ -33,14 +33,15 @@ impl Run<'_> {
                 within.assignment(key(member), Worker::Agent(self.agent(&member.agent)?), context);
             assignments.push(Assignment { format: None, cancel: &cancel, ..assignment });
         }
-        // Those that the journal has closed come first, so that the same ones win in a replay.
-        let is_closed =
-            |it: &Assignment<'_>| self.state.row(&it.key).is_some_and(|row| row.status.has_ended());
+        // Members that the journal has closed come first, so that the same members win in a replay.
+        let is_closed = |assignment: &Assignment<'_>| {
+            self.state.row(&assignment.key).is_some_and(|row| row.status.has_ended())
+        };
         let mut turn: Vec<usize> = (0..assignments.len()).collect();
         turn.sort_by_key(|at| !is_closed(&assignments[*at]));
         let max = parallel.max_concurrent.unwrap_or(assignments.len()).max(1);
         let mut succeeded = 0;
-        let one = |at: usize| {
+        let run_one = |at: usize| {
             let (at, assignment) = (turn[at], &assignments[turn[at]]);
             async move { (at, self.work(assignment).await) }
         };
@@ -49,7 +50,7 @@ impl Run<'_> {
             let is_fatal = result.as_ref().is_ok_and(Outcome::is_fatal);
             (succeeded >= enough && enough < assignments.len()) || (is_fatal && enough == assignments.len())
         };
-        let results = run_all(assignments.len(), max, &cancel, one, is_over).await;
+        let results = run_all(assignments.len(), max, &cancel, run_one, is_over).await;
         if cancel.is_cancelled() {
             for (assignment, _) in assignments.iter().zip(&results).filter(|(_, result)| result.is_err()) {
                 let rows = self.state.rows_of(&assignment.key).into_iter();
@@ -93,9 +94,9 @@ impl Run<'_> {
             self.work(&assignment).await
         };
         let work = &work;
-        let one = |at: usize| async move { (at, work(at).await) };
+        let run_one = |at: usize| async move { (at, work(at).await) };
         let is_over = |result: &Result<Outcome, Stop>| result.as_ref().is_ok_and(Outcome::is_fatal);
-        let results = run_all(items.len(), map.max_concurrent.max(1), cancel, one, is_over).await;
+        let results = run_all(items.len(), map.max_concurrent.max(1), cancel, run_one, is_over).await;
         self.check_running()?;
         let list = listed(results)?;
         match &map.reduce {
@@ -126,14 +127,14 @@ async fn run_all<F: Future<Output = (usize, Result<Outcome, Stop>)>>(
     count: usize,
     max: usize,
     cancel: &CancellationToken,
-    one: impl Fn(usize) -> F,
+    run_one: impl Fn(usize) -> F,
     mut is_over: impl FnMut(&Result<Outcome, Stop>) -> bool,
 ) -> Vec<Result<Outcome, Stop>> {
     let mut results: Vec<Result<Outcome, Stop>> = (0..count).map(|_| Err(Stop::Cancelled)).collect();
     let (mut running, mut next) = (FuturesUnordered::new(), 0);
     loop {
         while next < count && running.len() < max && !cancel.is_cancelled() {
-            running.push(one(next));
+            running.push(run_one(next));
             next += 1;
         }
         let Some((at, result)) = running.next().await else { return results };

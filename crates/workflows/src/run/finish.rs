@@ -102,8 +102,8 @@ impl Run<'_> {
         Ok(ended(self.row, status, &closing, now))
     }
 
-    /// Stores the results of its steps while it sleeps.
-    pub(super) async fn keep(&self) -> Result<(), StoreError> {
+    /// Stores the results of its steps while the run is suspended.
+    pub(super) async fn store_outputs(&self) -> Result<(), StoreError> {
         let mut batch = self.ctx.batch();
         runs::save_outputs(&mut batch, &self.row.id, &self.outputs());
         self.ctx.store.write(batch).await.map(|_| ())
@@ -165,7 +165,7 @@ impl Run<'_> {
             match state {
                 StepState::Ended(_) => {}
                 StepState::Pending => line.status = StepStatus::Skipped,
-                StepState::Running | StepState::Asleep { .. } => line.status = StepStatus::Cancelled,
+                StepState::Running | StepState::Suspended { .. } => line.status = StepStatus::Cancelled,
             }
             steps.push(line);
         }
@@ -194,7 +194,7 @@ impl Run<'_> {
                 steps_skipped: steps.len() - completed - failed,
                 agents: self.agents(),
                 retries,
-                duration_ms: now - self.kept.started_at,
+                duration_ms: now - self.stored.started_at,
                 output: plain(&self.output()),
                 warnings,
                 forecast: self.plan.as_ref().map(Plan::first_forecast),

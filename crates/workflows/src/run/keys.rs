@@ -1,7 +1,7 @@
 //! The keys of a run's units of work: `step`, `step.member`, `step[3]`, `step/2`; `#2` at the end is a second attempt, `~other`
 //! a fallback.
 
-/// What may follow a name in a key.
+/// The text that may follow a name in a key.
 const MARKS: [char; 5] = ['#', '~', '.', '[', '/'];
 
 /// The key of an attempt, counted from 1.
@@ -24,7 +24,7 @@ pub(crate) fn plan(version: i64, number: u32) -> String {
     attempt(&format!("plan-{version}"), number)
 }
 
-/// Which attempt a key is.
+/// The number of the attempt in a key.
 pub(crate) fn number(key: &str) -> u32 {
     key.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
 }
@@ -34,7 +34,7 @@ pub(crate) fn step(key: &str) -> &str {
     key.split(MARKS).next().unwrap_or(key)
 }
 
-/// What follows a name in a key; none where the key is another's.
+/// The text after a name in a key; none if the key belongs to another name.
 pub(crate) fn after<'k>(key: &'k str, name: &str) -> Option<&'k str> {
     key.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(MARKS))
 }

@@ -66,7 +66,7 @@ pub struct Runner {
     pub workflows: Arc<Workflows>,
     /// Runs the agents of the steps.
     pub agents: Arc<Agents>,
-    /// Where drafted workflows are saved.
+    /// The folder for drafted workflows.
     pub folder: Option<PathBuf>,
     /// Finds models for agents that name one.
     pub model: ModelByName,
@@ -163,7 +163,7 @@ impl From<StoreError> for NotStarted {
     }
 }
 
-/// How far the steps got.
+/// The progress of the steps.
 enum Walk {
     /// To the end, or to the failure that ends the run.
     Ended,
@@ -181,7 +181,7 @@ struct Run<'r> {
     ctx: &'r TurnContext,
     registry: &'r Arc<Registry>,
     row: &'r ExecutionRow,
-    kept: RunRow,
+    stored: RunRow,
     /// Step results taken from an earlier run.
     seed: BTreeMap<String, StepResult>,
     /// The outside sources of those.
@@ -191,12 +191,12 @@ struct Run<'r> {
     plan: Option<Plan>,
     /// The plan's version.
     version: i64,
-    /// What each step does, in a few words.
+    /// The work of each step, in a few words.
     titles: Vec<String>,
     zone: Tz,
     /// Limits how many units run at once, sub-workflows included.
     slots: Arc<Semaphore>,
-    /// When it times out.
+    /// The time when the run times out.
     deadline: Option<Instant>,
     /// Ends all units when the run fails, or the turn is stopped.
     cancel: CancellationToken,
@@ -242,7 +242,7 @@ impl Runner {
                 Walk::Stopped(Stop::Suspend(suspend)) => AgentEnd::Suspended(suspend),
                 walk => return run.end(&walk).await,
             };
-            run.keep().await?;
+            run.store_outputs().await?;
             return Ok(end);
         }
     }
@@ -270,7 +270,7 @@ impl Run<'_> {
     async fn walk(&self) -> Walk {
         let mut answered = self.ctx.control.answered.clone();
         let mut running = FuturesUnordered::new();
-        let mut asleep: Vec<(usize, Stop)> = Vec::new();
+        let mut suspended: Vec<(usize, Stop)> = Vec::new();
         let planner = self.can_change().then(|| keys::plan(self.version + 1, 1));
         loop {
             for at in self.state.ready(planner.as_deref()) {
@@ -278,7 +278,7 @@ impl Run<'_> {
             }
             self.show();
             if running.is_empty() {
-                return self.rest(asleep);
+                return self.rest(suspended);
             }
             let deadline = self.deadline;
             let up = async move {
@@ -297,8 +297,8 @@ impl Run<'_> {
                         }
                     }
                     Some((at, Err(stop))) => {
-                        self.state.asleep(at, matches!(stop, Stop::Suspend(Suspend::ForPerson)));
-                        asleep.push((at, stop));
+                        self.state.suspended(at, matches!(stop, Stop::Suspend(Suspend::ForPerson)));
+                        suspended.push((at, stop));
                     }
                     None => {}
                 },
@@ -306,7 +306,7 @@ impl Run<'_> {
                     if let Err(error) = self.reload().await {
                         return Walk::Stopped(error.into());
                     }
-                    let woken = asleep.extract_if(.., |(_, stop)| matches!(stop, Stop::Suspend(Suspend::ForPerson)));
+                    let woken = suspended.extract_if(.., |(_, stop)| matches!(stop, Stop::Suspend(Suspend::ForPerson)));
                     woken.for_each(|(at, _)| self.state.awake(at));
                 }
                 () = up => {
@@ -324,8 +324,8 @@ impl Run<'_> {
         }
     }
 
-    /// How it goes on when nothing runs any more: the most serious reason why steps stopped.
-    fn rest(&self, asleep: Vec<(usize, Stop)>) -> Walk {
+    /// The outcome when no step runs any more: the most serious reason why steps stopped.
+    fn rest(&self, suspended: Vec<(usize, Stop)>) -> Walk {
         if self.state.has_failed() && !self.can_change() {
             return Walk::Ended;
         }
@@ -336,7 +336,7 @@ impl Run<'_> {
             Stop::Suspend(Suspend::Until(moment)) => (3, *moment),
             Stop::Suspend(Suspend::ForPerson) => (4, 0),
         };
-        let most_serious = asleep.into_iter().map(|(_, stop)| stop).min_by_key(weight);
+        let most_serious = suspended.into_iter().map(|(_, stop)| stop).min_by_key(weight);
         most_serious.map_or(Walk::Ended, Walk::Stopped)
     }
 }

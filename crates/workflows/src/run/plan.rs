@@ -28,10 +28,10 @@ use crate::view::estimate::Range;
 use crate::view::history::{History, Past};
 use crate::{CheckContext, Workflow};
 
-/// How much of an answer that can't be used is repeated to the planner.
+/// The part of an unusable answer that is repeated to the planner.
 const MAX_REPEATED: usize = 8_000;
 
-/// What a person says about a version of a plan.
+/// The person's decision about a version of a plan.
 pub(super) enum Decision {
     Run,
     Change(String),
@@ -46,7 +46,7 @@ pub(super) struct Wanted<'w> {
     pub(super) version: i64,
     /// The version so far, and how the person wants it changed.
     pub(super) change: Option<(&'w PlanRow, &'w str)>,
-    /// What is left of the plan, if one runs already.
+    /// The rest of the plan, if a plan runs already.
     pub(super) rest: Option<&'w Rest>,
 }
 
@@ -59,14 +59,14 @@ impl Runner {
         row: &ExecutionRow,
         goal: &str,
     ) -> Result<(Workflow, i64), NotStarted> {
-        let Some(kept) = runs::plan(&ctx.store, &row.id).await? else {
+        let Some(stored) = runs::plan(&ctx.store, &row.id).await? else {
             let wanted = Wanted { goal, version: 1, change: None, rest: None };
             return Err(self.propose(ctx, registry, row, &wanted).await?.into());
         };
         match self.decision(ctx, row).await? {
             Decision::Change(wish) => {
-                let change = Some((&kept, wish.as_str()));
-                let wanted = Wanted { goal, version: kept.version + 1, change, rest: None };
+                let change = Some((&stored, wish.as_str()));
+                let wanted = Wanted { goal, version: stored.version + 1, change, rest: None };
                 Err(self.propose(ctx, registry, row, &wanted).await?.into())
             }
             Decision::Cancel => {
@@ -75,14 +75,14 @@ impl Runner {
             }
             Decision::Expired => Err(l10n::plans::nobody_answered().into()),
             Decision::Run => {
-                let plan: Option<Plan> = serde_json::from_str(&kept.body).ok();
-                let workflow = plan.and_then(|plan| plans::workflow(&plan, &kept.goal).ok());
-                Ok((workflow.ok_or_else(l10n::plans::gone)?, kept.version))
+                let plan: Option<Plan> = serde_json::from_str(&stored.body).ok();
+                let workflow = plan.and_then(|plan| plans::workflow(&plan, &stored.goal).ok());
+                Ok((workflow.ok_or_else(l10n::plans::gone)?, stored.version))
             }
         }
     }
 
-    /// What the person said about the newest version; asks what to change if they only said that.
+    /// The person's decision about the newest version; asks for the change if they only asked for one.
     pub(super) async fn decision(
         &self,
         ctx: &TurnContext,
@@ -91,8 +91,8 @@ impl Runner {
         let asked = of_run(ctx, row).await?;
         let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
         let Some(at) = asked.iter().rposition(is_plan) else { return Err(Suspend::ForPerson.into()) };
-        let Some(said) = answer(&asked[at])? else { return Ok(Decision::Expired) };
-        let wish = match said {
+        let Some(reply) = answer(&asked[at])? else { return Ok(Decision::Expired) };
+        let wish = match reply {
             Answer::Approve => return Ok(Decision::Run),
             Answer::Reject => return Ok(Decision::Cancel),
             other => other.wish().unwrap_or_default(),
@@ -101,7 +101,7 @@ impl Runner {
             return Ok(Decision::Change(wish.to_owned()));
         }
         let Some(more) = asked.get(at + 1) else { return Err(self.ask_what(ctx, row).await?.into()) };
-        Ok(answer(more)?.map_or(Decision::Expired, |said| Decision::Change(said.as_str().to_owned())))
+        Ok(answer(more)?.map_or(Decision::Expired, |reply| Decision::Change(reply.as_str().to_owned())))
     }
 
     async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<Suspend, StoreError> {
@@ -136,7 +136,7 @@ impl Runner {
                 format!("{difference}\n\n{}", l10n::plans::ask_rest())
             }
         };
-        let kept = PlanRow {
+        let plan_row = PlanRow {
             id: row.id.clone(),
             version,
             turn_id: ctx.turn.id.clone(),
@@ -147,7 +147,7 @@ impl Runner {
         let kind = QuestionKind::Plan { goal: goal.to_owned() };
         let question = Question { kind, execution: Some(&row.id), text, choices: words::plan_choices };
         let mut batch = ctx.batch();
-        runs::insert_plan(&mut batch, &kept);
+        runs::insert_plan(&mut batch, &plan_row);
         executions::wait(&mut batch, &row.id);
         fail_point("plan-made");
         ask(ctx, batch, question).await?;
@@ -163,18 +163,23 @@ impl Runner {
         wanted: &Wanted<'_>,
     ) -> Result<Plan, NotStarted> {
         let (workflows, roles) = (self.workflows.current(), self.agents.roles.current());
-        let known: Vec<&Workflow> = workflows.workflows.iter().collect();
+        let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
         let check =
-            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &known };
+            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &existing };
         let offered = &self.agents.executor.offered(ctx, registry).await?;
         let limits = &ctx.limits.budget.limits;
-        let context =
-            PlanContext { check, roles: &roles, offered, limits, kept: wanted.rest.map(|rest| &rest.kept) };
+        let context = PlanContext {
+            check,
+            roles: &roles,
+            offered,
+            limits,
+            previous: wanted.rest.map(|rest| &rest.previous),
+        };
         let name =
-            wanted.rest.map_or_else(|| draft::name(wanted.goal, &known), |rest| rest.plan.name.clone());
+            wanted.rest.map_or_else(|| draft::name(wanted.goal, &existing), |rest| rest.plan.name.clone());
         let mission = words::mission(wanted.goal, &roles.listing(), registry.catalogue(), plans::MAX_STEPS);
-        let change = wanted.change.map(|(kept, wish)| {
-            let shown = block::from(&kept.id, "the plan", &without_forecast(&kept.body));
+        let change = wanted.change.map(|(previous, wish)| {
+            let shown = block::from(&previous.id, "the plan", &without_forecast(&previous.body));
             words::change(&shown, wish)
         });
         let mut parts: Vec<String> =
@@ -200,7 +205,7 @@ impl Runner {
         Err(l10n::plans::no_plan(errors.join("; ")).into())
     }
 
-    /// What a workflow of roles takes, by what their agents took so far.
+    /// The forecast of a workflow of roles, by the usage of earlier agents.
     async fn forecast(
         &self,
         ctx: &TurnContext,
@@ -218,7 +223,7 @@ impl Runner {
         }
         let basis = match history.len() {
             0 => Basis::Limits,
-            known if known < roles.len() => Basis::Mixed,
+            count if count < roles.len() => Basis::Mixed,
             _ => Basis::Past,
         };
         let (estimate, cost_usd) = self.estimate(ctx, registry, workflow, Some(&history));

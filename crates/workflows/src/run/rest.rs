@@ -20,35 +20,35 @@ use crate::Workflow;
 use crate::agents::AgentEnd;
 use crate::plans::{self, Change, FailedStep, Kept, MAX_CHANGES, Plan, PlanStep};
 
-/// How much of a result the planner reads, in characters.
+/// The part of a result that the planner reads, in characters.
 const SHOWN: usize = 2_000;
 
-/// What is left of a plan after a failure.
+/// The rest of a plan after a failure.
 pub(super) struct Rest {
     /// The plan that was agreed to.
     pub(super) plan: Plan,
-    /// What stays of it.
-    pub(super) kept: Kept,
+    /// The part of the plan that stays.
+    pub(super) previous: Kept,
     failed: Vec<FailedStep>,
-    /// What the planner is told.
+    /// The context for the planner.
     pub(super) context: String,
 }
 
 impl Rest {
     /// Makes a planner's rest a version of the plan, or says why there is none.
     pub(super) fn take_over(&self, plan: &mut Plan) -> Result<(), String> {
-        if plan.steps.len() == self.kept.done.len() {
+        if plan.steps.len() == self.previous.done.len() {
             return Err(l10n::plans::no_rest());
         }
         plan.changes.clone_from(&self.plan.changes);
-        plan.changes.push(Change::of(&self.plan, &plan.steps, &self.kept, self.failed.clone()));
+        plan.changes.push(Change::of(&self.plan, &plan.steps, &self.previous, self.failed.clone()));
         Ok(())
     }
 
     /// A workflow without what is done.
     pub(super) fn only(&self, workflow: &Workflow) -> Workflow {
         let mut rest = workflow.clone();
-        rest.steps.retain(|step| self.kept.done.iter().all(|done| done.id != step.id));
+        rest.steps.retain(|step| self.previous.done.iter().all(|done| done.id != step.id));
         rest
     }
 }
@@ -105,7 +105,7 @@ impl Run<'_> {
                 }
                 Decision::Cancel => return Err(l10n::plans::rest_cancelled().into()),
                 Decision::Expired => return Err(l10n::plans::rest_expired().into()),
-                Decision::Change(said) => wish = said,
+                Decision::Change(text) => wish = text,
             }
             Wanted { goal, version: newest.version + 1, change: Some((&newest, &wish)), rest }
         } else {
@@ -137,10 +137,10 @@ impl Run<'_> {
         }))
     }
 
-    /// What is done, what failed, and what was to come, also as the planner is told.
+    /// The done, failed and open steps, and their description for the planner.
     async fn what_is_left(&self, plan: &Plan) -> Result<Rest, StoreError> {
-        let (mut kept, mut failed) = (Kept::default(), Vec::new());
-        kept.begun = self.state.begun();
+        let (mut previous, mut failed) = (Kept::default(), Vec::new());
+        previous.begun = self.state.begun();
         let (mut done, mut broken, mut open) = (String::new(), String::new(), String::new());
         for (step, state) in plan.steps.iter().zip(self.state.step_states()) {
             let line = line(step);
@@ -149,7 +149,7 @@ impl Run<'_> {
                     let result: String = super::context::plain(&end.output).chars().take(SHOWN).collect();
                     let result = self.shown(&Value::from(result), end.outside.as_deref());
                     let _ = write!(done, "\n{line}\n  Result: {result}");
-                    kept.done.push(step.clone());
+                    previous.done.push(step.clone());
                 }
                 StepState::Ended(end) => {
                     let reason = end.error.clone().unwrap_or_default();
@@ -167,7 +167,7 @@ impl Run<'_> {
             }
         }
         let context = words::rest(&done, &broken, &open);
-        Ok(Rest { plan: plan.clone(), kept, failed, context })
+        Ok(Rest { plan: plan.clone(), previous, failed, context })
     }
 }
 

@@ -25,7 +25,7 @@ use crate::view::report::{Spent, StepReview};
 
 /// The first review, and one of what was done again.
 const ROUNDS: u32 = 2;
-/// How much of a result the reviewer reads, in characters.
+/// The part of a result that the reviewer reads, in characters.
 const SHOWN: usize = 6_000;
 /// The longest reason, in characters.
 const MAX_LENGTH: usize = 500;
@@ -33,7 +33,7 @@ const MAX_LENGTH: usize = 500;
 impl Run<'_> {
     /// Runs the steps as far as possible; at their end they are judged, if the workflow says so.
     pub(super) async fn walk_and_review(&self) -> Walk {
-        // What is judged again after a change of the plan has reviews of its own.
+        // Steps judged again after a change of the plan have reviews of their own.
         let changes = self.plan.as_ref().map_or(0, |plan| plan.changes.len());
         let before = ROUNDS * u32::try_from(changes).unwrap_or(0);
         for round in 1..=ROUNDS {
@@ -117,7 +117,7 @@ impl Run<'_> {
         text
     }
 
-    /// What the agent of a step that is done again is told besides its input.
+    /// The text beside the input for the agent that repeats a step.
     pub(super) async fn what_falls_short(&self, step: &str, redo: &Redo) -> Result<String, StoreError> {
         let text = wording::plans::falls_short(&redo.reason, &redo.result);
         let again = self.name_of(&keys::again(step));
@@ -143,7 +143,7 @@ impl Run<'_> {
         Ok(text)
     }
 
-    /// What still falls short after the last review.
+    /// The steps that still fall short after the last review.
     pub(super) fn shortcomings(&self) -> Option<String> {
         let steps = self.workflow.steps.iter();
         let reviews = steps.filter_map(|step| Some((&step.id, self.state.review_of(&step.id)?)));
@@ -158,8 +158,8 @@ impl Run<'_> {
     pub(super) async fn add_costs(&self, report: &mut report::Report) -> Result<(), StoreError> {
         let costs = runs::costs(&self.ctx.store, &self.ctx.turn.id).await?;
         let costs_under = |name: &str| {
-            let its = costs.iter().filter(|cost| keys::after(&cost.agent_id, name).is_some());
-            its.fold(Spent::default(), |all, cost| Spent {
+            let costs = costs.iter().filter(|cost| keys::after(&cost.agent_id, name).is_some());
+            costs.fold(Spent::default(), |all, cost| Spent {
                 model_calls: all.model_calls + cost.calls,
                 tokens: all.tokens + cost.tokens,
                 cost_usd: all.cost_usd + cost.cost_usd,
@@ -189,7 +189,7 @@ impl Run<'_> {
     }
 }
 
-/// What a reviewer says of these steps; none if it gives no verdict.
+/// The reviewer's verdicts on these steps; none without a verdict.
 fn verdicts(report: &Report, steps: &[&str]) -> Option<HashMap<String, StepReview>> {
     let data = match &report.structured {
         Some(answer) if !answer.data.is_null() => answer.data.clone(),
@@ -201,10 +201,10 @@ fn verdicts(report: &Report, steps: &[&str]) -> Option<HashMap<String, StepRevie
         let reason = step["reason"].as_str().unwrap_or_default().chars().take(MAX_LENGTH).collect();
         Some((id.to_owned(), StepReview { fulfilled: step["fulfilled"].as_bool()?, reason }))
     };
-    let said: HashMap<String, StepReview> =
+    let verdicts: HashMap<String, StepReview> =
         data["steps"].as_array().into_iter().flatten().filter_map(verdict).collect();
-    match (said.is_empty(), data["verdict"].as_str()) {
-        (false, _) => Some(said),
+    match (verdicts.is_empty(), data["verdict"].as_str()) {
+        (false, _) => Some(verdicts),
         (true, Some("accept")) => {
             let fulfilled = || StepReview { fulfilled: true, reason: String::new() };
             Some(steps.iter().map(|id| ((*id).to_owned(), fulfilled())).collect())

@@ -38,14 +38,14 @@ impl Runner {
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
     ) -> Result<Run<'r>, NotStarted> {
-        let kept = match runs::by_id(&ctx.store, &row.id).await? {
-            Some(kept) => kept,
+        let stored = match runs::by_id(&ctx.store, &row.id).await? {
+            Some(stored) => stored,
             None => self.create(ctx, registry, row, request).await?,
         };
-        let mut workflow = parse(&kept.file, &kept.text)
+        let mut workflow = parse(&stored.file, &stored.text)
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
         workflow.keep_skills(|skill| registry.get(skill).is_some());
-        let planned = runs::plan_of(&ctx.store, &kept).await?;
+        let planned = runs::plan_of(&ctx.store, &stored).await?;
         let version = planned.as_ref().map_or(0, |planned| planned.version);
         let plan: Option<Plan> = planned.map(|plan| serde_json::from_str(&plan.body).unwrap_or_default());
         let rows = executions::of_agent(&ctx.store, &row.id).await?;
@@ -54,12 +54,12 @@ impl Runner {
             let times = plan.as_ref().map_or(0, |plan| plan.changes.len()) + 1;
             self.allow(ctx, registry, &workflow, u64::try_from(times).unwrap_or(1));
         }
-        let seed_taint = match &kept.rerun_of {
+        let seed_taint = match &stored.rerun_of {
             Some(earlier) => executions::taint(&ctx.store, earlier).await?,
             None => Taint::default(),
         };
-        let mut given = date_values(utc(kept.started_at).with_timezone(&ctx.turn.zone).naive_local());
-        given.insert("inputs".to_owned(), serde_json::from_str(&kept.inputs).unwrap_or_default());
+        let mut given = date_values(utc(stored.started_at).with_timezone(&ctx.turn.zone).naive_local());
+        given.insert("inputs".to_owned(), serde_json::from_str(&stored.inputs).unwrap_or_default());
         let max = usize::try_from(ctx.limits.budget.limits.parallel_agents).unwrap_or(1);
         let max = max.min(workflow.max_concurrent.unwrap_or(max)).max(1);
         Ok(Run {
@@ -75,21 +75,21 @@ impl Runner {
             deadline: workflow.timeout.map(|timeout| Instant::now() + timeout),
             cancel: ctx.control.cancel.child_token(),
             state: State::new(&workflow, given, by_key(row, rows)),
-            seed: kept.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default(),
+            seed: stored.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default(),
             seed_taint,
-            kept,
+            stored,
             workflow,
         })
     }
 
     /// Lets the turn have what the workflow takes at most, so many times, and each time an agent for the run or its plan.
     fn allow(&self, ctx: &TurnContext, registry: &Registry, workflow: &Workflow, times: u64) {
-        let (most, _) = self.estimate(ctx, registry, workflow, None);
-        let agents = most.agents.1.saturating_add(1).saturating_mul(times);
-        ctx.limits.budget.allow(agents, most.skill_calls.1.saturating_mul(times));
+        let (estimate, _) = self.estimate(ctx, registry, workflow, None);
+        let agents = estimate.agents.1.saturating_add(1).saturating_mul(times);
+        ctx.limits.budget.allow(agents, estimate.skill_calls.1.saturating_mul(times));
     }
 
-    /// What a run of the workflow takes, by what agents took so far or else by their limits, and its cost in US dollars if
+    /// The estimate of a workflow's run, by the usage of earlier agents or else by their limits, and its cost in US dollars if
     /// all prices are known.
     pub(super) fn estimate(
         &self,
@@ -184,8 +184,8 @@ impl Runner {
         let workflows = self.workflows.current();
         let name = &request.workflow;
         workflows.get(name).cloned().map(|workflow| (workflow, None)).ok_or_else(|| {
-            let known = workflows.workflows.iter().map(|known| known.name.as_str());
-            NotStarted::Refused(match nearest(name, known) {
+            let names = workflows.workflows.iter().map(|workflow| workflow.name.as_str());
+            NotStarted::Refused(match nearest(name, names) {
                 Some(near) => l10n::runs::no_workflow_but(name, near),
                 None => l10n::runs::no_workflow(name),
             })
@@ -246,14 +246,14 @@ impl Runner {
             return Err(why.into());
         };
         let before = ancestors(&workflow.steps);
-        let is_kept = |(at, step): &(usize, &Step)| {
+        let is_reusable = |(at, step): &(usize, &Step)| {
             *at != first
                 && !before[*at][first]
                 && outputs.get(&step.id).is_some_and(|result| result.how != StepOutcome::Fatal)
         };
-        let kept = workflow.steps.iter().enumerate().filter(is_kept);
+        let reusable = workflow.steps.iter().enumerate().filter(is_reusable);
         let seed: BTreeMap<&String, &StepResult> =
-            kept.filter_map(|(_, step)| outputs.get_key_value(&step.id)).collect();
+            reusable.filter_map(|(_, step)| outputs.get_key_value(&step.id)).collect();
         Ok(RunRow {
             workflow: earlier.workflow.clone(),
             file: earlier.file.clone(),

@@ -19,7 +19,7 @@ pub(super) use outside::in_blocks;
 pub(super) use reviews::Redo;
 use reviews::Reviews;
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StepOutcome {
@@ -88,8 +88,8 @@ impl StepResult {
 pub(super) enum StepState {
     Pending,
     Running,
-    /// It waits for a person, or else for its time or a limit.
-    Asleep {
+    /// The step waits for a person, or else for its time or a limit.
+    Suspended {
         for_a_person: bool,
     },
     Ended(Box<StepResult>),
@@ -99,9 +99,9 @@ impl StepState {
     /// Its status in reports.
     pub(super) fn status(&self) -> StepStatus {
         match self {
-            Self::Pending | Self::Asleep { for_a_person: false } => StepStatus::Pending,
+            Self::Pending | Self::Suspended { for_a_person: false } => StepStatus::Pending,
             Self::Running => StepStatus::Running,
-            Self::Asleep { for_a_person: true } => StepStatus::Waiting,
+            Self::Suspended { for_a_person: true } => StepStatus::Waiting,
             Self::Ended(end) => match end.how {
                 StepOutcome::Completed => StepStatus::Completed,
                 StepOutcome::Failed | StepOutcome::Fatal => StepStatus::Failed,
@@ -118,7 +118,7 @@ pub(super) struct State {
 
 struct Inner {
     steps: Vec<StepState>,
-    /// The dependencies of each, by place.
+    /// The dependencies of each step, by index.
     needs: Vec<Vec<usize>>,
     choosers: Vec<Option<usize>>,
     ids: Vec<String>,
@@ -139,16 +139,16 @@ impl State {
         given: Map<String, Value>,
         rows: HashMap<String, ExecutionRow>,
     ) -> Self {
-        let place = |id: &String| workflow.steps.iter().position(|step| step.id == *id);
+        let index_of = |id: &String| workflow.steps.iter().position(|step| step.id == *id);
         let counted = rows.iter().filter(|(_, row)| row.started_at.is_some()).map(|(key, _)| key.clone());
         let inner = Inner {
             steps: vec![StepState::Pending; workflow.steps.len()],
             needs: workflow
                 .steps
                 .iter()
-                .map(|step| step.depends_on.iter().filter_map(place).collect())
+                .map(|step| step.depends_on.iter().filter_map(index_of).collect())
                 .collect(),
-            choosers: workflow.steps.iter().map(|step| step.chosen_by.as_ref().and_then(place)).collect(),
+            choosers: workflow.steps.iter().map(|step| step.chosen_by.as_ref().and_then(index_of)).collect(),
             ids: workflow.steps.iter().map(|step| step.id.clone()).collect(),
             aliases: workflow.steps.iter().map(|step| step.output.store_as.clone()).collect(),
             counted: counted.collect(),
@@ -192,15 +192,15 @@ impl State {
         self.lock().end(at, end);
     }
 
-    pub(super) fn asleep(&self, at: usize, for_a_person: bool) {
-        self.lock().steps[at] = StepState::Asleep { for_a_person };
+    pub(super) fn suspended(&self, at: usize, for_a_person: bool) {
+        self.lock().steps[at] = StepState::Suspended { for_a_person };
     }
 
     pub(super) fn awake(&self, at: usize) {
         self.lock().steps[at] = StepState::Pending;
     }
 
-    /// How all steps stand, in the assignment of the file.
+    /// The states of all steps, in the order of the file.
     pub(super) fn step_states(&self) -> Vec<StepState> {
         self.lock().steps.clone()
     }
@@ -231,11 +231,11 @@ impl State {
     /// The rows of a step, or of one of its workers: those whose keys begin like this.
     pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
         let inner = self.lock();
-        let its = inner.rows.iter().filter(|(known, _)| keys::after(known, key).is_some());
-        its.map(|(_, row)| row.clone()).collect()
+        let rows_of_step = inner.rows.iter().filter(|(row_key, _)| keys::after(row_key, key).is_some());
+        rows_of_step.map(|(_, row)| row.clone()).collect()
     }
 
-    /// When the last dependency of a step ended; `start` without dependencies.
+    /// The time when the last dependency of a step ended; `start` without dependencies.
     pub(super) fn ready_since(&self, at: usize, start: i64) -> i64 {
         let inner = self.lock();
         let ends = inner.needs[at].iter().filter_map(|need| inner.end_of(*need)).map(|end| end.ended);
@@ -260,7 +260,7 @@ impl State {
 
     pub(super) fn end_of(&self, step: &str) -> Option<StepResult> {
         let inner = self.lock();
-        let at = inner.ids.iter().position(|known| known == step)?;
+        let at = inner.ids.iter().position(|id| id == step)?;
         inner.end_of(at).cloned()
     }
 

@@ -25,7 +25,7 @@ impl Run<'_> {
         if let Some(result) = self.seed.get(&step.id).filter(|_| self.state.redo_of(&step.id).is_none()) {
             return Ok(result.clone());
         }
-        let ready = self.state.ready_since(at, self.kept.started_at);
+        let ready = self.state.ready_since(at, self.stored.started_at);
         let started = match self.wait_for_start(step, ready).await {
             Ok(()) => self.ctx.store.now(),
             Err(StepError::Fatal(reason)) => return Ok(self.timed(step, ready, fatal(reason))),
@@ -63,7 +63,7 @@ impl Run<'_> {
 
     pub(super) fn agent(&self, name: &str) -> Result<&Agent, Stop> {
         // `parse` lets no such file through.
-        let missing = || StoreError::Corrupt(format!("the run {} has no agent {name}", self.kept.id));
+        let missing = || StoreError::Corrupt(format!("the run {} has no agent {name}", self.stored.id));
         self.workflow.agent(name).ok_or_else(|| Stop::Store(missing()))
     }
 
@@ -229,7 +229,7 @@ impl Run<'_> {
     }
 }
 
-/// What the workers of a step share.
+/// The context that the workers of a step share.
 pub(super) struct StepContext<'p> {
     pub(super) step: &'p Step,
     pub(super) deadline: Option<Instant>,

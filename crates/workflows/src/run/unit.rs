@@ -36,7 +36,7 @@ impl Run<'_> {
         // A file is configuration: what it names is named by whoever runs this installation. A model wrote the plan.
         let ctx = match self.plan.is_some() {
             true => self.ctx.clone(),
-            false => self.ctx.with_words_of(&self.kept.text),
+            false => self.ctx.with_words_of(&self.stored.text),
         };
         let ctx = ctx.cancelled_by(cancel.clone());
         let end = self.runner.agents.run(&ctx, self.registry, &row, job).await?;
@@ -51,7 +51,7 @@ impl Run<'_> {
 
     /// The unit's row, if need be a new one that is written as begun.
     async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
-        if let Some(limit) = self.ctx.limits.budget.tripped() {
+        if let Some(limit) = self.ctx.limits.budget.exceeded() {
             return Err(Suspend::AtLimit(limit).into());
         }
         if !self.state.count(key)

@@ -19,7 +19,7 @@ fn skills() -> std::sync::Arc<Registry> {
 }
 
 fn built_in(name: &str) -> Workflow {
-    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap();
+    let (_, text) = BUILT_IN.iter().find(|(stem, _)| *stem == name).unwrap();
     parse(&format!("{name}.yaml"), text).unwrap()
 }
 
@@ -378,10 +378,10 @@ fn of_two_of_a_name_the_first_counts() {
 /// A file of so many steps, each of which may wait for any before it.
 fn graph(edges: &[Vec<usize>]) -> String {
     let mut text = "workflow:\n  name: w\n  agents: { a: { prompt: x } }\n  steps:\n".to_owned();
-    for (place, needs) in edges.iter().enumerate() {
+    for (index, needs) in edges.iter().enumerate() {
         let needs: Vec<String> =
-            needs.iter().filter(|_| place > 0).map(|need| format!("s{}", need % place)).collect();
-        let _ = writeln!(text, "    - {{ id: s{place}, agent: a, depends_on: [{}] }}", needs.join(", "));
+            needs.iter().filter(|_| index > 0).map(|need| format!("s{}", need % index)).collect();
+        let _ = writeln!(text, "    - {{ id: s{index}, agent: a, depends_on: [{}] }}", needs.join(", "));
     }
     text
 }

@@ -15,11 +15,11 @@ use super::usage;
 pub struct ModelCall {
     /// Its number within the execution, from 0.
     pub n: i64,
-    /// Who answered.
+    /// The model that answered.
     pub model: String,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What was answered.
+    /// The answer.
     pub response: Response,
     /// Tokens.
     pub usage: Usage,
@@ -27,11 +27,11 @@ pub struct ModelCall {
     pub cost_usd: f64,
     /// Why there was no answer.
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration.
     pub duration_ms: i64,
 }
 
-/// What a model was asked.
+/// The request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Request {
     /// All messages, the stable beginning first.
@@ -40,7 +40,7 @@ pub struct Request {
     pub tools: Vec<Tool>,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Response {
     pub text: String,

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, wrap};
 use super::{Execution, Trace, Turn, transcript};
 
-/// How a trace is drawn.
+/// The style in which a trace is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Columns of a line, from 40 to 160.
@@ -79,10 +79,10 @@ pub fn for_chat(trace: &Trace) -> String {
 }
 
 fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style) {
-    let place = one_line(&format!("{}:{}", turn.channel, turn.conversation));
+    let chat = one_line(&format!("{}:{}", turn.channel, turn.conversation));
     let _ = writeln!(
         out,
-        "{} · {place} · {} · {}",
+        "{} · {chat} · {} · {}",
         style.paint(Ink::Bold, &l10n::trace::request(&turn.id)),
         one_line(&turn.user),
         turn.started_at
@@ -103,8 +103,11 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
     let (mark, ink) = turn_mark(turn.status);
     let is_open = matches!(turn.status, TurnStatus::Queued | TurnStatus::Running | TurnStatus::Waiting);
     let time = duration(turn.duration_ms);
-    let mut models: Vec<&str> =
-        executions.iter().filter_map(|one| one.model.as_deref()).filter(|model| *model != NO_MODEL).collect();
+    let mut models: Vec<&str> = executions
+        .iter()
+        .filter_map(|execution| execution.model.as_deref())
+        .filter(|model| *model != NO_MODEL)
+        .collect();
     models.sort_unstable();
     models.dedup();
     let mut totals = vec![
@@ -334,12 +337,12 @@ impl<'a> Table<'a> {
     fn fill(&self, cells: &mut [char], (from, to): (i64, i64), with: char) {
         let count = cells.len();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the bar")]
-        let place = |time: i64| {
+        let column = |time: i64| {
             let part = (time - self.start) as f64 / self.length as f64;
             (part.clamp(0.0, 1.0) * count as f64).round() as usize
         };
-        let first = place(from).min(count.saturating_sub(1));
-        let last = place(to).clamp(first + 1, count.max(first + 1));
+        let first = column(from).min(count.saturating_sub(1));
+        let last = column(to).clamp(first + 1, count.max(first + 1));
         cells.iter_mut().take(last).skip(first).for_each(|cell| *cell = with);
     }
 }
@@ -358,7 +361,7 @@ fn label(execution: &Execution) -> String {
     if !execution.depends_on.is_empty() {
         label = l10n::trace::after(label, one_line(&execution.depends_on.join(", ")));
     }
-    let calls = execution.max_tool_calls.map(|most| format!(" {}/{most}", execution.tool_calls_used));
+    let calls = execution.max_tool_calls.map(|max| format!(" {}/{max}", execution.tool_calls_used));
     let calls = calls.unwrap_or_default();
     match (&execution.role, &execution.mission) {
         (Some(role), Some(mission)) => {

@@ -1,4 +1,4 @@
-//! What happened in a turn, for machines (the contract's JSON) and for people (a drawing).
+//! The events of a turn, for machines (the contract's JSON) and for people (a drawing).
 
 mod calls;
 mod draw;
@@ -47,7 +47,7 @@ pub struct Trace {
 pub struct Turn {
     /// Our id.
     pub id: TurnId,
-    /// The place, as the channel calls it.
+    /// The chat, by the channel's own name for it.
     pub conversation: String,
     /// The configured channel.
     pub channel: String,
@@ -55,12 +55,12 @@ pub struct Turn {
     pub user: String,
     /// One of the contract's words for a turn.
     pub status: TurnStatus,
-    /// What was said.
+    /// The text of the message.
     pub text: String,
     /// What the person asked for, where it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wishes: Option<Wishes>,
-    /// What was answered.
+    /// The answer.
     pub answer: Option<String>,
     /// When it began.
     pub started_at: String,
@@ -97,7 +97,7 @@ pub struct Execution {
     pub agent_id: Option<String>,
     /// What an agent is, for people.
     pub role: Option<String>,
-    /// What an agent was to do.
+    /// The mission of an agent.
     pub mission: Option<String>,
     /// A skill call's skill.
     pub skill: Option<String>,
@@ -110,7 +110,7 @@ pub struct Execution {
     /// The outside texts that it was given or has read.
     #[serde(skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
-    /// What allowed a skill call.
+    /// The permission for a skill call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_by: Option<String>,
     /// What came out, or why it was skipped.
@@ -131,9 +131,9 @@ pub struct Execution {
     pub model_calls: usize,
     pub tokens: Usage,
     pub cost_usd: f64,
-    /// Which limit ended it early.
+    /// The limit that ended it early.
     pub bailout: Option<StopReason>,
-    /// When it began, if it did.
+    /// The start, if there was one.
     pub started_at: Option<String>,
     /// How long it took, or has taken so far.
     pub duration_ms: i64,
@@ -352,15 +352,15 @@ fn error(text: &str) -> Value {
     }
 }
 
-/// Where each row lies in the tree: its index and depth, every row exactly once. A row whose parent is
+/// The position of each row in the tree: its index and depth, every row exactly once. A row whose parent is
 /// missing stands at the top, so that a damaged journal is shown whole too.
 fn tree_order(rows: &[ExecutionRow]) -> Vec<(usize, usize)> {
-    let known: HashMap<&str, usize> =
+    let indices: HashMap<&str, usize> =
         rows.iter().enumerate().map(|(at, row)| (row.id.as_str(), at)).collect();
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut tops = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        match row.parent_id.as_deref().and_then(|parent| known.get(parent)) {
+        match row.parent_id.as_deref().and_then(|parent| indices.get(parent)) {
             Some(&parent) => children.entry(parent).or_default().push(at),
             None => tops.push(at),
         }

@@ -19,7 +19,7 @@ const OTHER: &str = "_OTHER";
 
 /// The turn as the root, and each execution under it, as in the trace. A model may make up names of skills:
 /// an unknown one becomes `unknown`.
-pub fn spans(trace: &Trace, is_known: &dyn Fn(&str) -> bool) -> Vec<Span> {
+pub fn spans(trace: &Trace, is_registered: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let root = root(trace);
     let executions = trace.executions.iter().map(|execution| {
         // One that stands at the top of the tree has no parent there, whatever its row says.
@@ -28,7 +28,7 @@ pub fn spans(trace: &Trace, is_known: &dyn Fn(&str) -> bool) -> Vec<Span> {
             trace: root.trace,
             id: span_id("execution", &execution.id),
             parent: Some(parent.map_or(root.id, |parent| span_id("execution", parent))),
-            ..span(execution, root.to, is_known)
+            ..span(execution, root.to, is_registered)
         }
     });
     let executions: Vec<Span> = executions.collect();
@@ -65,10 +65,10 @@ fn root(trace: &Trace) -> Span {
 }
 
 /// An execution without its ids. One that never started is a moment: its own end, or that of the turn.
-fn span(execution: &Execution, turn_ended: i64, is_known: &dyn Fn(&str) -> bool) -> Span {
+fn span(execution: &Execution, turn_ended: i64, is_registered: &dyn Fn(&str) -> bool) -> Span {
     let ended = execution.ended.unwrap_or(turn_ended);
     let (from, to) = execution.span.unwrap_or((ended, ended));
-    let (name, mut attributes) = names(execution, is_known);
+    let (name, mut attributes) = names(execution, is_registered);
     attributes.push(("adjutant.status", execution.status.as_str().into()));
     attributes.extend(execution.bailout.map(|bailout| ("adjutant.bailout", bailout.as_str().into())));
     if execution.model_calls > 0 {
@@ -83,9 +83,9 @@ fn span(execution: &Execution, turn_ended: i64, is_known: &dyn Fn(&str) -> bool)
     Span { trace: 0, id: 0, parent: None, name, from, to, attributes, events, error }
 }
 
-fn names(execution: &Execution, is_known: &dyn Fn(&str) -> bool) -> (String, Attributes) {
+fn names(execution: &Execution, is_registered: &dyn Fn(&str) -> bool) -> (String, Attributes) {
     if execution.kind == ExecutionKind::Skill {
-        let skill = execution.skill.as_deref().filter(|skill| is_known(skill)).unwrap_or("unknown");
+        let skill = execution.skill.as_deref().filter(|skill| is_registered(skill)).unwrap_or("unknown");
         let attributes =
             vec![("gen_ai.operation.name", "execute_tool".into()), ("gen_ai.tool.name", skill.into())];
         return (format!("execute_tool {skill}"), attributes);
@@ -114,8 +114,9 @@ fn error(execution: &Execution) -> Option<String> {
         return None;
     }
     let kind = execution.error.as_ref().and_then(|error| error.get("kind")).and_then(Value::as_str);
-    let is_word =
-        |kind: &&str| !kind.is_empty() && kind.chars().all(|it| it.is_ascii_lowercase() || it == '_');
+    let is_word = |kind: &&str| {
+        !kind.is_empty() && kind.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+    };
     let kind = kind.filter(is_word).unwrap_or(match execution.status {
         ExecutionStatus::Timeout => "timeout",
         _ => OTHER,

@@ -308,8 +308,12 @@ async fn each_call_has_its_whole_request() {
     let trace = load(&app.store, &turn, true).await.unwrap();
     let root = trace.executions[0].calls.as_ref().unwrap();
     let roles = |call: &ModelCall| {
-        let roles: Vec<String> =
-            call.request.messages.iter().map(|it| json!(it.role).as_str().unwrap().to_owned()).collect();
+        let roles: Vec<String> = call
+            .request
+            .messages
+            .iter()
+            .map(|message| json!(message.role).as_str().unwrap().to_owned())
+            .collect();
         roles.join(" ")
     };
     let requests: Vec<String> = root.iter().map(roles).collect();
@@ -442,7 +446,7 @@ proptest::proptest! {
             parent_id: Some(parent.to_string().into()),
             ..ExecutionRow::new(at.to_string().into(), &"T".into(), ExecutionKind::Agent)
         }).collect();
-        let mut order: Vec<usize> = tree_order(&rows).into_iter().map(|place| place.0).collect();
+        let mut order: Vec<usize> = tree_order(&rows).into_iter().map(|(index, _)| index).collect();
         order.sort_unstable();
         proptest::prop_assert_eq!(order, (0..rows.len()).collect::<Vec<_>>());
     }

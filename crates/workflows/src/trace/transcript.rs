@@ -12,16 +12,16 @@ use super::{Execution, ModelCall, Trace};
 
 /// Adds the model calls of a trace, if it was loaded with them.
 pub(super) fn draw(out: &mut String, trace: &Trace, style: Style) {
-    let mut known = HashSet::new();
+    let mut shown = HashSet::new();
     for execution in &trace.executions {
         let calls = execution.calls.as_deref().unwrap_or_default();
-        // How many of the request's messages the reader has seen.
+        // The number of the request's messages that the reader has seen.
         let mut seen = 0;
         for (at, call) in calls.iter().enumerate() {
             head(out, execution, at, call, style);
             let (system, rest) = parted(&call.request.messages);
             if let Some(system) = system {
-                beginning(out, call, system, &mut known, style);
+                beginning(out, call, system, &mut shown, style);
             }
             for message in rest.iter().skip(seen) {
                 message_lines(out, message, style);
@@ -69,10 +69,10 @@ fn beginning<'a>(
     out: &mut String,
     call: &'a ModelCall,
     system: &'a Message,
-    known: &mut HashSet<&'a str>,
+    shown: &mut HashSet<&'a str>,
     style: Style,
 ) {
-    if known.insert(&system.text) {
+    if shown.insert(&system.text) {
         let tools: Vec<&str> = call.request.tools.iter().map(|tool| tool.name.as_str()).collect();
         part(out, "system", &system.text, Ink::Dim, style);
         part(out, "tools", &tools.join(", "), Ink::Dim, style);

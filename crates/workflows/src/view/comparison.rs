@@ -27,7 +27,7 @@ impl Report {
             text.push_str(&format!("\n- {}", quote(&cut(&line, MAX_LENGTH))));
         }
         let changes: Vec<String> =
-            self.run.changes.iter().map(|it| quote(&cut(&changed(it), MAX_LENGTH))).collect();
+            self.run.changes.iter().map(|change| quote(&cut(&changed(change), MAX_LENGTH))).collect();
         if !changes.is_empty() {
             text.push_str(&format!("\n\n{}\n- {}", bold(&l10n::runs::changes()), changes.join("\n- ")));
         }
@@ -35,17 +35,17 @@ impl Report {
         Some(text)
     }
 
-    /// What all of it took, and what was planned.
+    /// The total usage, and the planned usage.
     fn took_in_all(&self, all: &Spent) -> String {
         let spent = took(all);
         let Some(forecast) = self.run.forecast else { return l10n::runs::took(spent) };
-        let (least, most) = (count(forecast.model_calls.0), count(forecast.model_calls.1));
+        let (min, max) = (count(forecast.model_calls.0), count(forecast.model_calls.1));
         match forecast.cost_usd {
-            Some((least_cost, most_cost)) if most_cost > 0.0 => {
-                let (least_cost, most_cost) = (format!("${least_cost:.2}"), format!("${most_cost:.2}"));
-                l10n::runs::took_planned_cost(spent, least, most, least_cost, most_cost)
+            Some((min_cost, max_cost)) if max_cost > 0.0 => {
+                let (min_cost, max_cost) = (format!("${min_cost:.2}"), format!("${max_cost:.2}"));
+                l10n::runs::took_planned_cost(spent, min, max, min_cost, max_cost)
             }
-            _ => l10n::runs::took_planned(spent, least, most),
+            _ => l10n::runs::took_planned(spent, min, max),
         }
     }
 
@@ -55,7 +55,7 @@ impl Report {
     }
 }
 
-/// What failed, and what came instead.
+/// The failed steps, and their replacements.
 fn changed(change: &Change) -> String {
     let failed = change.failed.iter();
     let mut parts: Vec<String> =
@@ -66,7 +66,7 @@ fn changed(change: &Change) -> String {
     parts.join("; ")
 }
 
-/// What became of a step, compared with the plan.
+/// The outcome of a step, compared with the plan.
 pub fn deed(step: &StepReport, is_added: bool) -> String {
     match step.status {
         StepStatus::Completed => {}
@@ -89,7 +89,7 @@ pub fn deed(step: &StepReport, is_added: bool) -> String {
     }
 }
 
-/// What it took, in words.
+/// The usage, in words.
 pub fn took(spent: &Spent) -> String {
     let tokens = u64::try_from(spent.tokens).unwrap_or(0);
     let mut parts = vec![l10n::runs::model_calls(spent.model_calls)];

@@ -3,14 +3,14 @@
 use adjutant_l10n as l10n;
 
 use crate::language::definition::{Choice, Step, StepKind, Target, WaitFor, Workflow};
-use crate::language::order::places;
+use crate::language::order::indices;
 use crate::trace::text::one_line;
 
 /// A step in a drawing.
 pub(crate) struct Node {
     pub(crate) id: String,
     pub(crate) kind: Shape,
-    /// What it does, in a few words.
+    /// The step's work, in a few words.
     pub(crate) title: String,
     /// Its content, by line.
     pub(crate) lines: Vec<String>,
@@ -52,7 +52,7 @@ impl Shape {
     }
 }
 
-/// Which step leads to which, by place.
+/// An edge from a step to another, by index.
 pub(crate) struct Edge {
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -71,9 +71,9 @@ pub(crate) struct Diagram {
 impl Diagram {
     pub(crate) fn of(workflow: &Workflow) -> Self {
         let nodes = workflow.steps.iter().map(|step| node(workflow, step)).collect();
-        let (places, mut edges) = (places(&workflow.steps), Vec::new());
+        let (indices, mut edges) = (indices(&workflow.steps), Vec::new());
         for (to, step) in workflow.steps.iter().enumerate() {
-            for from in step.depends_on.iter().filter_map(|needed| places.get(needed.as_str()).copied()) {
+            for from in step.depends_on.iter().filter_map(|needed| indices.get(needed.as_str()).copied()) {
                 let (label, is_otherwise) = label(&workflow.steps[from], &step.id).unzip();
                 edges.push(Edge { from, to, label, is_otherwise: is_otherwise.unwrap_or_default() });
             }

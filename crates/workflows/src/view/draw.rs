@@ -37,7 +37,7 @@ struct Drawing<'d> {
     width: usize,
     /// Columns of the widest id.
     label: usize,
-    /// Each leads to a step, by its place.
+    /// Each leads to a step, by its index.
     lanes: Vec<Option<usize>>,
     /// The lanes of each row, and the words beside them.
     rows: Vec<(String, String)>,
@@ -139,13 +139,13 @@ impl Drawing<'_> {
         self.rows.push((self.prefix(at, node.kind.mark(), &[]), words));
     }
 
-    /// What is inside a step, below it.
+    /// The inner lines of a step, below it.
     fn inside(&mut self, at: usize, step: usize, fan: &[usize]) {
         let node = &self.diagram.nodes[step];
         let mark = if self.lanes[at].is_some() { '│' } else { ' ' };
         let fresh = fan.get(1..).unwrap_or_default();
-        for (place, text) in node.lines.iter().enumerate() {
-            let branch = if place + 1 == node.lines.len() { '└' } else { '├' };
+        for (index, text) in node.lines.iter().enumerate() {
+            let branch = if index + 1 == node.lines.len() { '└' } else { '├' };
             let words = format!("{:width$}  {branch} {text}", "", width = self.label);
             self.rows.push((self.prefix(at, mark, fresh), words));
         }

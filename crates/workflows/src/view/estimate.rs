@@ -19,8 +19,8 @@ impl Range {
         Self(self.0.saturating_add(other.0), self.1.saturating_add(other.1))
     }
 
-    fn times(self, least: u64, most: u64) -> Self {
-        Self(self.0.saturating_mul(least), self.1.saturating_mul(most))
+    fn times(self, min: u64, max: u64) -> Self {
+        Self(self.0.saturating_mul(min), self.1.saturating_mul(max))
     }
 
     fn or(self, other: Self) -> Self {
@@ -41,7 +41,7 @@ pub struct Estimate {
 }
 
 impl EstimateContext<'_> {
-    /// What agents of a role took so far, if enough of them have worked.
+    /// The usage of earlier agents of a role, if enough of them have worked.
     fn past(&self, role: &str) -> Option<&Past> {
         self.history.and_then(|history| history.get(role))
     }
@@ -67,13 +67,13 @@ impl Estimate {
         }
     }
 
-    fn times(self, least: u64, most: u64) -> Self {
+    fn times(self, min: u64, max: u64) -> Self {
         Self {
-            agents: self.agents.times(least, most),
-            model_calls: self.model_calls.times(least, most),
-            skill_calls: self.skill_calls.times(least, most),
-            prompt_tokens: self.prompt_tokens.times(least, most),
-            completion_tokens: self.completion_tokens.times(least, most),
+            agents: self.agents.times(min, max),
+            model_calls: self.model_calls.times(min, max),
+            skill_calls: self.skill_calls.times(min, max),
+            prompt_tokens: self.prompt_tokens.times(min, max),
+            completion_tokens: self.completion_tokens.times(min, max),
             is_unpriced: self.is_unpriced,
         }
     }
@@ -99,8 +99,8 @@ impl Estimate {
         let cost = |prompt: u64, completion: u64| {
             (prompt as f64 * price.input + completion as f64 * price.output) / 1e6
         };
-        let least = cost(self.prompt_tokens.0, self.completion_tokens.0);
-        Some((least, cost(self.prompt_tokens.1, self.completion_tokens.1)))
+        let min = cost(self.prompt_tokens.0, self.completion_tokens.0);
+        Some((min, cost(self.prompt_tokens.1, self.completion_tokens.1)))
     }
 }
 
@@ -114,14 +114,14 @@ fn at_depth(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) ->
     // At most one branch of a choice runs.
     let mut chosen: BTreeMap<&str, Estimate> = BTreeMap::new();
     for step in &workflow.steps {
-        // What agents took so far has what was done again in it.
+        // The usage of earlier agents includes repeated work.
         let is_again = workflow.review.is_some() && !is_past(workflow, step, context);
-        let one = self::step(workflow, step, context, depth).times(1, if is_again { 2 } else { 1 });
+        let estimate = self::step(workflow, step, context, depth).times(1, if is_again { 2 } else { 1 });
         match &step.chosen_by {
-            None => all = all.and(one),
+            None => all = all.and(estimate),
             Some(chooser) => {
                 let way = chosen.entry(chooser).or_default();
-                *way = way.or(one);
+                *way = way.or(estimate);
             }
         }
     }
@@ -142,11 +142,11 @@ fn review(workflow: &Workflow, role: &str, context: &EstimateContext<'_>) -> Est
         return past.estimate(is_unpriced).times(1, 2);
     }
     let skills = role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
-    let most = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
-    let calls = Range(1, u64::from(skills).saturating_add(1).min(most));
+    let max_calls = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
+    let calls = Range(1, u64::from(skills).saturating_add(1).min(max_calls));
     let steps = u64::try_from(workflow.steps.len()).unwrap_or(u64::MAX);
     let mission = Range(FRAME, FRAME).and(RESULT.times(steps, steps));
-    let one = Estimate {
+    let estimate = Estimate {
         agents: Range(1, 1),
         model_calls: calls,
         skill_calls: Range(0, u64::from(skills)),
@@ -154,7 +154,7 @@ fn review(workflow: &Workflow, role: &str, context: &EstimateContext<'_>) -> Est
         completion_tokens: ANSWER.times(calls.0, calls.1),
         is_unpriced,
     };
-    one.times(1, 2)
+    estimate.times(1, 2)
 }
 
 fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: usize) -> Estimate {
@@ -165,8 +165,8 @@ fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: 
         StepKind::Agent(id) => agent(id),
         StepKind::Skill(call) => {
             let attempts = u64::from(call.retry.max_attempts);
-            let one = Estimate { skill_calls: Range(1, attempts), ..Estimate::default() };
-            one.and(fallback(workflow, &call.retry, context))
+            let estimate = Estimate { skill_calls: Range(1, attempts), ..Estimate::default() };
+            estimate.and(fallback(workflow, &call.retry, context))
         }
         StepKind::Parallel(parallel) => parallel
             .members
@@ -175,12 +175,12 @@ fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: 
             .fold(Estimate::default(), Estimate::and),
         StepKind::Choice(route) => ways(route, &agent),
         StepKind::Map(map) => {
-            let known =
+            let count =
                 context.values.and_then(|values| map.over.items(values).ok()).map(|items| items.len());
-            let known =
-                known.and_then(|count| u64::try_from(count.min(MAX_ITEMS)).ok()).map(|count| (count, count));
-            let (least, most) = known.unwrap_or(ITEMS);
-            agent(&map.agent).times(least, most).and(map.reduce.as_deref().map(agent).unwrap_or_default())
+            let range =
+                count.and_then(|count| u64::try_from(count.min(MAX_ITEMS)).ok()).map(|count| (count, count));
+            let (min, max) = range.unwrap_or(ITEMS);
+            agent(&map.agent).times(min, max).and(map.reduce.as_deref().map(agent).unwrap_or_default())
         }
         StepKind::Loop(repeat) => {
             agent(&repeat.agent).and(agent(&repeat.validator)).times(1, u64::from(repeat.max_iterations))
@@ -226,7 +226,7 @@ fn is_past(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>) -> b
     workflow.agent(id).and_then(|agent| context.past(agent.as_role.as_deref()?)).is_some()
 }
 
-fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate {
+fn attempts(agent: &Agent, context: &EstimateContext<'_>, max_attempts: u32) -> Estimate {
     let role = agent.as_role.as_deref().and_then(|name| context.roles?.get(name));
     let model = agent.model.as_deref().or(role.and_then(|role| role.model.as_deref()));
     let own = model.is_some_and(|model| model != context.model);
@@ -234,20 +234,20 @@ fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate
         return past.estimate(own);
     }
     let is_without = agent.skills.is_empty() && (role.is_none() || agent.names_skills);
-    let most_skills =
+    let max_skills =
         role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
-    let skills = if is_without { 0 } else { u64::from(most_skills) };
+    let skills = if is_without { 0 } else { u64::from(max_skills) };
     // Rules that no check was made of are judged by a model, all in one call.
     let judged = u64::from(agent.validation.rules.iter().any(|rule| rule.checks().is_empty()));
-    let most_calls = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
-    let calls = Range(1 + judged, (1 + skills).min(most_calls) + judged);
+    let max_calls = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
+    let calls = Range(1 + judged, (1 + skills).min(max_calls) + judged);
     let mission = FRAME + u64::try_from(agent.prompt.source().len() / 4).unwrap_or(u64::MAX);
     let outputs = agent.prompt.names().iter().filter(|name| !name.starts_with("inputs.")).count();
     let outputs = RESULT.times(0, u64::try_from(outputs).unwrap_or(u64::MAX));
     // Each call carries what the skills brought before it.
     let brought = RESULT.times(0, skills * (skills + 1) / 2);
     let prompt = Range(mission, mission).and(outputs).times(calls.0, calls.1).and(brought);
-    let one = Estimate {
+    let estimate = Estimate {
         agents: Range(1, 1),
         model_calls: calls,
         skill_calls: Range(0, skills),
@@ -255,5 +255,5 @@ fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate
         completion_tokens: ANSWER.times(calls.0, calls.1),
         is_unpriced: own,
     };
-    one.times(1, u64::from(most))
+    estimate.times(1, u64::from(max_attempts))
 }

@@ -28,9 +28,9 @@ pub fn explain(workflow: &Workflow) -> String {
     }
     workflow.inputs.iter().for_each(|input| out.push_str(&given(input)));
     let _ = writeln!(out, "\n{}", l10n::workflows::steps());
-    for (place, at) in waves(&workflow.steps).into_iter().flatten().enumerate() {
+    for (index, at) in waves(&workflow.steps).into_iter().flatten().enumerate() {
         let step = &workflow.steps[at];
-        let _ = writeln!(out, "{:>3}. {}: {}", place + 1, step.id, sentence(workflow, step));
+        let _ = writeln!(out, "{:>3}. {}: {}", index + 1, step.id, sentence(workflow, step));
     }
     if !workflow.agents.is_empty() {
         let _ = writeln!(out, "\n{}", l10n::workflows::agents());
@@ -64,7 +64,7 @@ fn given(input: &Input) -> String {
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [one] => one.clone(),
+        [name] => name.clone(),
         [first @ .., last] => l10n::workflows::and(first.join(", "), last),
     }
 }
@@ -147,13 +147,13 @@ fn work(workflow: &Workflow, step: &Step) -> String {
     }
 }
 
-/// What happens when it fails, as clauses.
+/// The handling of a failure, as clauses.
 fn failure(workflow: &Workflow, retry: &Retry) -> Vec<String> {
     let again = match (retry.max_attempts, retry.backoff) {
         (1, _) => None,
-        (most, Backoff::None) => Some(l10n::workflows::attempts(most)),
-        (most, Backoff::Linear) => Some(l10n::workflows::attempts_longer(most)),
-        (most, Backoff::Exponential) => Some(l10n::workflows::attempts_twice_as_long(most)),
+        (max, Backoff::None) => Some(l10n::workflows::attempts(max)),
+        (max, Backoff::Linear) => Some(l10n::workflows::attempts_longer(max)),
+        (max, Backoff::Exponential) => Some(l10n::workflows::attempts_twice_as_long(max)),
     };
     let after = match &retry.on_failure {
         OnFailure::Abort => None,

@@ -1,4 +1,4 @@
-//! What agents of a role took so far, as the range in which the next one is expected.
+//! The usage of earlier agents of a role, as the range in which the next one is expected.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use adjutant_store::usage::role_history::Took;
 
 use super::estimate::{Estimate, Range};
 
-/// What agents took, by their role. A role whose agents have hardly worked isn't there.
+/// The usage of earlier agents, by role. A role whose agents have hardly worked isn't there.
 pub type History = BTreeMap<String, Past>;
 
 /// Fewer agents say nothing about the next one.
 const ENOUGH: usize = 10;
-/// The least is what half of them kept within, the most what nine of ten did.
+/// Half of the agents stay within the minimum, nine of ten within the maximum.
 const PERCENTILES: (usize, usize) = (50, 90);
 
-/// What agents of one role took.
+/// The usage of earlier agents of a role.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Past(Estimate);
 

@@ -1,4 +1,4 @@
-//! Where the boxes and arrows of a picture lie.
+//! The positions of a picture's boxes and arrows.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -28,7 +28,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// How round its corners are.
+    /// The radius of its corners.
     pub fn radius(&self) -> usize {
         if self.kind == Shape::Approval { 20 } else { 6 }
     }
@@ -38,7 +38,7 @@ impl Placed {
 pub struct Arrow {
     /// As in SVG.
     pub path: String,
-    /// The condition, and the place of its middle.
+    /// The condition, and the position of its middle.
     pub label: Option<(usize, usize, String)>,
 }
 
@@ -61,8 +61,8 @@ impl Layout {
         let mut y = GAP;
         for wave in &waves {
             let left = (width - wave.len() * (WIDTH + GAP) + GAP) / 2;
-            for (place, step) in wave.iter().enumerate() {
-                boxes[*step] = Some(placed(&diagram.nodes[*step], left + place * (WIDTH + GAP), y, more));
+            for (index, step) in wave.iter().enumerate() {
+                boxes[*step] = Some(placed(&diagram.nodes[*step], left + index * (WIDTH + GAP), y, more));
             }
             let tallest = wave.iter().filter_map(|step| boxes[*step].as_ref()).map(|placed| placed.height);
             y += tallest.max().unwrap_or(0) + GAP + 16;
@@ -95,6 +95,6 @@ fn arrow(from: &Placed, to: &Placed, label: Option<&str>) -> Arrow {
     let (x1, y1) = (from.x + WIDTH / 2, from.y + from.height);
     let (x2, y2) = (to.x + WIDTH / 2, to.y);
     let middle = usize::midpoint(y1, y2);
-    let place = |label| (usize::midpoint(x1, x2), y2.saturating_sub(20), cut(label, COLUMNS + 8));
-    Arrow { path: format!("M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}"), label: label.map(place) }
+    let position = |label| (usize::midpoint(x1, x2), y2.saturating_sub(20), cut(label, COLUMNS + 8));
+    Arrow { path: format!("M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}"), label: label.map(position) }
 }

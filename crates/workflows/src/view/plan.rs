@@ -18,7 +18,7 @@ use crate::language::template::{Template, Values, map_templates};
 use crate::roles::RoleSet;
 use crate::trace::text::{clean, cost, count, one_line};
 
-/// What a plan is estimated with.
+/// The input of an estimate.
 #[derive(Clone, Copy)]
 pub struct EstimateContext<'s> {
     /// The skills, their approval, and the other workflows.
@@ -31,7 +31,7 @@ pub struct EstimateContext<'s> {
     pub price: Option<Price>,
     /// Whether there is none, in basic mode.
     pub is_free: bool,
-    /// What agents of these roles took so far; a role that isn't there is judged by its limits.
+    /// The usage of earlier agents of these roles; a missing role is judged by its limits.
     pub history: Option<&'s History>,
     /// The known values of templates; set by the plan itself.
     pub values: Option<&'s Values>,
@@ -43,7 +43,7 @@ pub struct PlannedStep {
     pub id: String,
     /// The `type` of the file.
     pub kind: &'static str,
-    /// What it does, in a few words.
+    /// The step's work, in a few words.
     pub title: String,
     /// Its dependencies.
     pub after: Vec<String>,
@@ -81,9 +81,9 @@ pub fn plan(
     now: &Map<String, Value>,
     context: &EstimateContext<'_>,
 ) -> Plan {
-    let mut known = now.clone();
-    known.insert("inputs".to_owned(), Value::Object(inputs.values.clone()));
-    let values = Values::new(&Value::Object(known));
+    let mut given = now.clone();
+    given.insert("inputs".to_owned(), Value::Object(inputs.values.clone()));
+    let values = Values::new(&Value::Object(given));
     let context = EstimateContext { values: Some(&values), ..*context };
     let titles = Diagram::of(workflow).nodes.into_iter().map(|node| node.title).collect();
     let planner = Planner { workflow, context: &context, values: &values, titles };
@@ -187,8 +187,8 @@ impl Planner<'_> {
                 true
             }
         });
-        let known = names.into_iter().filter_map(|name| self.context.context.skills.get(name));
-        known
+        let skills = names.into_iter().filter_map(|name| self.context.context.skills.get(name));
+        skills
             .map(|skill| {
                 (
                     skill.name.clone(),
@@ -224,10 +224,10 @@ impl Planner<'_> {
         if calls > u64::from(limit) {
             notes.push(l10n::workflows::may_pause_for_skill_calls(calls, limit));
         }
-        let known = self.values;
+        let values = self.values;
         for step in &self.workflow.steps {
             if let StepKind::Map(map) = &step.kind
-                && map.over.items(known).is_err()
+                && map.over.items(values).is_err()
             {
                 notes.push(l10n::workflows::unknown_items(&step.id));
             }
@@ -250,7 +250,7 @@ impl Plan {
         for name in &self.missing {
             let _ = writeln!(out, "  {name}: {}", l10n::workflows::would_ask());
         }
-        for (place, wave) in self.waves.iter().enumerate() {
+        for (index, wave) in self.waves.iter().enumerate() {
             let chooser = wave[0].chosen_by.as_ref();
             let side = match (wave.len(), chooser) {
                 (1, _) => String::new(),
@@ -259,7 +259,7 @@ impl Plan {
                 }
                 (count, _) => format!(" {}", l10n::workflows::in_parallel(count)),
             };
-            let _ = writeln!(out, "\n{}.{side}", place + 1);
+            let _ = writeln!(out, "\n{}.{side}", index + 1);
             wave.iter().for_each(|step| step.write(&mut out));
         }
         section(&mut out, &l10n::workflows::questions(), &self.prompts);
@@ -270,18 +270,18 @@ impl Plan {
 
     fn estimated(&self) -> String {
         let estimate = &self.estimate;
-        let range = |Range(least, most): Range| {
-            if least == most {
-                return count(least);
+        let range = |Range(min, max): Range| {
+            if min == max {
+                return count(min);
             }
-            l10n::workflows::from_to(count(least), count(most))
+            l10n::workflows::from_to(count(min), count(max))
         };
-        let Range(least, most) = estimate.prompt_tokens;
-        let tokens = Range(least + estimate.completion_tokens.0, most + estimate.completion_tokens.1);
+        let Range(min, max) = estimate.prompt_tokens;
+        let tokens = Range(min + estimate.completion_tokens.0, max + estimate.completion_tokens.1);
         let money = match self.cost_usd {
             None => l10n::workflows::unknown_cost(),
             Some((_, 0.0)) => l10n::workflows::no_model(),
-            Some((least, most)) => l10n::workflows::from_to(cost(least), cost(most)),
+            Some((min, max)) => l10n::workflows::from_to(cost(min), cost(max)),
         };
         let rows = [
             (l10n::workflows::estimated_agents(), range(estimate.agents)),
@@ -373,8 +373,8 @@ impl PlannedStep {
             let text = clean(text);
             let lines: Vec<&str> = text.trim().lines().collect();
             match lines[..] {
-                [one] => {
-                    let _ = writeln!(out, "      {}: {one}", one_line(what));
+                [line] => {
+                    let _ = writeln!(out, "      {}: {line}", one_line(what));
                 }
                 _ => {
                     let _ = writeln!(out, "      {}:", one_line(what));

@@ -31,7 +31,7 @@ words! {
     }
 }
 
-/// How many steps have this status.
+/// The number of steps with this status.
 pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
     steps.iter().filter(|step| step.status == status).count()
 }
@@ -42,11 +42,11 @@ pub struct RunReport {
     pub id: String,
     pub workflow: String,
     pub status: RunStatus,
-    /// How many steps the workflow has.
+    /// The number of steps in the workflow.
     pub steps_total: usize,
     pub steps_completed: usize,
     pub steps_failed: usize,
-    /// Those that weren't chosen or reached.
+    /// The steps that weren't chosen or reached.
     pub steps_skipped: usize,
     /// Agents started, repeats included.
     pub agents: usize,
@@ -57,21 +57,21 @@ pub struct RunReport {
     /// Its output: text, or JSON as text.
     pub output: String,
     pub warnings: Vec<String>,
-    /// What it was expected to take, if it was planned.
+    /// The forecast, if it was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
-    /// What its model calls took, if it was reviewed.
+    /// The usage of its model calls, if it was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
-    /// What was changed of its plan while it ran.
+    /// The changes of its plan while it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// What model calls took.
+/// The usage of model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// How many.
+    /// Their number.
     pub model_calls: i64,
     /// Tokens of requests and answers.
     pub tokens: i64,
@@ -79,7 +79,7 @@ pub struct Spent {
     pub cost_usd: f64,
 }
 
-/// What a review says of a step.
+/// The review of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReview {
     /// Whether its success criteria are fulfilled.
@@ -106,7 +106,7 @@ pub struct StepReport {
     /// What its model calls took, those of agents below it among them, if the run was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
-    /// What the review says of it.
+    /// Its review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<StepReview>,
     /// Whether it was done again after a review.

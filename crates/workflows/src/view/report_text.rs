@@ -92,7 +92,7 @@ impl Report {
     }
 
     /// The status in a sentence, then a line for each step that failed or waits.
-    fn head(&self, most: usize, quote: fn(&str) -> String) -> String {
+    fn head(&self, max: usize, quote: fn(&str) -> String) -> String {
         let mut lines = vec![quote(&self.sentence())];
         let line = |step: &StepReport| match (step.status, &step.error) {
             (StepStatus::Waiting, _) => Some(l10n::runs::step_waits(one_line(&step.id))),
@@ -102,7 +102,7 @@ impl Report {
             }
             _ => None,
         };
-        lines.extend(listed(self.steps.iter().filter_map(line), most, quote));
+        lines.extend(listed(self.steps.iter().filter_map(line), max, quote));
         lines.join("\n")
     }
 
@@ -131,12 +131,12 @@ impl Report {
         if has_ended_well { l10n::runs::no_output() } else { String::new() }
     }
 
-    fn warnings(&self, bold: fn(&str) -> String, most: usize, quote: fn(&str) -> String) -> String {
+    fn warnings(&self, bold: fn(&str) -> String, max: usize, quote: fn(&str) -> String) -> String {
         // The head shows why steps failed.
         let reason = |step: &StepReport| step.error.as_ref().map(|error| format!("{}: {error}", step.id));
         let reasons: Vec<String> = self.steps.iter().filter_map(reason).collect();
         let warnings = self.run.warnings.iter().filter(|warning| !reasons.contains(warning));
-        let lines = listed(warnings.map(|warning| one_line(warning)), most, quote);
+        let lines = listed(warnings.map(|warning| one_line(warning)), max, quote);
         if lines.is_empty() {
             return String::new();
         }
@@ -159,8 +159,8 @@ impl Report {
     }
 
     /// A line for each step; empty without steps.
-    fn table(&self, width: usize, most: usize) -> String {
-        let shown = &self.steps[..self.steps.len().min(most)];
+    fn table(&self, width: usize, max: usize) -> String {
+        let shown = &self.steps[..self.steps.len().min(max)];
         let head = [
             l10n::runs::step(),
             l10n::runs::agent(),
@@ -210,16 +210,16 @@ fn joined(mut parts: Vec<String>) -> String {
     parts.join("\n\n")
 }
 
-fn listed(texts: impl Iterator<Item = String>, most: usize, quote: fn(&str) -> String) -> Vec<String> {
+fn listed(texts: impl Iterator<Item = String>, max: usize, quote: fn(&str) -> String) -> Vec<String> {
     let mut texts = texts;
     let mut lines: Vec<String> =
-        texts.by_ref().take(most).map(|text| format!("- {}", quote(&cut(&text, MAX_LINE)))).collect();
+        texts.by_ref().take(max).map(|text| format!("- {}", quote(&cut(&text, MAX_LINE)))).collect();
     let more = texts.count();
     lines.extend((more > 0).then(|| format!("- {}", l10n::runs::more_lines(more))));
     lines
 }
 
-/// How a step stands, for people.
+/// The status of a step, for people.
 pub(super) fn status_word(status: StepStatus) -> String {
     match status {
         StepStatus::Pending => l10n::runs::status_to_do(),

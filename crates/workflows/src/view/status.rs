@@ -11,13 +11,13 @@ use crate::parse;
 use crate::run::keys;
 
 /// The report of a run so far; `waits` is whether its turn waits for a person.
-pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report, StoreError> {
-    let workflow = parse(&kept.file, &kept.text).ok();
-    let (name, rows) = rows(store, kept).await?;
+pub async fn status(store: &Store, run: &RunRow, waits: bool) -> Result<Report, StoreError> {
+    let workflow = parse(&run.file, &run.text).ok();
+    let (name, rows) = rows(store, run).await?;
     let units = |step: &Step| units(&format!("{name}/{}", step.id), &rows);
-    let status = if waits { RunStatus::Waiting } else { kept.status };
+    let status = if waits { RunStatus::Waiting } else { run.status };
     let seed: serde_json::Map<String, serde_json::Value> =
-        kept.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default();
+        run.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default();
     let mut steps = Vec::new();
     for step in workflow.iter().flat_map(|workflow| &workflow.steps) {
         let agent = workflow.as_ref().and_then(|workflow| workers(workflow, step));
@@ -37,8 +37,8 @@ pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report,
     let retries = steps.iter().map(|step| step.attempts.saturating_sub(1) as usize).sum();
     Ok(Report {
         run: RunReport {
-            id: kept.id.to_string(),
-            workflow: kept.workflow.clone(),
+            id: run.id.to_string(),
+            workflow: run.workflow.clone(),
             status,
             steps_total: steps.len(),
             steps_completed: count(&steps, StepStatus::Completed),
@@ -46,7 +46,7 @@ pub async fn status(store: &Store, kept: &RunRow, waits: bool) -> Result<Report,
             steps_skipped: 0,
             agents,
             retries,
-            duration_ms: (kept.ended_at.unwrap_or_else(|| store.now()) - kept.started_at).max(0),
+            duration_ms: (run.ended_at.unwrap_or_else(|| store.now()) - run.started_at).max(0),
             output: String::new(),
             warnings: Vec::new(),
             forecast: None,
@@ -76,17 +76,17 @@ pub(crate) fn workers(workflow: &Workflow, step: &Step) -> Option<String> {
 }
 
 /// A run's name in its turn, and its units of work.
-async fn rows(store: &Store, kept: &RunRow) -> Result<(String, Vec<ExecutionRow>), StoreError> {
-    let mut rows = executions::of_turn(store, &kept.turn_id).await?;
-    let name = rows.iter().find(|row| row.id == kept.id).and_then(|row| row.agent_id.clone());
-    rows.retain(|row| row.parent_id.as_ref() == Some(&kept.id));
+async fn rows(store: &Store, run: &RunRow) -> Result<(String, Vec<ExecutionRow>), StoreError> {
+    let mut rows = executions::of_turn(store, &run.turn_id).await?;
+    let name = rows.iter().find(|row| row.id == run.id).and_then(|row| row.agent_id.clone());
+    rows.retain(|row| row.parent_id.as_ref() == Some(&run.id));
     Ok((name.unwrap_or_default(), rows))
 }
 
 /// The units of work of a step, each with what follows the step's name in its key.
 fn units<'r>(name: &str, rows: &'r [ExecutionRow]) -> Vec<(&'r ExecutionRow, &'r str)> {
-    let its = |row: &'r ExecutionRow| Some((row, keys::after(row.agent_id.as_deref()?, name)?));
-    rows.iter().filter_map(its).collect()
+    let unit = |row: &'r ExecutionRow| Some((row, keys::after(row.agent_id.as_deref()?, name)?));
+    rows.iter().filter_map(unit).collect()
 }
 
 fn step_report(step: &Step, agent: Option<String>, units: &[(&ExecutionRow, &str)], now: i64) -> StepReport {

@@ -51,9 +51,9 @@ fn boxed(out: &mut String, placed: &Placed) {
         out,
         "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\"/>"
     );
-    for (place, text) in placed.texts.iter().enumerate() {
-        let (x, y) = (x + 12, y + LINE * (place + 1) + 2);
-        let weight = if place == 0 { " font-weight=\"bold\"" } else { "" };
+    for (index, text) in placed.texts.iter().enumerate() {
+        let (x, y) = (x + 12, y + LINE * (index + 1) + 2);
+        let weight = if index == 0 { " font-weight=\"bold\"" } else { "" };
         let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\"{weight}>{}</text>", escaped(text));
     }
 }

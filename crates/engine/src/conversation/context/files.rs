@@ -13,13 +13,13 @@ use adjutant_types::{FileKind, PromptText, Taint};
 /// How many bytes of all texts are shown at once; the rest is read by `files.read`.
 const SHOWN: usize = 16_000;
 
-/// What the model is told of the files.
+/// The description of the files for the model.
 pub(super) struct Shown {
     pub message: Message,
     pub taint: Taint,
 }
 
-/// The files of a turn, if there are any among what is known of it to be from outside.
+/// The files of a turn, if its data from outside has any.
 pub(super) async fn of_turn(
     ctx: &TurnContext,
     outside: &HashSet<(String, String)>,

@@ -2,12 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The places that a text approves, and those that it rejects, of things shown as 1, 2, ….
+/// The indexes that a text approves, and those that it rejects, of things shown as 1, 2, ….
 fn of(count: usize, text: &str) -> Option<(Vec<usize>, Vec<usize>)> {
     let open: Vec<usize> = (0..count).collect();
-    let place = |number: usize| number.checked_sub(1).filter(|place| *place < count);
-    let Verdicts::Of(all) = read(text, count, &open, place)? else { return None };
-    let of = |yes| all.iter().filter(|(_, is)| **is == yes).map(|(place, _)| place + 1).collect();
+    let index_of = |number: usize| number.checked_sub(1).filter(|index| *index < count);
+    let Verdicts::Of(all) = read(text, count, &open, index_of)? else { return None };
+    let of = |yes| all.iter().filter(|(_, is)| **is == yes).map(|(index, _)| index + 1).collect();
     Some((of(true), of(false)))
 }
 
@@ -52,9 +52,9 @@ fn people_say_it_in_many_ways() {
         ("全部やめてください", "", "123"),
         ("いいえ", "", "123"),
     ] {
-        let digits = |places: Vec<usize>| places.iter().map(usize::to_string).collect::<String>();
-        let said = of(3, text).map(|(yes, no)| (digits(yes), digits(no)));
-        assert_eq!(said, Some((approved.to_owned(), rejected.to_owned())), "{text}");
+        let digits = |indexes: Vec<usize>| indexes.iter().map(usize::to_string).collect::<String>();
+        let verdicts = of(3, text).map(|(yes, no)| (digits(yes), digits(no)));
+        assert_eq!(verdicts, Some((approved.to_owned(), rejected.to_owned())), "{text}");
     }
     assert_eq!(of(2, "both"), Some((vec![1, 2], vec![])));
     assert_eq!(of(2, "beide"), Some((vec![1, 2], vec![])));
@@ -126,7 +126,7 @@ proptest! {
     ) {
         let text = words.join(" ");
         if let Some((yes, no)) = of(3, &text) {
-            prop_assert!(yes.iter().all(|place| !no.contains(place)));
+            prop_assert!(yes.iter().all(|index| !no.contains(index)));
             let is_no = |word: &&str| PHRASES.iter().any(|(token, phrases)| {
                 matches!(token, Token::Lead(false) | Token::Act(false) | Token::Nothing) && phrases.contains(word)
             });

@@ -19,19 +19,25 @@ pub(in crate::gateway) fn voice_note(message: &IncomingMessage) -> Option<Unhear
 pub(in crate::gateway) fn files(message: &IncomingMessage, voice: Option<&UnheardNote>) -> Vec<SentFile> {
     let mut is_heard = voice.is_none();
     let mut files = Vec::new();
-    for one in &message.attachments {
-        if !is_heard && one.voice.is_some() {
+    for attachment in &message.attachments {
+        if !is_heard && attachment.voice.is_some() {
             is_heard = true;
             continue;
         }
-        let sound = one.voice.as_ref().map(|voice| adjutant_chat::RemoteFile {
+        let sound = attachment.voice.as_ref().map(|voice| adjutant_chat::RemoteFile {
             file: voice.file.clone(),
             mime_type: voice.mime_type.clone(),
             bytes: voice.bytes,
         });
-        let source = l10n::sources::sent_file(file_name(&one.name), display_name(&message.sender_name));
-        let name = line(&one.name, usize::MAX);
-        files.push(SentFile { name, source, text: one.text.clone(), remote: one.file.clone().or(sound) });
+        let source =
+            l10n::sources::sent_file(file_name(&attachment.name), display_name(&message.sender_name));
+        let name = line(&attachment.name, usize::MAX);
+        files.push(SentFile {
+            name,
+            source,
+            text: attachment.text.clone(),
+            remote: attachment.file.clone().or(sound),
+        });
     }
     files
 }

@@ -39,7 +39,7 @@ use crate::gateway::lanes::Lanes;
 
 /// Messages whose files are fetched at the same time.
 pub const AT_ONCE: usize = 4;
-/// The most files of one message.
+/// The maximum number of files of one message.
 const MAX_FILES: usize = 10;
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
@@ -49,7 +49,7 @@ pub struct FileFetcher {
     pub store: Store,
     /// The channels by name.
     pub ports: Ports,
-    /// Where files are kept.
+    /// The folder that stores files.
     pub folder: Arc<Folder>,
     pub reader: Arc<Reader>,
     /// Limits the messages whose files are fetched at the same time.
@@ -90,7 +90,7 @@ impl Lanes {
         let not_shared = self.fetcher.share(&fetched).await;
         fail_point("files-fetched");
         loop {
-            match self.keep_files(row, &fetched, &not_shared).await {
+            match self.store_files(row, &fetched, &not_shared).await {
                 // Another process was faster, or the store is closed.
                 Ok(()) | Err(StoreError::Stale(_) | StoreError::Closed) => return,
                 Err(error) => {
@@ -102,7 +102,7 @@ impl Lanes {
     }
 
     /// Stores what was fetched. A message of nothing but files of which none can be read ends with a sentence.
-    async fn keep_files(
+    async fn store_files(
         &self,
         row: &InboxRow,
         fetched: &[FileRow],

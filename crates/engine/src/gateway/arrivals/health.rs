@@ -39,7 +39,7 @@ pub(super) struct ChannelHealth {
 }
 
 impl Health {
-    /// The initial health of these channels: nothing is known yet.
+    /// The initial health of these channels: no reports yet.
     pub fn of(channels: impl Iterator<Item = String>) -> Self {
         let channels: BTreeMap<_, _> = channels.map(|channel| (channel, ChannelHealth::default())).collect();
         channels.keys().for_each(|channel| metrics::channel(channel));

@@ -42,7 +42,7 @@ pub struct Intake {
     pub known: KnownPlaces,
 }
 
-/// Conversations by channel, place and sender.
+/// Conversations by channel, chat and sender.
 pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversation>;
 
 /// A cache for them.
@@ -59,7 +59,7 @@ pub struct Journalled(Option<Box<InboxRow>>);
 #[derive(Debug)]
 pub enum Arrival {
     New(Journalled),
-    /// Nothing more to do: it was known already, or is kept until its sender is let in.
+    /// Nothing more to do: it is a duplicate, or is stored until its sender is let in.
     Nothing,
     /// A button press by someone who may not answer.
     NotTheirs,
@@ -117,7 +117,7 @@ fn decide(facts: Facts) -> Decision {
         return Decision { taint, ..decision(InboxKind::Message, text) };
     }
     match facts.answers {
-        // What a voice note is turns out when it is heard.
+        // The kind of a voice note is decided by its transcript.
         _ if facts.is_spoken => decision(InboxKind::Message, text),
         Some(AnswerMatch::Question(question)) => {
             Decision { question: Some(question), ..decision(InboxKind::Answer, text) }
@@ -217,7 +217,7 @@ impl Intake {
         outbox::say(store, &mut batch, conversation, self.conversations.instance.owner(), &message);
         match store.write(batch).await {
             Ok(_) => self.conversations.events.send(TurnEvent::MessageAdded(conversation.clone())),
-            // They were told before.
+            // The sender was notified before.
             Err(StoreError::Stale(_)) => {}
             Err(error) => return Err(error),
         }
@@ -260,7 +260,7 @@ impl Intake {
         let store = &self.conversations.store;
         let Some((id, _)) = questions::button(&pressed.button) else { return Ok(None) };
         let question = adjutant_store::questions::by_id(store, &id).await?;
-        let Some(question) = question.filter(|one| one.state != QuestionState::Pending) else {
+        let Some(question) = question.filter(|question| question.state != QuestionState::Pending) else {
             return Ok(None);
         };
         if inbox::is_known(store, &format!("{} {}", pressed.address.channel, pressed.event.0)).await? {

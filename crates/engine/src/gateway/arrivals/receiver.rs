@@ -208,12 +208,12 @@ impl ChannelIntake for ChannelReceiver {
 
     async fn places(&self) -> Vec<(Address, String)> {
         match inbox::last_events(&self.intake.conversations.store, &self.channel).await {
-            Ok(places) => {
-                let known = |(place, event): (String, String)| {
+            Ok(chats) => {
+                let to_address = |(place, event): (String, String)| {
                     let event = event.split_once(' ').map_or(event.clone(), |(_, event)| event.to_owned());
                     (Address { channel: self.channel.clone(), place }, event)
                 };
-                places.into_iter().map(known).collect()
+                chats.into_iter().map(to_address).collect()
             }
             Err(error) => {
                 tracing::error!(channel = self.channel, %error, "couldn't read the known places");

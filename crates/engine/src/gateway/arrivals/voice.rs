@@ -4,8 +4,8 @@
 //!
 //! - A note is journalled like any message, and its own worker listens to it. Later messages of its conversation wait for
 //!   it; nothing else does.
-//! - What was heard is shown, counted and kept in one commit. A process that dies before it leaves the note as it was, and
-//!   the next one listens again.
+//! - The transcript is shown, counted and stored in one commit. A process that dies before that leaves the note as it
+//!   was, and the next process listens again.
 //! - A note that can't be heard, or whose words are doubtful, ends with a sentence to its writer, and isn't acted on.
 //! - A stranger's note isn't downloaded: the lanes don't see it before they are let in.
 
@@ -44,12 +44,12 @@ pub const AT_ONCE: usize = 4;
 
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// The longest text that is kept of a note, in bytes.
+/// The longest text that is stored of a note, in bytes.
 const MAX_LENGTH: usize = 20_000;
 /// Typed messages that tell in which script a person writes.
 const TYPED: i64 = 20;
 
-/// What listening needs.
+/// The transcriber's dependencies.
 pub struct Transcriber {
     /// The services.
     pub voice: Voice,
@@ -79,14 +79,14 @@ impl From<StoreError> for NotHeard {
     }
 }
 
-/// What was heard in a note, and what it cost.
+/// A note's transcript, and its cost.
 struct Heard {
     spoken: Spoken<Transcript>,
     seconds: u64,
     bill: Bill,
 }
 
-/// What is written with the end of a paid call.
+/// The rows written with the end of a paid call.
 struct Bill {
     ledger: BudgetLedger,
     reservation: Reservation,
@@ -101,7 +101,7 @@ impl Bill {
 }
 
 impl Lanes {
-    /// Listens to a voice note, beside whatever runs. Its lane goes on once it is heard.
+    /// Listens to a voice note, beside whatever runs. Its lane goes on after the transcript.
     pub fn listen_soon(self: &Arc<Self>, row: InboxRow) {
         let worker = Worker::Voice(row.id);
         // At shutdown, the next process listens.
@@ -121,10 +121,10 @@ impl Lanes {
     async fn listen_to(&self, row: &InboxRow) -> Option<InboxRow> {
         let mut has_failed = false;
         loop {
-            let heard = match has_failed {
+            let outcome = match has_failed {
                 true => self.cannot_hear(row, &Unheard::Failed, None).await.map(|()| None),
                 false => match AssertUnwindSafe(self.hear(row)).catch_unwind().await {
-                    Ok(heard) => heard,
+                    Ok(outcome) => outcome,
                     Err(_) => {
                         tracing::error!(
                             event = row.event,
@@ -135,7 +135,7 @@ impl Lanes {
                     }
                 },
             };
-            match heard {
+            match outcome {
                 Ok(answer) => return answer,
                 // Another process was faster, or the store is closed.
                 Err(StoreError::Stale(_) | StoreError::Closed) => return None,
@@ -152,7 +152,7 @@ impl Lanes {
             return self.cannot_hear(row, &Unheard::Gone, None).await.map(|()| None);
         };
         match self.understand(row, &unheard).await {
-            Ok(heard) => self.understood(row, &unheard, heard).await,
+            Ok(transcript) => self.understood(row, &unheard, transcript).await,
             Err((NotHeard::Because(why), bill)) => {
                 self.cannot_hear(row, &why, bill.as_ref()).await.map(|()| None)
             }
@@ -202,11 +202,11 @@ impl Lanes {
         }
     }
 
-    /// The file of a note, unless what is known of it says that it can't be heard.
+    /// The file of a note, unless its size or length shows that it can't be transcribed.
     async fn get(&self, row: &InboxRow, unheard: &UnheardNote) -> Result<Sound, Unheard> {
         let (transcriber, note) = (&self.transcriber, &unheard.note);
-        let most = transcriber.voice.max_length;
-        let is_long = |seconds: u64| Duration::from_secs(seconds) > most;
+        let max_length = transcriber.voice.max_length;
+        let is_long = |seconds: u64| Duration::from_secs(seconds) > max_length;
         if transcriber.voice.transcribers.is_empty() {
             return Err(Unheard::NoService);
         }
@@ -214,7 +214,7 @@ impl Lanes {
             return Err(Unheard::Empty);
         }
         if note.seconds.is_some_and(is_long) {
-            return Err(Unheard::TooLong(most));
+            return Err(Unheard::TooLong(max_length));
         }
         if note.bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
             return Err(Unheard::TooBig(MAX_BYTES >> 20));
@@ -222,7 +222,7 @@ impl Lanes {
         let _slot = transcriber.slots.acquire().await;
         self.show_typing(row);
         let sound = transcriber.download(row, unheard).await?;
-        if is_long(sound.seconds) { Err(Unheard::TooLong(most)) } else { Ok(sound) }
+        if is_long(sound.seconds) { Err(Unheard::TooLong(max_length)) } else { Ok(sound) }
     }
 
     /// Shows that something happens; best effort.
@@ -252,21 +252,21 @@ impl Lanes {
         &self,
         row: &InboxRow,
         unheard: &UnheardNote,
-        heard: Heard,
+        transcript: Heard,
     ) -> Result<Option<InboxRow>, StoreError> {
         let conversations = &self.conversations;
         let mut batch = Batch::new();
-        heard.bill.settle(&mut batch);
-        let mut text = heard.spoken.result.text.clone();
+        transcript.bill.settle(&mut batch);
+        let mut text = transcript.spoken.result.text.clone();
         text.truncate(text.floor_char_boundary(MAX_LENGTH));
-        if let Some(doubt) = self.doubt(row, &heard).await? {
+        if let Some(doubt) = self.doubt(row, &transcript).await? {
             let marked =
                 if matches!(doubt, LowConfidence::NoWords | LowConfidence::TooMuch) { "" } else { &text };
             let question = wording::voice::doubted(&doubt, &text);
             inbox::dismiss(&mut batch, row.id, InboxKind::Message, &with_words(&row.text, marked));
             return self.end(row, batch, question, "doubted").await.map(|()| None);
         }
-        // What somebody else said answers nothing.
+        // Another person's words answer nothing.
         let spoken_as = match row.taint.is_clean() && row.text.is_empty() {
             true => {
                 let here = people::conversation_by_id(&conversations.store, &row.conversation_id).await?;
@@ -291,7 +291,7 @@ impl Lanes {
         };
         let shown = wording::voice::heard(&text);
         let text = if question.is_some() { text } else { with_words(&row.text, &text) };
-        self.keep(row, batch, &text, question.as_ref(), shown).await?;
+        self.store_text(row, batch, &text, question.as_ref(), shown).await?;
         metrics::voice_note("heard");
         fail_point("voice-heard");
         Ok(question.map(|question| InboxRow {
@@ -304,17 +304,17 @@ impl Lanes {
     }
 
     /// Why the words can't be believed, if they can't.
-    async fn doubt(&self, row: &InboxRow, heard: &Heard) -> Result<Option<LowConfidence>, StoreError> {
+    async fn doubt(&self, row: &InboxRow, transcript: &Heard) -> Result<Option<LowConfidence>, StoreError> {
         // Nobody knows which languages others speak.
         if !row.taint.is_clean() {
-            return Ok(doubt(&heard.spoken.result, heard.seconds, &[], &[]));
+            return Ok(doubt(&transcript.spoken.result, transcript.seconds, &[], &[]));
         }
         let typed = inbox::typed_by(&self.conversations.store, &row.person_id, TYPED).await?;
-        Ok(doubt(&heard.spoken.result, heard.seconds, &self.transcriber.voice.languages, &typed))
+        Ok(doubt(&transcript.spoken.result, transcript.seconds, &self.transcriber.voice.languages, &typed))
     }
 
     /// Stores a message's words and says something about them, in one commit.
-    async fn keep(
+    async fn store_text(
         &self,
         row: &InboxRow,
         mut batch: Batch,
@@ -343,7 +343,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Says why a note wasn't heard. What was written beside it is a message all the same.
+    /// Says why a note wasn't heard. Text beside the note is a message all the same.
     async fn cannot_hear(
         &self,
         row: &InboxRow,
@@ -362,7 +362,7 @@ impl Lanes {
         let name = row.unheard().map_or_else(|| "voice note".to_owned(), |unheard| unheard.name);
         let text = format!("{}\n\n[file {name}, which I can't read]", row.text);
         let text = text.trim();
-        self.keep(row, batch, text, None, sentence).await?;
+        self.store_text(row, batch, text, None, sentence).await?;
         metrics::voice_note("failed");
         Ok(())
     }
@@ -385,7 +385,7 @@ impl Lanes {
     }
 }
 
-/// What was written beside a note, and what was said in it.
+/// The text beside a note, and the note's words.
 fn with_words(written: &str, spoken: &str) -> String {
     match (written, spoken) {
         (written, "") => written.to_owned(),

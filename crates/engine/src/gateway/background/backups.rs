@@ -34,7 +34,7 @@ pub struct Backups {
     pub every: Duration,
     /// The folder for the files.
     pub folder: PathBuf,
-    /// How many to keep.
+    /// How many backups to retain.
     pub keep: usize,
     /// Whether the last one failed; shown in the health report.
     pub failed: Arc<AtomicBool>,
@@ -132,14 +132,14 @@ mod tests {
         let names = || {
             backups::list(&folder).unwrap().into_iter().map(|(_, path)| path.file_name().unwrap().to_owned())
         };
-        let kept = ["adjutant-20260103T000000Z.db", "adjutant-20260104T000000Z.db"];
-        assert_eq!(names().collect::<Vec<_>>(), kept);
+        let remaining = ["adjutant-20260103T000000Z.db", "adjutant-20260104T000000Z.db"];
+        assert_eq!(names().collect::<Vec<_>>(), remaining);
         // A file from a wrong clock neither prevents the next backup nor deletes it.
         std::fs::write(folder.join("adjutant-20990101T000000Z.db"), "").unwrap();
         clock.advance(Duration::from_hours(24));
         assert!(first.make_due().await.unwrap());
-        let kept = ["adjutant-20260105T000000Z.db", "adjutant-20990101T000000Z.db"];
-        assert_eq!(names().collect::<Vec<_>>(), kept);
+        let remaining = ["adjutant-20260105T000000Z.db", "adjutant-20990101T000000Z.db"];
+        assert_eq!(names().collect::<Vec<_>>(), remaining);
         assert!(!first.make_due().await.unwrap());
     }
 }

@@ -23,7 +23,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// How many texts are made ready for searches at once.
 const AT_ONCE: usize = 64;
 
-/// Maintains the channels of this process, or one place of a channel.
+/// Maintains the channels of this process, or one chat of a channel.
 pub struct Maintenance {
     /// The conversations whose questions expire.
     pub conversations: Arc<Conversations>,
@@ -31,7 +31,7 @@ pub struct Maintenance {
     pub lanes: Arc<Lanes>,
     /// Woken when there is something to deliver.
     pub deliverer: Arc<Deliverer>,
-    /// The channels, each with its place; `None` is the whole channel.
+    /// The channels, each with its chat; `None` is the whole channel.
     pub channels: Vec<(String, Option<String>)>,
     /// Runs schedules and reminders.
     pub scheduler: Scheduler,
@@ -44,35 +44,35 @@ impl Maintenance {
     pub async fn wake_left_over(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         let has_peers = self.lanes.cluster.has_peers();
-        for (channel, place) in self.ours() {
+        for (channel, chat) in self.received_channels() {
             let left = match has_peers {
                 // Any of them takes the lanes that wait.
                 true => sharing::left_to_receiver(store, instance, channel).await?,
-                false => queues::with_pending_work(store, instance, channel, place.as_deref()).await?,
+                false => queues::with_pending_work(store, instance, channel, chat.as_deref()).await?,
             };
             self.wake(&left);
         }
         Ok(())
     }
 
-    fn ours(&self) -> impl Iterator<Item = &(String, Option<String>)> {
+    fn received_channels(&self) -> impl Iterator<Item = &(String, Option<String>)> {
         self.channels.iter().filter(|(channel, _)| self.health.is_receiver(channel))
     }
 
     pub async fn run_once(&self) -> Result<(), StoreError> {
-        self.conversations.instance.tend(&self.conversations.store).await?;
+        self.conversations.instance.heartbeat(&self.conversations.store).await?;
         self.do_chores().await
     }
 
     async fn do_chores(&self) -> Result<(), StoreError> {
-        for (channel, _) in self.ours() {
+        for (channel, _) in self.received_channels() {
             self.wake(&self.conversations.expire_questions(channel).await?);
             self.wake(&self.conversations.ask_held(channel).await?);
         }
-        for (channel, place) in self.ours() {
+        for (channel, chat) in self.received_channels() {
             // Someone who asks a single question in the terminal wants to see nothing else.
             if !self.deliverer.filters.contains_key(channel) {
-                self.wake(&self.scheduler.run_due(channel, place.as_deref()).await?);
+                self.wake(&self.scheduler.run_due(channel, chat.as_deref()).await?);
             }
         }
         access::expire(&self.conversations.store).await?;

@@ -28,7 +28,7 @@ pub struct Retention {
     pub store: Store,
     /// The instance that takes the lease.
     pub instance: Arc<Instance>,
-    /// How long each kind of data is kept.
+    /// How long each kind of data is retained.
     pub ages: Ages,
     /// The folder of the files that people sent.
     pub folder: PathBuf,
@@ -37,7 +37,7 @@ pub struct Retention {
 impl Retention {
     /// Runs regularly until it is stopped, possibly in the middle of a run.
     pub async fn work(self, stop: CancellationToken) {
-        // What was forgotten goes, whatever else is kept.
+        // What was forgotten goes, whatever else is retained.
         let shortest = self.ages.shortest().unwrap_or(Duration::MAX);
         let every = (shortest / 10).clamp(SHORTEST_PAUSE, MAX_PAUSE);
         let mut wait = every.min(FIRST_AFTER);
@@ -76,13 +76,13 @@ impl Retention {
 /// it.
 pub async fn remove_unknown_files(store: &Store, folder: &Path, since: Duration) -> Result<(), StoreError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
-    let known: BTreeSet<String> = files::ids(store, None).await?.into_iter().map(String::from).collect();
+    let registered: BTreeSet<String> = files::ids(store, None).await?.into_iter().map(String::from).collect();
     for entry in entries.flatten() {
         let changed = entry.metadata().and_then(|found| found.modified()).ok();
         let is_old = changed.is_none_or(|at| at.elapsed().unwrap_or_default() >= since);
-        let is_known = entry.file_name().to_str().is_some_and(|name| known.contains(name));
+        let is_registered = entry.file_name().to_str().is_some_and(|name| registered.contains(name));
         if is_old
-            && !is_known
+            && !is_registered
             && let Err(error) = std::fs::remove_file(entry.path())
         {
             tracing::warn!(%error, path = %entry.path().display(), "an old file couldn't be removed");

@@ -41,21 +41,21 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Does what is due on a channel, or in one place of it. Returns the conversations that got something new.
+    /// Does what is due on a channel, or in one chat of it. Returns the conversations that got something new.
     pub async fn run_due(
         &self,
         channel: &str,
-        place: Option<&str>,
+        chat: Option<&str>,
     ) -> Result<Vec<ConversationId>, StoreError> {
         let store = &self.conversations.store;
-        let place = place.unwrap_or_default();
+        let chat = chat.unwrap_or_default();
         let mut woken = Vec::new();
-        for row in schedules::due(store, channel, place, store.now()).await? {
+        for row in schedules::due(store, channel, chat, store.now()).await? {
             if self.step(&row, channel).await? {
                 woken.push(row.conversation_id);
             }
         }
-        for reminder in schedules::reminders(store, channel, place, store.now()).await? {
+        for reminder in schedules::reminders(store, channel, chat, store.now()).await? {
             if self.remind(&reminder, channel).await? {
                 woken.push(reminder.conversation_id);
             }

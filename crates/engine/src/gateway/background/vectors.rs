@@ -1,4 +1,4 @@
-//! Makes vectors of what is remembered and said, beside the turns: see [`adjutant_memory::vectors`].
+//! Makes vectors of memories and messages, beside the turns: see [`adjutant_memory::vectors`].
 
 use std::sync::Arc;
 use std::time::Duration;

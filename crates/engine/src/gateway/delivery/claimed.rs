@@ -4,8 +4,8 @@
 //! that is `pending`. So the next process looks for the answer on the platform before it sends it, as it does for every
 //! claimed row; it finds nothing, and sends it. Nothing that was sent is ever taken for unsent.
 //!
-//! An answer is claimed early only if nothing stands between it and the platform: its place is free, the adapter knows
-//! the place, the turn has shown no progress message that the answer would replace, and no earlier message waits there.
+//! An answer is claimed early only if nothing stands between it and the platform: its chat is free, the adapter knows
+//! the chat, the turn has shown no progress message that the answer would replace, and no earlier message waits there.
 //! For the last one the store decides, in that commit.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::outbox::{Deliverer, Step};
 use crate::gateway::{Worker, turn_span};
 
 impl Deliverer {
-    /// Locks the place of a new message that could be sent at once. It never waits, because a turn ends meanwhile.
+    /// Locks the chat of a new message that could be sent at once. It never waits, because a turn ends meanwhile.
     pub fn lock_place(&self, conversation: &ConversationId, row: &OutboxRow) -> Option<PlaceLock> {
         let port = self.ports.get(&row.channel)?;
         let outbound = row.outbound();
@@ -67,8 +67,8 @@ impl Deliverer {
     }
 
     /// Returns whether the conversation's own delivery has to go on.
-    async fn send_at_once(&self, ClaimedMessage { conversation, row, place }: ClaimedMessage) -> bool {
-        let PlaceLock { in_flight, alone, .. } = place;
+    async fn send_at_once(&self, ClaimedMessage { conversation, row, lock }: ClaimedMessage) -> bool {
+        let PlaceLock { in_flight, alone, .. } = lock;
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, &conversation));
         let done = match self.ports.get(&row.channel) {
             Some(port) => self.send_first_part(&conversation, &row, port).instrument(span).await,

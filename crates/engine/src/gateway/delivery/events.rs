@@ -14,7 +14,7 @@ use super::outbox::Deliverer;
 /// How many turns may end before the export starts: those that were taken over from an earlier process.
 const EARLY: usize = 100;
 
-/// The turns that have ended, for the trace export. The first ones are kept until it starts.
+/// The turns that have ended, for the trace export. The first ones are stored until it starts.
 #[derive(Debug, Default)]
 pub struct EndedTurns(Mutex<Sink>);
 

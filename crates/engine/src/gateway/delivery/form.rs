@@ -8,7 +8,7 @@ use adjutant_store::outbox::OutboxRow;
 use adjutant_turn::wording;
 use adjutant_types::MessageForm;
 
-/// The most messages that a text may take.
+/// The maximum number of messages for one text.
 const MAX_MESSAGES: usize = 4;
 /// The longest beginning, in bytes.
 const BEGINNING: usize = 700;
@@ -87,13 +87,13 @@ fn split_receipts(text: &str) -> (&str, &str) {
 /// The first paragraphs of a text, or lines, or words; never a part of a block of code.
 fn beginning(text: &str) -> &str {
     let text = text.trim();
-    let most = &text[..text.floor_char_boundary(BEGINNING)];
-    let most = match most.matches("```").count() % 2 {
-        0 => most,
-        _ => &most[..most.rfind("```").unwrap_or_default()],
+    let prefix = &text[..text.floor_char_boundary(BEGINNING)];
+    let prefix = match prefix.matches("```").count() % 2 {
+        0 => prefix,
+        _ => &prefix[..prefix.rfind("```").unwrap_or_default()],
     };
-    let ends = ["\n\n", "\n", " "].iter().find_map(|end| most.rfind(end).filter(|at| *at > 0));
-    most[..ends.unwrap_or(most.len())].trim_end()
+    let ends = ["\n\n", "\n", " "].iter().find_map(|end| prefix.rfind(end).filter(|at| *at > 0));
+    prefix[..ends.unwrap_or(prefix.len())].trim_end()
 }
 
 #[cfg(test)]

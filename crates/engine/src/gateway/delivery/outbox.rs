@@ -1,4 +1,4 @@
-//! Delivery: sends each message of the outbox to its place, once.
+//! Delivery: sends each message of the outbox to its chat, once.
 //!
 //! Properties:
 //!
@@ -9,7 +9,7 @@
 //! - A long text is sent in parts, each with its own claim and receipt.
 //! - A process that was suspended just before it sent something sends it when it wakes up, however late. Whichever of two
 //!   such messages has its receipt stored second is deleted.
-//! - A message that wasn't sent is retried with growing pauses. After a day, or if the place is gone, the row is `dead`
+//! - A message that wasn't sent is retried with growing pauses. After a day, or if the chat is gone, the row is `dead`
 //!   and the next one follows. What the platform refuses takes plainer forms: see `refused.rs`.
 
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ pub struct Deliverer {
     pub cluster: Arc<Cluster>,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    /// Coordinates everything that is sent to one place.
+    /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,
     /// The progress shown until the answer comes.
     pub progress: Arc<ProgressDisplay>,

@@ -42,7 +42,7 @@ pub struct ProgressDisplay {
     pub store: Store,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    /// Coordinates everything that is sent to one place.
+    /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,
     /// The running turns.
     pub turns: Mutex<HashMap<TurnId, Watched>>,
@@ -62,7 +62,7 @@ impl ProgressDisplay {
         self.progress_since(progress, Duration::ZERO);
     }
 
-    /// The same for a turn that has been running for a while when it is first heard of.
+    /// The same for a turn that has been running for a while when it is first reported.
     pub fn progress_since(self: &Arc<Self>, progress: Progress, age: Duration) {
         let Some(port) = self.ports.get(&progress.address.channel) else { return };
         let mut turns = self.turns.lock();
@@ -88,7 +88,7 @@ impl ProgressDisplay {
         turns.retain(|_, watched| watched.latest.borrow().address.channel != channel);
     }
 
-    /// Whether a turn has a progress message here. While its place is locked, that doesn't change.
+    /// Whether a turn has a progress message here. While its chat is locked, that doesn't change.
     pub fn has_message(&self, turn: &TurnId) -> bool {
         let turns = self.turns.lock();
         turns.get(turn).is_some_and(|watched| watched.has_message.load(Ordering::Acquire))

@@ -1,4 +1,4 @@
-//! What an adapter is told of the places that it sends to.
+//! Tells adapters about the chats that they send to.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use adjutant_types::ConversationId;
 use super::outbox::Deliverer;
 
 impl Deliverer {
-    /// Tells the adapter which messages it can't have seen itself: once per channel and once per place. After that it
+    /// Tells the adapter which messages it can't have seen itself: once per channel and once per chat. After that it
     /// knows more than the journal.
     pub(in crate::gateway) async fn seed(
         &self,
@@ -45,7 +45,7 @@ impl Deliverer {
         self.known.invalidate_all();
     }
 
-    /// Whether the adapter was told what it can't have seen itself.
+    /// Whether the adapter knows the messages that it can't have seen itself.
     pub(in crate::gateway) fn is_seeded(&self, conversation: &ConversationId, row: &OutboxRow) -> bool {
         self.known.contains_key(&leases::channel(&row.channel))
             && self.known.contains_key(conversation.as_str())

@@ -1,6 +1,6 @@
-//! Sends one thing at a time to each place, answers first, and nothing before the platform allows it.
+//! Sends one thing at a time to each chat, answers first, and nothing before the platform allows it.
 //!
-//! Platforms say when to wait, and that applies to everything sent to the same place. Progress and typing indicators
+//! Platforms say when to wait, and that applies to everything sent to the same chat. Progress and typing indicators
 //! give way: they are skipped rather than delayed, and never hold up an answer.
 
 use std::sync::Arc;
@@ -13,49 +13,49 @@ use tokio::sync::OwnedMutexGuard;
 /// Coordinates what this process sends.
 #[derive(Clone)]
 pub struct SendGate {
-    places: moka::future::Cache<Address, Arc<Place>>,
+    chats: moka::future::Cache<Address, Arc<Chat>>,
 }
 
 #[derive(Default)]
-struct Place {
+struct Chat {
     sending: Arc<tokio::sync::Mutex<()>>,
     not_before: Mutex<Option<Instant>>,
 }
 
 impl Default for SendGate {
     fn default() -> Self {
-        // An idle place needs no memory of the last message.
-        let places = moka::future::Cache::builder().max_capacity(10_000);
-        Self { places: places.time_to_idle(Duration::from_mins(30)).build() }
+        // An idle chat needs no memory of the last message.
+        let chats = moka::future::Cache::builder().max_capacity(10_000);
+        Self { chats: chats.time_to_idle(Duration::from_mins(30)).build() }
     }
 }
 
 impl SendGate {
     /// Waits until an answer may be sent.
     pub async fn answer(&self, address: &Address) -> OwnedMutexGuard<()> {
-        self.place(address).await.sending.clone().lock_owned().await
+        self.chat(address).await.sending.clone().lock_owned().await
     }
 
     /// A permit to send progress; none if it would delay an answer.
     pub async fn try_send(&self, address: &Address) -> Option<OwnedMutexGuard<()>> {
-        let place = self.place(address).await;
-        let not_before = *place.not_before.lock();
+        let chat = self.chat(address).await;
+        let not_before = *chat.not_before.lock();
         match not_before.is_some_and(|not_before| Instant::now() < not_before) {
             true => None,
-            false => place.sending.clone().try_lock_owned().ok(),
+            false => chat.sending.clone().try_lock_owned().ok(),
         }
     }
 
-    /// Records that the platform accepts nothing more for this place for a while.
+    /// Records that the platform accepts nothing more for this chat for a while.
     pub async fn pause(&self, address: &Address, pause: Duration) {
-        let place = self.place(address).await;
+        let chat = self.chat(address).await;
         let until = Instant::now() + pause;
-        let mut not_before = place.not_before.lock();
+        let mut not_before = chat.not_before.lock();
         *not_before = (*not_before).max(Some(until));
     }
 
-    async fn place(&self, address: &Address) -> Arc<Place> {
-        self.places.get_with_by_ref(address, async { Arc::default() }).await
+    async fn chat(&self, address: &Address) -> Arc<Chat> {
+        self.chats.get_with_by_ref(address, async { Arc::default() }).await
     }
 }
 
@@ -66,8 +66,7 @@ mod tests {
     #[tokio::test]
     async fn answers_wait_and_the_rest_gives_way() {
         let gate = SendGate::default();
-        let [here, there] =
-            ["here", "there"].map(|place| Address { channel: "c".into(), place: place.into() });
+        let [here, there] = ["here", "there"].map(|chat| Address { channel: "c".into(), place: chat.into() });
         let sending = gate.answer(&here).await;
         assert!(gate.try_send(&here).await.is_none(), "an answer is being sent");
         assert!(gate.try_send(&there).await.is_some(), "places don't wait for one another");

@@ -2,7 +2,7 @@
 //!
 //! Properties:
 //!
-//! - The text is sent first. An answer that can't be spoken has been read, so nothing more is said about it.
+//! - The text is sent first. An answer that can't be spoken has been read, so no message follows.
 //! - A sound is made once and stored, with its cost, before it is sent; then it is delivered once, as every part.
 
 use std::sync::Arc;

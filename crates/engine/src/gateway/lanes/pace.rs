@@ -29,19 +29,19 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Counts a turn that begins now, if fewer than `most` began within a minute; zero is no limit.
+    /// Counts a turn that begins now, if fewer than `max` began within a minute; zero is no limit.
     ///
     /// # Errors
     /// When there were too many: the time at which it may begin.
-    pub async fn begin(&self, person: &PersonId, now: i64, most: u64) -> Result<(), i64> {
-        if most == 0 {
+    pub async fn begin(&self, person: &PersonId, now: i64, max: u64) -> Result<(), i64> {
+        if max == 0 {
             return Ok(());
         }
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
         let begun = self.begun.get_with(person.clone(), async { Begun::default() }).await;
         let mut begun = begun.lock();
         // If the limit was lowered, there may be more than it allows.
-        while begun.len() >= most
+        while begun.len() >= max
             && let Some(oldest) = begun.front()
         {
             if oldest + WINDOW_MS > now {

@@ -16,7 +16,7 @@ const WEIGHED_EVERY: Duration = Duration::from_millis(500);
 const GAIN: f64 = 0.25;
 /// Below this average, in thousandths of a processor, nobody is busy.
 const BUSY: f64 = 50.0;
-/// An instance that hasn't told anything for this long gets no new turns. A debug build is slower.
+/// An instance without a heartbeat for this long gets no new turns. A debug build is slower.
 const SILENT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 3 });
 
 /// Who runs how many turns, and counts for how much.
@@ -32,9 +32,9 @@ pub(super) struct Balance {
 #[derive(Debug)]
 struct Other {
     sharer: Sharer,
-    /// How many turns it runs: those of the last look, with those that it was told of and without those that ended.
+    /// How many turns it runs: those of the last look, with those that it was notified of and without those that ended.
     turns: usize,
-    /// Since when its last heartbeat is known.
+    /// When its last heartbeat was first seen.
     beat_seen: Instant,
 }
 
@@ -100,8 +100,8 @@ impl Balance {
 
     /// The other instance that has the least to do for what it can take, and what that would be with one more turn.
     pub(super) fn lightest(&self, channel: &str, now: Instant) -> Option<(&InstanceId, f64)> {
-        let others = self.others.iter().filter(|it| it.sharer.is_on(channel) && !it.is_silent(now));
-        let burdens = others.map(|it| (&it.sharer.id, self.burden(&it.sharer.id, it.turns)));
+        let others = self.others.iter().filter(|other| other.sharer.is_on(channel) && !other.is_silent(now));
+        let burdens = others.map(|other| (&other.sharer.id, self.burden(&other.sharer.id, other.turns)));
         burdens.min_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
@@ -151,9 +151,9 @@ mod tests {
     /// What an instance knows after so many seconds in which three of them are that busy and run three turns each.
     fn after(own: &str, seconds: u32, loads: [i64; 3]) -> (Balance, Instant) {
         let (mut balance, mut now) = (Balance::default(), Instant::now());
-        for beat in 0..=i64::from(seconds) * 2 {
+        for heartbeat in 0..=i64::from(seconds) * 2 {
             let ids = ["receiver", "a", "b"].into_iter().zip(loads);
-            let sharers = ids.map(|(id, load)| sharer(id, 3, load, beat)).collect();
+            let sharers = ids.map(|(id, load)| sharer(id, 3, load, heartbeat)).collect();
             now += WEIGHED_EVERY;
             balance.look(&own.into(), sharers, now);
         }
@@ -203,11 +203,11 @@ mod tests {
     fn turns_that_begin_and_end_between_two_looks_count() {
         let (mut balance, now) = after("receiver", 0, [0; 3]);
         balance.count(&"a".into(), 1, 0);
-        let least = |balance: &Balance| balance.lightest("telegram", now).map(|(id, _)| id.clone());
-        assert_eq!(least(&balance), Some("b".into()));
+        let lightest = |balance: &Balance| balance.lightest("telegram", now).map(|(id, _)| id.clone());
+        assert_eq!(lightest(&balance), Some("b".into()));
         balance.count(&"b".into(), 1, 0);
         balance.count(&"a".into(), 0, 2);
-        assert_eq!(least(&balance), Some("a".into()));
+        assert_eq!(lightest(&balance), Some("a".into()));
         assert_eq!(balance.lightest("slack", now), None, "nobody else has it");
     }
 

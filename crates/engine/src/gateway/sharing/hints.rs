@@ -1,7 +1,7 @@
 //! What instances tell one another at once: which lane waits for whom, and which answer waits for the receiver.
 //!
 //! A hint is never waited for and may get lost. The looks of `gateway::sharing` find what it was about, and the lease of
-//! a lane decides who works there, whoever was told. An instance sends its hints together, and not more often than
+//! a lane decides who works there, whoever was notified. An instance sends its hints together, and not more often than
 //! [`PAUSE`], outside of all transactions: the server takes a lock for each notification that is the whole cluster's.
 
 use std::collections::HashMap;
@@ -32,14 +32,14 @@ pub(super) struct HintMessage {
     pub(super) answers: Vec<ConversationId>,
 }
 
-/// What is to be told.
+/// The pending hints.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     waiting: Mutex<HashMap<InstanceId, Waiting>>,
     changed: Notify,
 }
 
-/// What an instance is to be told.
+/// The pending hints of one instance.
 #[derive(Debug, Default)]
 struct Waiting {
     lanes: Vec<(String, WaitingLane)>,

@@ -1,4 +1,4 @@
-//! Where events are kept: on a server, or in our own store.
+//! The storage of events: on a server, or in our own store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct CalendarAccount {
     cache: moka::future::Cache<(), Arc<Vec<Collection>>>,
 }
 
-/// An event or a series, and where it is kept.
+/// An event or a series, and its storage.
 pub(super) struct StoredEvent {
     pub(super) series: Series,
     /// The calendar's name; empty in our own store, which has one calendar without a name.
@@ -53,7 +53,7 @@ impl StoredEvent {
     }
 }
 
-/// A change of what is kept.
+/// A change of the stored events.
 pub(super) enum Change<'a> {
     /// Add a series to the calendar of that name.
     Create(&'a Series, Option<&'a str>),
@@ -79,17 +79,17 @@ impl CalendarAccount {
     async fn named(&self, name: Option<&str>) -> Result<Vec<Collection>, Failure> {
         let all = self.all().await?;
         let Some(name) = name else { return Ok(all.to_vec()) };
-        let is_it = |one: &&Collection| one.name.to_lowercase() == name.to_lowercase();
-        let found: Vec<Collection> = all.iter().filter(is_it).cloned().collect();
+        let is_named = |calendar: &&Collection| calendar.name.to_lowercase() == name.to_lowercase();
+        let found: Vec<Collection> = all.iter().filter(is_named).cloned().collect();
         if found.is_empty() {
-            let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = all.iter().map(|calendar| calendar.name.as_str()).collect();
             let message = ours!(l10n::calendar::no_such_calendar, FromCall(name), names.join(", "));
             return Err(SkillError::not_found(message).into());
         }
         Ok(found)
     }
 
-    /// Where new events go.
+    /// The calendar for new events.
     async fn target(&self, name: Option<&str>) -> Result<Collection, Failure> {
         let default = Some(self.default.as_str()).filter(|name| !name.is_empty());
         let found = self.named(name.or(default)).await?;
@@ -114,8 +114,8 @@ impl CalendarAccount {
         if all.is_empty() {
             return Finding::warning("logged in, but there is no calendar", "create one on the server");
         }
-        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-        let is_default = |one: &&str| one.to_lowercase() == self.default.to_lowercase();
+        let names: Vec<&str> = all.iter().map(|calendar| calendar.name.as_str()).collect();
+        let is_default = |name: &&str| name.to_lowercase() == self.default.to_lowercase();
         match self.default.is_empty() || names.iter().any(is_default) {
             true => Finding::ok(format!("logged in; calendars: {}", names.join(", "))),
             false => Finding::error(
@@ -126,7 +126,7 @@ impl CalendarAccount {
     }
 }
 
-/// What may take place in a period, in the calendar of that name or in all. Unreadable events are left out.
+/// The events that may take place in a period, in the calendar of that name or in all. Unreadable events are left out.
 pub(super) async fn list(
     call: &CallContext<'_>,
     period: TimeRange,
@@ -251,8 +251,8 @@ fn time_span(series: &Series, zone: Tz) -> Result<TimeSpan, Failure> {
     let millis = |when: &EventTime| when.instant(zone).timestamp_millis();
     let occasion = series.event()?;
     let mut first = millis(&occasion.start);
-    for one in series.overrides()? {
-        first = first.min(millis(&one.start));
+    for instance in series.overrides()? {
+        first = first.min(millis(&instance.start));
     }
     let over_at = occasion.rule.is_none().then(|| millis(&occasion.end) + DAY);
     Ok(TimeSpan { starts_at: Some(first - DAY), over_at })

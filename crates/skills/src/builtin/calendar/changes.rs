@@ -43,8 +43,8 @@ async fn set_attendees(call: &CallContext<'_>, new: &mut CalendarEvent) -> Resul
     let parties = contacts::parties(call, "attendees").await?;
     let before = std::mem::take(&mut new.attendees);
     let attendee = |party: adjutant_mail::Address| {
-        let known = before.iter().find(|one| one.address.eq_ignore_ascii_case(&party.address));
-        known.cloned().unwrap_or_else(|| Attendee {
+        let existing = before.iter().find(|guest| guest.address.eq_ignore_ascii_case(&party.address));
+        existing.cloned().unwrap_or_else(|| Attendee {
             address: party.address,
             name: party.name.unwrap_or_default(),
             response: ResponseStatus::NeedsAction,
@@ -129,7 +129,7 @@ pub(super) async fn update(
     Ok(clashes.described(call, output).undone_by(undo::left(&changed)))
 }
 
-/// What an update did to an event, or to one event of a series.
+/// The receipt of an update of an event, or of one event of a series.
 fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEvent, is_one: bool) -> String {
     let when = spoken(new, call);
     let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
@@ -237,8 +237,8 @@ async fn cancel(
         _ if to.is_empty() => None,
         (Part::Following(_), Some(left)) => Notice::invitation(left, left.event()?)?,
         (Part::One(instance), Some(_)) => {
-            let one = instance_of(call, &stored.series, instance)?;
-            Notice::cancellation(one, to, stored.series.cancel(Some(instance), call.now())?)
+            let occasion = instance_of(call, &stored.series, instance)?;
+            Notice::cancellation(occasion, to, stored.series.cancel(Some(instance), call.now())?)
         }
         _ => Notice::cancellation(occasion, to, stored.series.cancel(None, call.now())?),
     };
@@ -317,7 +317,7 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
     Ok(preview(call, &occasion, None, heading, (risk, is_ours)))
 }
 
-/// What else takes place at the time of the event that a call makes or changes.
+/// The other events at the time of the event that a call makes or changes.
 pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<String> {
     let (event, series) = match is_new {
         true => {
@@ -341,7 +341,7 @@ fn preview(
     (risk, is_announced): (Risk, bool),
 ) -> Preview {
     let is_outside =
-        is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
+        is_announced && occasion.attendees.iter().any(|guest| email::is_outside(call, &guest.address));
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
     let risk = if is_outside || are_many { Risk::High } else { risk };
     let mut text = heading(event::lines(occasion, old, call.zone()));
@@ -376,13 +376,14 @@ fn instance_of(
     let at = instance.instant(call.zone());
     let nearby = TimeRange { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
     let found = series.occurrences(nearby, call.zone(), MAX_INSTANCES)?;
-    let is_it = |instant: &EventTime| instant.instant(call.zone()) == at;
-    let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
+    let is_meant = |instant: &EventTime| instant.instant(call.zone()) == at;
+    let occurrence =
+        found.occurrences.iter().find(|occurrence| occurrence.instance.as_ref().is_some_and(is_meant));
     let missing = || {
         let at = Own(event::iso(instance, call.zone()));
         SkillError::not_found(ours!(l10n::calendar::no_such_instance, at))
     };
-    Ok(series.event_at(one.ok_or_else(missing)?)?)
+    Ok(series.event_at(occurrence.ok_or_else(missing)?)?)
 }
 
 /// The part of a series that a call means.

@@ -1,4 +1,4 @@
-//! What else takes place at the time of an event.
+//! Other events at the time of an event.
 
 use adjutant_dav::{CalendarEvent, Series, TimeRange, conflicts};
 use adjutant_l10n as l10n;
@@ -30,10 +30,10 @@ impl Clashes {
 
     async fn find(call: &CallContext<'_>, new: &CalendarEvent, series: &Series) -> Result<Self, Failure> {
         let (zone, now) = (call.zone(), call.now());
-        let one = TimeRange { from: new.start.instant(zone), to: new.end.instant(zone) };
-        let mut times = vec![one];
+        let range = TimeRange { from: new.start.instant(zone), to: new.end.instant(zone) };
+        let mut times = vec![range];
         if new.rule.is_some() {
-            let ahead = TimeRange { from: one.from.max(now), to: one.from.max(now) + AHEAD };
+            let ahead = TimeRange { from: range.from.max(now), to: range.from.max(now) + AHEAD };
             let found = series.occurrences(ahead, zone, MAX_INSTANCES)?;
             times = found.occurrences.into_iter().map(|occurrence| occurrence.range).collect();
         }
@@ -65,7 +65,7 @@ impl Clashes {
         Ok(clashes)
     }
 
-    /// What overlaps, as a sentence.
+    /// The overlapping events, as a sentence.
     pub(super) fn in_words(&self) -> Option<String> {
         (!self.lines.is_empty()).then(|| l10n::calendar::overlaps(self.lines.join(", ")))
     }

@@ -37,8 +37,8 @@ pub(in crate::builtin) fn moment(
 
 /// A time argument as it was written.
 pub(super) fn when(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
-    let Some(said) = call.text(name) else { return Ok(None) };
-    let when = When::parse(said, zone(call)?);
+    let Some(text) = call.text(name) else { return Ok(None) };
+    let when = When::parse(text, zone(call)?);
     when.map(Some).map_err(|message| params(ours!("/{}: {}", Own(name), FromCall(message))))
 }
 
@@ -53,9 +53,9 @@ pub(super) fn zone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
 }
 
 /// How long an event lasts: `30m`, `1h30m`, `2d`, or the ISO 8601 form of it.
-pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
+pub(super) fn duration(text: &str) -> Result<TimeDelta, SkillError> {
     let length =
-        duration::parse_event(said).map_err(|error| params(ours!("/duration: {}", FromCall(error))))?;
+        duration::parse_event(text).map_err(|error| params(ours!("/duration: {}", FromCall(error))))?;
     let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
     if length > MAX { Err(params(ours!(l10n::calendar::too_long))) } else { Ok(length) }
 }
@@ -88,21 +88,22 @@ pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<Cal
     let mut new = old.clone();
     let fields = [("title", &mut new.title), ("location", &mut new.location), ("notes", &mut new.notes)];
     for (name, field) in fields {
-        if let Some(said) = call.arguments.get(name).and_then(Value::as_str) {
-            said.trim().clone_into(field);
+        if let Some(text) = call.arguments.get(name).and_then(Value::as_str) {
+            text.trim().clone_into(field);
         }
     }
     if let Some(rule) = call.text("recurrence") {
         new.rule = Some(read_rule(rule)?.0);
     }
     if let Some(minutes) = call.arguments.get("reminders").and_then(Value::as_array) {
-        let minutes = minutes.iter().filter_map(Value::as_u64).filter_map(|one| u32::try_from(one).ok());
+        let minutes =
+            minutes.iter().filter_map(Value::as_u64).filter_map(|number| u32::try_from(number).ok());
         new.reminders = minutes.collect();
     }
     set_times(&mut new, old, call)?;
     if call.text("recurrence").is_some() {
         let day = new.start.local().day();
-        new.rule = new.rule.map(|said| rule::in_short_months(&said, day));
+        new.rule = new.rule.map(|rule| rule::in_short_months(&rule, day));
     }
     Ok(new)
 }
@@ -114,16 +115,16 @@ fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_
         (Some(true), when) => Ok(EventTime::Day(when.local().date())),
         (_, when) => Ok(when),
     };
-    let said_start = moment(call, "start")?.map(shaped).transpose()?;
-    let said_end = moment(call, "end")?.map(shaped).transpose()?;
+    let given_start = moment(call, "start")?.map(shaped).transpose()?;
+    let given_end = moment(call, "end")?.map(shaped).transpose()?;
     let lasted = old.end.local() - old.start.local();
-    if let Some(start) = said_start {
+    if let Some(start) = given_start {
         new.start = start;
     } else if all_day == Some(true) {
         new.start = EventTime::Day(old.start.local().date());
     }
     let is_day = matches!(new.start, EventTime::Day(_));
-    new.end = match (said_end, call.text("duration")) {
+    new.end = match (given_end, call.text("duration")) {
         (Some(_), Some(_)) => return Err(params(ours!(l10n::calendar::end_or_duration))),
         (Some(EventTime::Day(last)), None) if is_day => {
             EventTime::Day(last.succ_opt().ok_or_else(|| params(ours!(l10n::calendar::end_too_late)))?)
@@ -131,7 +132,7 @@ fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_
         (Some(EventTime::Day(_)), None) => return Err(params(ours!(l10n::calendar::end_needs_time))),
         (Some(_), None) if is_day => return Err(params(ours!(l10n::calendar::end_needs_day))),
         (Some(end), None) => end,
-        (None, Some(said)) => later(&new.start, duration(said)?),
+        (None, Some(length)) => later(&new.start, duration(length)?),
         (None, None) if lasted > TimeDelta::zero() && is_day == matches!(old.start, EventTime::Day(_)) => {
             later(&new.start, lasted)
         }
@@ -198,14 +199,14 @@ pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
 
 /// An event as JSON.
 pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value {
-    let attendee = |one: &Attendee| {
-        let answer = match one.response {
+    let attendee = |guest: &Attendee| {
+        let answer = match guest.response {
             ResponseStatus::NeedsAction => "none yet",
             ResponseStatus::Accepted => "accepted",
             ResponseStatus::Declined => "declined",
             ResponseStatus::Tentative => "tentative",
         };
-        json!({"email": one.address, "name": one.name, "answer": answer})
+        json!({"email": guest.address, "name": guest.name, "answer": answer})
     };
     // As it is entered: whole days end with their last one.
     let end = match (&occasion.start, &occasion.end) {
@@ -254,7 +255,7 @@ pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone:
         rule::in_words(repeats, zone).unwrap_or_else(|| repeats.to_owned())
     };
     let invited = |event: &CalendarEvent| {
-        event.attendees.iter().map(|one| one.address.as_str()).collect::<Vec<_>>().join(", ")
+        event.attendees.iter().map(|guest| guest.address.as_str()).collect::<Vec<_>>().join(", ")
     };
     let mut add = |line: fn(String) -> String, value: String| {
         if !value.is_empty() {

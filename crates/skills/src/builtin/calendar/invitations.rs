@@ -13,7 +13,7 @@ use super::event;
 use crate::builtin::{CallContext, Resource, email};
 use crate::{Approved, Failure};
 
-/// What a mail to attendees is about.
+/// The subject of a mail to attendees.
 #[derive(Clone, Copy)]
 enum NoticeKind {
     Invitation,
@@ -44,22 +44,22 @@ impl Notice {
     }
 
     fn names(&self) -> String {
-        self.to.iter().map(|one| one.address.as_str()).collect::<Vec<_>>().join(", ")
+        self.to.iter().map(|guest| guest.address.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     fn mail(&self, call: &CallContext<'_>, number: usize) -> Draft {
         let CalendarEvent { title, start, end, notes, .. } = &self.occasion;
         let zone = call.zone();
-        let party = |one: &Attendee| Address {
-            name: Some(one.name.clone()).filter(|name| !name.is_empty()),
-            address: one.address.clone(),
+        let party = |guest: &Attendee| Address {
+            name: Some(guest.name.clone()).filter(|name| !name.is_empty()),
+            address: guest.address.clone(),
         };
         let subject = match self.kind {
             NoticeKind::Invitation => l10n::calendar::invitation(title),
             NoticeKind::Cancellation => l10n::calendar::cancellation(title),
         };
         Draft {
-            to: self.to.iter().filter(|one| !is_own(call, one)).map(party).collect(),
+            to: self.to.iter().filter(|guest| !is_own(call, guest)).map(party).collect(),
             subject,
             body: format!("{title}\n\n{} ({zone})\n\n{notes}", event::spoken(start, end, zone)),
             invitation: Some(self.calendar.clone()),
@@ -69,8 +69,8 @@ impl Notice {
 }
 
 /// Whether an attendee is the person: they know already.
-fn is_own(call: &CallContext<'_>, one: &Attendee) -> bool {
-    one.address.eq_ignore_ascii_case(&email::writer(call).address)
+fn is_own(call: &CallContext<'_>, guest: &Attendee) -> bool {
+    guest.address.eq_ignore_ascii_case(&email::writer(call).address)
 }
 
 /// Whether we are an event's organizer: nobody else is named.
@@ -106,14 +106,14 @@ pub(super) async fn notify(
     let mut notes = Vec::new();
     for (number, notice) in notices.iter().enumerate() {
         let names = notice.names();
-        let told = match notice.kind {
+        let note = match notice.kind {
             NoticeKind::Invitation => l10n::calendar::invited(&names),
             NoticeKind::Cancellation => l10n::calendar::told_of_cancellation(&names),
         };
         match email::send_once(call, notice.mail(call, number), number, approved).await {
             // Two mails about the two parts of a series may go to the same people: they are named once.
-            Ok(_) if notes.contains(&told) => {}
-            Ok(_) => notes.push(told),
+            Ok(_) if notes.contains(&note) => {}
+            Ok(_) => notes.push(note),
             // The calendar is changed all the same, which is what the call was for.
             Err(Failure::Skill(error)) => {
                 notes.push(match error.unknown {
@@ -130,7 +130,7 @@ pub(super) async fn notify(
 
 /// Whether attendees would see a difference: our reminders are our own business.
 pub(super) fn is_visible(old: &CalendarEvent, new: &CalendarEvent) -> bool {
-    let seen = |it: &CalendarEvent| CalendarEvent { reminders: Vec::new(), ..it.clone() };
+    let seen = |occasion: &CalendarEvent| CalendarEvent { reminders: Vec::new(), ..occasion.clone() };
     seen(old) != seen(new)
 }
 
@@ -156,10 +156,11 @@ impl Update<'_> {
             let head = Notice::invitation(self.after, self.after.event()?)?;
             return Ok(head.into_iter().chain(Notice::invitation(tail, tail.event()?)?).collect());
         }
-        let is_invited = |one: &&Attendee| {
-            self.new.attendees.iter().any(|it| it.address.eq_ignore_ascii_case(&one.address))
+        let is_invited = |old: &&Attendee| {
+            self.new.attendees.iter().any(|new| new.address.eq_ignore_ascii_case(&old.address))
         };
-        let gone: Vec<Attendee> = self.old.attendees.iter().filter(|one| !is_invited(one)).cloned().collect();
+        let gone: Vec<Attendee> =
+            self.old.attendees.iter().filter(|guest| !is_invited(guest)).cloned().collect();
         let cancellation = match gone.is_empty() {
             true => None,
             false => Notice::cancellation(self.old.clone(), gone, before.cancel(instance, stamp)?),

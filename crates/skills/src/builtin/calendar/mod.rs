@@ -43,7 +43,7 @@ domain! {
 
 /// The most instances of one series that a call looks at.
 const MAX_INSTANCES: usize = 2_000;
-/// What all series of a calendar together may take.
+/// The limits for all series of a calendar together.
 const ALL: Effort = Effort { instances: 100_000, steps: 1_000_000 };
 /// The most events in a list.
 const SHOWN: usize = 50;
@@ -135,7 +135,7 @@ struct Agenda {
 }
 
 impl Agenda {
-    /// What takes place in a period. An unreadable event doesn't hide the others.
+    /// The events of a period. An unreadable event doesn't hide the others.
     async fn load(
         call: &CallContext<'_>,
         period: TimeRange,
@@ -158,7 +158,7 @@ impl Agenda {
         output
     }
 
-    /// How many events there are; this if there are none.
+    /// How many events there are; `none` if there are none.
     fn heading(&self, none: String) -> String {
         match self.instances.len() {
             0 => none,
@@ -172,13 +172,17 @@ impl Agenda {
         let (mut lines, mut items) = (Vec::new(), Vec::new());
         for (index, instance) in self.instances.iter().take(SHOWN) {
             let event = &self.events[*index];
-            let it = event.series.event_at(instance)?;
-            let place = match it.location.as_str() {
+            let occasion = event.series.event_at(instance)?;
+            let location = match occasion.location.as_str() {
                 "" => String::new(),
-                place => format!(" ({})", one_line(place, 200)),
+                location => format!(" ({})", one_line(location, 200)),
             };
-            lines.push(format!("- {}: {}{place}", event::spoken(&it.start, &it.end, zone), it.title));
-            items.push(event::item(&it, &event.calendar, zone));
+            lines.push(format!(
+                "- {}: {}{location}",
+                event::spoken(&occasion.start, &occasion.end, zone),
+                occasion.title
+            ));
+            items.push(event::item(&occasion, &event.calendar, zone));
         }
         let summary = under(heading, lines);
         // Other people write into a calendar on a server, whatever the UIDs of their events say.
@@ -207,7 +211,9 @@ fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize
             is_cut
         });
     }
-    let all = found.into_iter().flat_map(|(index, found)| found.into_iter().map(move |one| (index, one)));
+    let all = found
+        .into_iter()
+        .flat_map(|(index, found)| found.into_iter().map(move |occurrence| (index, occurrence)));
     (all.collect(), !open.is_empty())
 }
 
@@ -233,7 +239,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 fn covers(busy: &[TimeRange], period: TimeRange) -> bool {
     let reached = busy
         .iter()
-        .fold(period.from, |reached, one| if one.from <= reached { reached.max(one.to) } else { reached });
+        .fold(period.from, |reached, time| if time.from <= reached { reached.max(time.to) } else { reached });
     reached >= period.to
 }
 
@@ -243,7 +249,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     agenda.instances.retain(|(_, instance)| instance.is_busy);
     let busy: Vec<TimeRange> = agenda.instances.iter().map(|(_, instance)| instance.range).collect();
     let mut output = match call.text("duration") {
-        Some(said) => slots(call, &busy, period, event::duration(said)?)?,
+        Some(length) => slots(call, &busy, period, event::duration(length)?)?,
         None if conflicts(&busy, period).is_empty() => {
             Output::ours(l10n::calendar::free(spoken(period, call)), json!({"free": true}))
         }
@@ -258,10 +264,10 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
         }
     };
     output = agenda.with_note(output);
-    let others = call.texts("attendees");
-    if !others.is_empty() {
-        output.summary.push_str(&format!("\n{}", l10n::calendar::others_unknown(others.join(", "))));
-        output.data["not_checked"] = json!(others);
+    let attendees = call.texts("attendees");
+    if !attendees.is_empty() {
+        output.summary.push_str(&format!("\n{}", l10n::calendar::others_unknown(attendees.join(", "))));
+        output.data["not_checked"] = json!(attendees);
         output.data["hint"] = json!("email.search with from finds mails that may say when they are free");
     }
     Ok(output)
@@ -312,10 +318,10 @@ fn slots(
 /// Whether an event, or one of its instances, contains all words.
 fn mentions(series: &Series, words: &[String]) -> bool {
     let parts = series.event().into_iter().chain(series.overrides().unwrap_or_default());
-    let mut texts = parts.map(|it| {
-        let people = it.attendees.iter().map(|one| format!(" {} {}", one.name, one.address));
+    let mut texts = parts.map(|part| {
+        let people = part.attendees.iter().map(|guest| format!(" {} {}", guest.name, guest.address));
         let people: String = people.collect();
-        format!("{} {} {}{people}", it.title, it.location, it.notes).to_lowercase()
+        format!("{} {} {}{people}", part.title, part.location, part.notes).to_lowercase()
     });
     texts.any(|text| words.iter().all(|word| text.contains(word.as_str())))
 }

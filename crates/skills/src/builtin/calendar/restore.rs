@@ -8,7 +8,7 @@ use crate::builtin::CallContext;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::{ErrorKind, Failure};
 
-/// What an event says: servers may write it in other words.
+/// The content of an event, without the wording: servers may write the same event in other words.
 fn content(series: &Series) -> Option<(CalendarEvent, Vec<CalendarEvent>)> {
     Some((series.event().ok()?, series.overrides().ok()?))
 }
@@ -24,8 +24,9 @@ pub(in crate::builtin) async fn put_back(
     let read = |text: Option<&str>| text.and_then(|text| Series::read(text).ok());
     let (before, after) = (read(before), read(after));
     let now: Option<StoredEvent> = backend::find(call, uid).await?;
-    let said = now.as_ref().map(|now| content(&now.series));
-    if let Some(outcome) = without_writing(&said, &before.as_ref().map(content), &after.as_ref().map(content))
+    let current = now.as_ref().map(|now| content(&now.series));
+    if let Some(outcome) =
+        without_writing(&current, &before.as_ref().map(content), &after.as_ref().map(content))
     {
         return Ok(outcome);
     }

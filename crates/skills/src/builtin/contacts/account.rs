@@ -21,7 +21,7 @@ pub struct ContactsAccount {
     pub(super) cache: moka::future::Cache<(), Arc<Vec<Entry>>>,
 }
 
-/// A contact, and where it is kept.
+/// A contact, and its storage.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) contact: Contact,
@@ -38,10 +38,10 @@ impl ContactsAccount {
 
     pub(super) async fn default_book(&self) -> Result<Collection, Failure> {
         let all = self.dav.address_books().await?;
-        let is_it =
-            |one: &Collection| self.default.is_empty() || one.name.eq_ignore_ascii_case(&self.default);
+        let is_default =
+            |book: &Collection| self.default.is_empty() || book.name.eq_ignore_ascii_case(&self.default);
         let missing = || SkillError::not_found(ours!(l10n::contacts::no_address_book));
-        all.into_iter().find(is_it).ok_or_else(|| missing().into())
+        all.into_iter().find(is_default).ok_or_else(|| missing().into())
     }
 
     pub(super) async fn all(&self) -> Result<Arc<Vec<Entry>>, Failure> {
@@ -67,7 +67,7 @@ impl ContactsAccount {
                 Finding::warning("logged in, but there is no address book", "create one on the server")
             }
             Ok(all) => {
-                let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+                let names: Vec<&str> = all.iter().map(|book| book.name.as_str()).collect();
                 Finding::ok(format!("logged in; address books: {}", names.join(", ")))
             }
             Err(error) => {

@@ -126,7 +126,7 @@ impl BuiltinSkill for ContactSkill {
 /// The addresses and numbers of a call: each must be the person's own.
 fn typed<'c>(call: &'c CallContext<'_>) -> impl Iterator<Item = Target> + 'c {
     let all = ["emails", "phones"].into_iter().flat_map(|name| call.texts(name));
-    all.map(|one| Target::Typed(one.to_owned()))
+    all.map(|text| Target::Typed(text.to_owned()))
 }
 
 async fn entries(call: &CallContext<'_>) -> Result<Arc<Vec<Entry>>, Failure> {
@@ -150,7 +150,9 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (query, organization) = (call.lowercase("query"), call.lowercase("organization"));
     let entries = entries(call).await?;
     let mut found: Vec<&Contact> = entries.iter().map(|entry| &entry.contact).collect();
-    found.retain(|it| it.organization.to_lowercase().contains(&organization) && mentions(it, &query));
+    found.retain(|contact| {
+        contact.organization.to_lowercase().contains(&organization) && mentions(contact, &query)
+    });
     found.sort_by_key(|contact| contact.name.to_lowercase());
     let shown = &found[..found.len().min(call.limit())];
     let summary = match found.as_slice() {
@@ -171,18 +173,18 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let said = call.text("email").unwrap_or_default();
-    let (is_valid, summary) = match (said.parse::<Address>(), call.services.resolver) {
-        (Err(error), _) => (false, l10n::contacts::invalid(said, error)),
-        (Ok(_), None) => (true, l10n::contacts::valid(said)),
+    let address = call.text("email").unwrap_or_default();
+    let (is_valid, summary) = match (address.parse::<Address>(), call.services.resolver) {
+        (Err(error), _) => (false, l10n::contacts::invalid(address, error)),
+        (Ok(_), None) => (true, l10n::contacts::valid(address)),
         (Ok(party), Some(resolver)) => {
             match adjutant_mail::accepts_mail(resolver, &party.address, DNS_TIMEOUT).await? {
-                true => (true, l10n::contacts::accepts_email(said)),
-                false => (false, l10n::contacts::accepts_none(said)),
+                true => (true, l10n::contacts::accepts_email(address)),
+                false => (false, l10n::contacts::accepts_none(address)),
             }
         }
     };
-    Ok(Output::ours(summary, json!({"email": said, "valid": is_valid})))
+    Ok(Output::ours(summary, json!({"email": address, "valid": is_valid})))
 }
 
 /// The contact with the id in the arguments.
@@ -281,11 +283,11 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
 /// The addresses and names of an argument, each name as the one contact it means.
 pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Address>, Failure> {
     let mut parties = Vec::new();
-    for one in call.texts(argument) {
-        SkillError::unless_seen(one)?;
-        parties.push(match one.contains('@') {
-            true => one.parse::<Address>()?,
-            false => by_name(call, one).await?,
+    for text in call.texts(argument) {
+        SkillError::unless_seen(text)?;
+        parties.push(match text.contains('@') {
+            true => text.parse::<Address>()?,
+            false => by_name(call, text).await?,
         });
     }
     Ok(parties)
@@ -298,18 +300,18 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure>
         let name = contact.name.to_lowercase();
         query.split_whitespace().all(|word| name.split_whitespace().any(|part| part == word))
     };
-    let known = entries.iter().map(|entry| &entry.contact);
+    let contacts = entries.iter().map(|entry| &entry.contact);
     let mut found: Vec<&Contact> =
-        known.clone().filter(|contact| contact.name.to_lowercase() == query).collect();
+        contacts.clone().filter(|contact| contact.name.to_lowercase() == query).collect();
     if found.is_empty() {
-        found = known.filter(|contact| has_words(contact)).collect();
+        found = contacts.filter(|contact| has_words(contact)).collect();
     }
     let error = match found.as_slice() {
-        [one] => match one.emails.first() {
+        [contact] => match contact.emails.first() {
             Some(address) => {
-                return Ok(Address { name: Some(one.name.clone()), address: address.clone() });
+                return Ok(Address { name: Some(contact.name.clone()), address: address.clone() });
             }
-            None => SkillError::params(ours!(l10n::contacts::no_address, named(call, one))),
+            None => SkillError::params(ours!(l10n::contacts::no_address, named(call, contact))),
         },
         [] => SkillError::params(ours!(l10n::contacts::none_called, FromCall(name))),
         several => {
@@ -322,8 +324,8 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure>
 
 fn mentions(contact: &Contact, query: &str) -> bool {
     let mut text = format!("{} {}", contact.name, contact.organization);
-    for one in contact.emails.iter().chain(&contact.phones) {
-        text.push_str(&format!(" {one}"));
+    for detail in contact.emails.iter().chain(&contact.phones) {
+        text.push_str(&format!(" {detail}"));
     }
     has_all_words(&text.to_lowercase(), query)
 }
@@ -334,8 +336,8 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
     let fields =
         [("name", &mut new.name), ("organization", &mut new.organization), ("notes", &mut new.notes)];
     for (name, field) in fields {
-        if let Some(said) = call.arguments.get(name).and_then(Value::as_str) {
-            said.trim().clone_into(field);
+        if let Some(text) = call.arguments.get(name).and_then(Value::as_str) {
+            text.trim().clone_into(field);
         }
     }
     for (name, field) in [("emails", &mut new.emails), ("phones", &mut new.phones)] {

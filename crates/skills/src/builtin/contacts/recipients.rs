@@ -1,4 +1,4 @@
-//! What the person's own contacts know of mail addresses, for the check of [`adjutant_turn::trust`].
+//! The names that the person's own contacts give to mail addresses, for the check of [`adjutant_turn::trust`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(in crate::builtin) async fn recipients(
     parties: &[Address],
 ) -> Result<Vec<Target>, Failure> {
     let own = email::writer(call).address;
-    let others = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
-    let known = match call.services.check_access(call.ctx, Resource::Contacts).await {
+    let parties = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
+    let entries = match call.services.check_access(call.ctx, Resource::Contacts).await {
         Ok(()) => entries(call).await.unwrap_or_default(),
         Err(_) => Arc::default(),
     };
@@ -28,19 +28,20 @@ pub(in crate::builtin) async fn recipients(
     let names = |address: &str| {
         let mut names = Vec::new();
         let is_theirs =
-            |entry: &Entry| entry.contact.emails.iter().any(|one| one.eq_ignore_ascii_case(address));
+            |entry: &Entry| entry.contact.emails.iter().any(|email| email.eq_ignore_ascii_case(address));
         let part_of = |entry: &Entry, word: &str| {
             entry.contact.name.split_whitespace().any(|part| part.eq_ignore_ascii_case(word))
         };
-        for entry in known.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
+        for entry in
+            entries.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
         {
             names.push(entry.contact.name.clone());
-            let is_only = |word: &&str| known.iter().filter(|other| part_of(other, word)).count() == 1;
+            let is_only = |word: &&str| entries.iter().filter(|other| part_of(other, word)).count() == 1;
             names.extend(entry.contact.name.split_whitespace().filter(is_only).map(str::to_owned));
         }
         if !email::is_outside(call, address) {
             let is_free =
-                |word: &String| !known.iter().any(|other| part_of(other, word) && !is_theirs(other));
+                |word: &String| !entries.iter().any(|other| part_of(other, word) && !is_theirs(other));
             names.extend(local_names(address).filter(is_free));
         }
         names
@@ -50,7 +51,7 @@ pub(in crate::builtin) async fn recipients(
         names: names(address),
         answers: None,
     };
-    Ok(others.map(|party| target(&party.address)).collect())
+    Ok(parties.map(|party| target(&party.address)).collect())
 }
 
 /// Which of these addresses are in the person's contacts; not known of those that only outside text put there, and of none
@@ -60,15 +61,16 @@ pub async fn contacts_among(
     addresses: &[String],
 ) -> Result<BTreeMap<String, Option<bool>>, Failure> {
     let is_open = call.services.check_access(call.ctx, Resource::Contacts).await.is_ok();
-    let (true, false, Ok(known)) = (is_open, addresses.is_empty(), entries(call).await) else {
+    let (true, false, Ok(entries)) = (is_open, addresses.is_empty(), entries(call).await) else {
         return Ok(BTreeMap::new());
     };
     let tainted = taints::of_domain(call.store(), "contacts").await?;
     let found = |address: &String| {
-        let has = |entry: &&Entry| entry.contact.emails.iter().any(|one| one.eq_ignore_ascii_case(address));
-        let mut entries = known.iter().filter(has).peekable();
-        let is_any = entries.peek().is_some();
-        let is_theirs = entries.any(|entry| !tainted.contains_key(&entry.contact.id));
+        let has =
+            |entry: &&Entry| entry.contact.emails.iter().any(|email| email.eq_ignore_ascii_case(address));
+        let mut matching = entries.iter().filter(has).peekable();
+        let is_any = matching.peek().is_some();
+        let is_theirs = matching.any(|entry| !tainted.contains_key(&entry.contact.id));
         (address.clone(), if is_any { is_theirs.then_some(true) } else { Some(false) })
     };
     Ok(addresses.iter().map(found).collect())
@@ -77,7 +79,7 @@ pub async fn contacts_among(
 /// The names in the part of an address before its @. An unusual one tells nothing.
 fn local_names(address: &str) -> impl Iterator<Item = String> {
     let local = address.rsplit_once('@').map_or("", |(local, _)| local);
-    let is_plain = local.chars().all(|one| one.is_ascii_alphanumeric() || "._-".contains(one));
+    let is_plain = local.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let parts = local.split(['.', '_', '-']).filter(move |part| is_plain && part.len() > 2);
     parts.map(str::to_owned)
 }

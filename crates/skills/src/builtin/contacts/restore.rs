@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::builtin::{CallContext, Location};
 
-/// What a vCard says, as far as we write it.
+/// The content of a vCard, as far as we write it.
 fn content(text: Option<&str>) -> Option<Contact> {
     Card::read(text?).ok().map(|card| card.contact())
 }
@@ -23,8 +23,8 @@ pub(in crate::builtin) async fn put_back(
     writes: &mut Batch,
 ) -> Result<Outcome, Failure> {
     let now = entries(call).await?.iter().find(|entry| entry.contact.id == uid).cloned();
-    let known = now.as_ref().map(|entry| entry.contact.clone());
-    if let Some(outcome) = without_writing(&known, &content(before), &content(after)) {
+    let current = now.as_ref().map(|entry| entry.contact.clone());
+    if let Some(outcome) = without_writing(&current, &content(before), &content(after)) {
         return Ok(outcome);
     }
     let (person, card) = (&call.ctx.turn.person.id, before.and_then(|text| Card::read(text).ok()));

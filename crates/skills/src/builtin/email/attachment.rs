@@ -31,7 +31,7 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         origin: format!("mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id)),
         bytes: &content,
     };
-    Ok(file_store::output(&file_store::keep(call, fetched, writes).await?, 0))
+    Ok(file_store::output(&file_store::store(call, fetched, writes).await?, 0))
 }
 
 /// The files of a mail to be sent: texts, files that the person sent, files of mails, notes.
@@ -92,7 +92,7 @@ pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<
     Ok(all)
 }
 
-/// What an attachment is called.
+/// The name of an attachment.
 fn name(about: &AttachmentInfo) -> &str {
     let unnamed = if about.media_type == "message/rfc822" { "message.eml" } else { "attachment" };
     about.name.as_deref().unwrap_or(unnamed)
@@ -134,7 +134,7 @@ fn sized(name: &str, bytes: usize) -> String {
 }
 
 /// Whether a person who is asked can read a file in the question: one that was written for this mail.
-pub(super) fn is_shown_whole(call: &CallContext<'_>, place: usize) -> bool {
-    let wanted = &call.arguments["attachments"][place];
+pub(super) fn is_shown_whole(call: &CallContext<'_>, index: usize) -> bool {
+    let wanted = &call.arguments["attachments"][index];
     text(wanted, "file").is_none() && text(wanted, "note").is_none() && wanted["text"].is_string()
 }

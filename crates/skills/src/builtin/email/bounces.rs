@@ -56,8 +56,13 @@ async fn report(
     };
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();
     let subject = parameters["subject"].as_str().or(parameters["title"].as_str());
-    let line = |one: &adjutant_mail::FailedRecipient| {
-        format!("{}: {} {}", sanitized(&one.recipient), sanitized(&one.status), sanitized(&one.diagnostic))
+    let line = |failed: &adjutant_mail::FailedRecipient| {
+        format!(
+            "{}: {} {}",
+            sanitized(&failed.recipient),
+            sanitized(&failed.status),
+            sanitized(&failed.diagnostic)
+        )
     };
     let lines: Vec<String> = bounce.failed.iter().map(line).collect();
     let message = Message { text: wording::bounced(subject, &lines), ..Message::default() };

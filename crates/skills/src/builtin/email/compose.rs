@@ -127,7 +127,7 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     }
     text.push_str(&format!("\n- {}\n{}", email::preview_text(), fenced(&draft.body)));
     for (_, file) in
-        draft.attachments.iter().enumerate().filter(|(place, _)| attachment::is_shown_whole(call, *place))
+        draft.attachments.iter().enumerate().filter(|(index, _)| attachment::is_shown_whole(call, *index))
     {
         text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
     }

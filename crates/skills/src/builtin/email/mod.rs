@@ -242,10 +242,12 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (imap, id) = (imap(call.services)?, message_id(call));
     let bare = |message_id: &str| message_id.trim_matches(['<', '>']).to_lowercase();
     let bounces = imap.bounces(None, 0, 100).await?;
-    let bounce = bounces.iter().find(|one| one.original.as_deref().is_some_and(|it| bare(it) == bare(id)));
+    let bounce = bounces
+        .iter()
+        .find(|bounce| bounce.original.as_deref().is_some_and(|original| bare(original) == bare(id)));
     if let Some(bounce) = bounce {
-        let line = |one: &adjutant_mail::FailedRecipient| {
-            format!("{} ({} {})", one.recipient, one.status, one.diagnostic)
+        let line = |failed: &adjutant_mail::FailedRecipient| {
+            format!("{} ({} {})", failed.recipient, failed.status, failed.diagnostic)
         };
         let lines: Vec<String> = bounce.failed.iter().map(line).collect();
         let summary = l10n::email::bounced(lines.join("; "));

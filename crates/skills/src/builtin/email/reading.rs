@@ -16,28 +16,28 @@ const TEXTS: usize = 14_000;
 const MAX_READ: usize = 20;
 
 pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let said = |name: &str| call.text(name).map(str::to_owned);
+    let argument = |name: &str| call.text(name).map(str::to_owned);
     let with_text = call.flag("with_text");
     let query = Query {
-        text: said("text"),
-        from: said("from"),
-        to: said("to"),
-        subject: said("subject"),
+        text: argument("text"),
+        from: argument("from"),
+        to: argument("to"),
+        subject: argument("subject"),
         since: day(call, "since")?,
         before: day(call, "before")?,
         unread: call.flag("unread"),
-        folder: said("folder"),
+        folder: argument("folder"),
         limit: if with_text { call.limit().min(MAX_READ) } else { call.limit() },
     };
     let found = imap(call.services)?.search(&query).await?;
-    let lines: Vec<String> = found.iter().map(|one| line(call, one)).collect();
+    let lines: Vec<String> = found.iter().map(|mail| line(call, mail)).collect();
     let summary = match found.len() {
         0 => email::found_nothing(),
         count => under(email::found(count), lines),
     };
-    let mut items: Vec<Value> = found.iter().map(|one| item(call, one)).collect();
-    for (item, one) in items.iter_mut().zip(&found).filter(|_| with_text) {
-        match letter(call, &one.id).await {
+    let mut items: Vec<Value> = found.iter().map(|mail| item(call, mail)).collect();
+    for (item, mail) in items.iter_mut().zip(&found).filter(|_| with_text) {
+        match letter(call, &mail.id).await {
             Ok(whole) => {
                 item["text"] = json!(shared(&whole.text, found.len()));
                 item["attachments"] = json!(names(&whole.attachments));
@@ -47,30 +47,31 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
             Err(error) => return Err(error),
         }
     }
-    for (item, one) in items.iter_mut().zip(&found).filter(|_| !with_text) {
-        item["snippet"] = json!(one.snippet());
+    for (item, mail) in items.iter_mut().zip(&found).filter(|_| !with_text) {
+        item["snippet"] = json!(mail.snippet());
     }
     let untrusted = !items.is_empty();
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
 /// One mail in a line: when, from whom, about what.
-fn line(call: &CallContext<'_>, one: &Message) -> String {
-    let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
+fn line(call: &CallContext<'_>, mail: &Message) -> String {
+    let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
     let date = date.map(|date| date.to_string()).unwrap_or_default();
-    let from = one.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
-    let line = format!("- {date}{} — {}", from.map_or("", String::as_str), one.subject);
-    if one.unread { email::unread_line(line) } else { line }
+    let from = mail.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
+    let line = format!("- {date}{} — {}", from.map_or("", String::as_str), mail.subject);
+    if mail.unread { email::unread_line(line) } else { line }
 }
 
-fn item(call: &CallContext<'_>, one: &Message) -> Value {
-    let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
+fn item(call: &CallContext<'_>, mail: &Message) -> Value {
+    let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
     let mut item = json!({
-        "id": one.message_id.as_ref().unwrap_or(&one.id), "from": parties(&one.from), "to": parties(&one.to),
-        "cc": parties(&one.cc), "subject": one.subject, "date": date, "unread": one.unread, "folder": one.folder,
+        "id": mail.message_id.as_ref().unwrap_or(&mail.id), "from": parties(&mail.from),
+        "to": parties(&mail.to), "cc": parties(&mail.cc), "subject": mail.subject, "date": date,
+        "unread": mail.unread, "folder": mail.folder,
     });
     // The addresses that a reply goes to, if not to the sender.
-    let elsewhere = one.reply_elsewhere();
+    let elsewhere = mail.reply_elsewhere();
     if !elsewhere.is_empty() {
         item["reply_to"] = json!(parties(elsewhere));
     }
@@ -79,12 +80,12 @@ fn item(call: &CallContext<'_>, one: &Message) -> Value {
 
 /// A text's share of [`TEXTS`].
 fn shared(text: &str, mails: usize) -> String {
-    let most = TEXTS / mails.max(1);
-    if text.len() <= most {
+    let max = TEXTS / mails.max(1);
+    if text.len() <= max {
         return text.trim().to_owned();
     }
-    let kept = &text[..text.floor_char_boundary(most)];
-    format!("{}… [cut: {} more bytes; email.read has them]", kept.trim(), text.len() - kept.len())
+    let head = &text[..text.floor_char_boundary(max)];
+    format!("{}… [cut: {} more bytes; email.read has them]", head.trim(), text.len() - head.len())
 }
 
 fn names(files: &[AttachmentInfo]) -> Vec<String> {
@@ -155,7 +156,7 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
 }
 
 fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {
-    let Some(said) = call.text(name) else { return Ok(None) };
-    let day = NaiveDate::parse_from_str(said.get(..10).unwrap_or(said), "%Y-%m-%d");
-    day.map(Some).map_err(|_| SkillError::params(ours!(email::not_a_date, Own(name), FromCall(said))))
+    let Some(text) = call.text(name) else { return Ok(None) };
+    let day = NaiveDate::parse_from_str(text.get(..10).unwrap_or(text), "%Y-%m-%d");
+    day.map(Some).map_err(|_| SkillError::params(ours!(email::not_a_date, Own(name), FromCall(text))))
 }

@@ -48,7 +48,7 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
     }
     // Of a part of the past, nothing else may be meant.
     if let Some(query) = query.filter(|_| rest.is_empty()) {
-        output.summary.push_str(&still_known(call, query, &gone).await?);
+        output.summary.push_str(&related_memories(call, query, &gone).await?);
     }
     Ok(output)
 }
@@ -72,8 +72,12 @@ async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure>
     })
 }
 
-/// What is remembered beside what was forgotten and may be meant as well: "where I live" is also "moved to Lyon".
-async fn still_known(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) -> Result<String, Failure> {
+/// The memories beside the forgotten ones that may be meant as well: "where I live" is also "moved to Lyon".
+async fn related_memories(
+    call: &CallContext<'_>,
+    query: &str,
+    gone: &[MemoryRow],
+) -> Result<String, Failure> {
     let name = &call.ctx.turn.person.name;
     // The person's own name is in most of them.
     let is_telling = |word: &&str| !adjutant_memory::has_all_words(name, word);
@@ -92,14 +96,13 @@ async fn still_known(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) ->
 async fn found_in_memories(
     call: &CallContext<'_>,
     what: &str,
-    most: usize,
+    max: usize,
 ) -> Result<Vec<MemoryRow>, Failure> {
-    let found =
-        adjutant_memory::search(call.store(), asker(call), what, SearchIn::Memories, "", most).await?;
+    let found = adjutant_memory::search(call.store(), asker(call), what, SearchIn::Memories, "", max).await?;
     Ok(found.into_iter().filter_map(Found::memory).collect())
 }
 
-/// Those without text from outside, which is shown by a skill that marks it.
+/// The memories without outside text, which is shown by a skill that marks it.
 async fn ours(call: &CallContext<'_>, mut rows: Vec<MemoryRow>) -> Result<Vec<MemoryRow>, Failure> {
     let outside = taints::of_domain(call.store(), "memory").await?;
     rows.retain(|row| !outside.contains_key(row.id.as_str()));

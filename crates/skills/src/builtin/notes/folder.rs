@@ -112,21 +112,26 @@ impl Notes {
         Ok(found)
     }
 
-    /// Writes a note. `known` is the version that may be replaced; with none there must be no such note.
-    pub(super) fn put(&self, path: &NotePath, text: &str, known: Option<&Note>) -> Result<Note, SkillError> {
+    /// Writes a note. `previous` is the version that may be replaced; with none there must be no such note.
+    pub(super) fn put(
+        &self,
+        path: &NotePath,
+        text: &str,
+        previous: Option<&Note>,
+    ) -> Result<Note, SkillError> {
         if text.len() as u64 > MAX_SIZE {
             return Err(SkillError::params(ours!(notes::text_too_large)));
         }
-        let folder = self.open_folder(path.folders(), known.is_none())?;
-        let mode = known.map_or(Mode::RUSR | Mode::WUSR, |note| note.mode);
+        let folder = self.open_folder(path.folders(), previous.is_none())?;
+        let mode = previous.map_or(Mode::RUSR | Mode::WUSR, |note| note.mode);
         let temporary = temporary_name();
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, &temporary, flags, mode);
         let file = file.map_err(|error| SkillError::tool(ours!(notes::folder_not_written, Own(error))))?;
         let written = write_all(file, text.as_bytes(), mode)
             .map_err(|error| SkillError::tool(ours!(notes::cannot_write, FromCall(path), Own(error))))
-            .and_then(|()| put_in_place(&folder, &temporary, path, known));
-        if written.is_err() || known.is_none() {
+            .and_then(|()| put_in_place(&folder, &temporary, path, previous));
+        if written.is_err() || previous.is_none() {
             let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
         }
         written?;
@@ -136,9 +141,9 @@ impl Notes {
     }
 
     /// Deletes a note, if it is as it was.
-    pub(super) fn remove(&self, path: &NotePath, known: &Note) -> Result<(), SkillError> {
+    pub(super) fn remove(&self, path: &NotePath, previous: &Note) -> Result<(), SkillError> {
         let folder = self.open_folder(path.folders(), false)?;
-        same(&folder, path, known)?;
+        same(&folder, path, previous)?;
         let removed = rustix::fs::unlinkat(&folder, path.name(), AtFlags::empty());
         removed.map_err(|error| SkillError::tool(ours!(notes::cannot_delete, FromCall(path), Own(error))))
     }
@@ -247,14 +252,14 @@ fn write_all(file: OwnedFd, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the new text its name; what was there must still be what is known.
+/// Gives the new text its name; the file must still hold the previous version.
 fn put_in_place(
     folder: &OwnedFd,
     temporary: &Path,
     path: &NotePath,
-    known: Option<&Note>,
+    previous: Option<&Note>,
 ) -> Result<(), SkillError> {
-    let Some(known) = known else {
+    let Some(previous) = previous else {
         // Unlike a rename, a link never replaces anything.
         let linked = rustix::fs::linkat(folder, temporary, folder, path.name(), AtFlags::empty());
         return linked.map_err(|error| match error {
@@ -262,19 +267,19 @@ fn put_in_place(
             error => failed(&path.to_string(), error),
         });
     };
-    same(folder, path, known)?;
+    same(folder, path, previous)?;
     let renamed = rustix::fs::renameat(folder, temporary, folder, path.name());
     renamed.map_err(|error| SkillError::tool(ours!(notes::cannot_write, FromCall(path), Own(error))))
 }
 
-fn same(folder: &OwnedFd, path: &NotePath, known: &Note) -> Result<(), SkillError> {
+fn same(folder: &OwnedFd, path: &NotePath, previous: &Note) -> Result<(), SkillError> {
     let now = read_at(folder, path.name(), &path.to_string())?;
-    if now.version == known.version { Ok(()) } else { Err(changed(path, &known.version, &now.version)) }
+    if now.version == previous.version { Ok(()) } else { Err(changed(path, &previous.version, &now.version)) }
 }
 
 /// A note that isn't what it was when it was read.
-pub(super) fn changed(path: &NotePath, known: &str, now: &str) -> SkillError {
-    SkillError::params(ours!(notes::changed_meanwhile, FromCall(path), FromCall(known), Own(now)))
+pub(super) fn changed(path: &NotePath, previous: &str, now: &str) -> SkillError {
+    SkillError::params(ours!(notes::changed_meanwhile, FromCall(path), FromCall(previous), Own(now)))
 }
 
 /// Names a text: the start of its digest.

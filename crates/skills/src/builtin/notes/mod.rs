@@ -37,10 +37,10 @@ domain! {
     }
 }
 
-/// A text of this length is kept in the journal, so that a change can be taken back.
-const MAX_KEPT: usize = 256 * 1024;
+/// The longest text that is stored in the journal, so that a change can be undone.
+const MAX_STORED: usize = 256 * 1024;
 
-/// What a call makes of a note.
+/// A note before and after a call.
 struct Change {
     path: NotePath,
     before: Option<Note>,
@@ -105,7 +105,7 @@ impl BuiltinSkill for NotesSkill {
 }
 
 impl NotesSkill {
-    /// What the note would be, from what it is now.
+    /// The change that the call would make to the note.
     async fn change(&self, call: &CallContext<'_>) -> Result<Change, Failure> {
         let path = NotePath::read(call.text("path").unwrap_or_default())?;
         let text = &words(call).await?;
@@ -137,10 +137,10 @@ impl NotesSkill {
         let is_done = before.as_ref().is_some_and(|note| note.text == text);
         // Made by an earlier attempt, or there already.
         let may_replace = !matches!(self, Self::Create) || call.flag("overwrite") || is_done;
-        let known = before.clone().filter(|_| may_replace);
-        let written = on_disk(call, path.clone(), move |notes, path| match known {
+        let previous = before.clone().filter(|_| may_replace);
+        let written = on_disk(call, path.clone(), move |notes, path| match previous {
             Some(note) if note.text == text => Ok(note),
-            known => notes.put(&path, &text, known.as_ref()),
+            previous => notes.put(&path, &text, previous.as_ref()),
         })
         .await?;
         let receipt = match (self, &before) {
@@ -151,7 +151,7 @@ impl NotesSkill {
         };
         let data = json!({"note": path.to_string(), "path": path.to_string(), "version": written.version});
         let output = Output::ours(receipt, data);
-        let is_small = written.text.len() <= MAX_KEPT;
+        let is_small = written.text.len() <= MAX_STORED;
         let step = Step::Note {
             path: path.to_string(),
             before: before.map(|note| note.text),
@@ -162,7 +162,7 @@ impl NotesSkill {
 }
 
 impl Change {
-    /// What changes, for the person who is asked.
+    /// The change, for the person who is asked.
     fn shown(&self) -> String {
         let Some(before) = &self.before else {
             return l10n::notes::create_preview(&self.path, fenced(&self.text));
@@ -172,7 +172,7 @@ impl Change {
     }
 }
 
-/// What a call puts into a note: its text, and below it that of a file.
+/// The text that a call puts into a note: its own, and below that the text of a file.
 async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
     let text = call.arguments["text"].as_str().unwrap_or_default();
     let Some(id) = call.text("file") else {

@@ -40,17 +40,17 @@ pub(super) fn append(text: &str, heading: Option<&str>, more: &str) -> Result<St
     };
     let (gap, more) = (line_end(text), in_style_of(text, more));
     let (before, after) = text.split_at(end);
-    let kept = before.trim_end_matches(['\n', '\r']);
+    let head = before.trim_end_matches(['\n', '\r']);
     // A list goes on without a blank line; a text gets one.
     let is_list = |line: &str| ["- ", "* ", "+ "].iter().any(|mark| line.trim_start().starts_with(mark));
-    let goes_on = kept.lines().last().is_some_and(is_list) && more.lines().next().is_some_and(is_list);
-    let join = match (kept.is_empty(), goes_on) {
+    let goes_on = head.lines().last().is_some_and(is_list) && more.lines().next().is_some_and(is_list);
+    let join = match (head.is_empty(), goes_on) {
         (true, _) => String::new(),
         (false, true) => gap.to_owned(),
         (false, false) => gap.repeat(2),
     };
     let rest = if after.is_empty() { String::new() } else { format!("{gap}{after}") };
-    Ok(format!("{kept}{join}{}{gap}{rest}", more.trim_end()))
+    Ok(format!("{head}{join}{}{gap}{rest}", more.trim_end()))
 }
 
 /// Every heading, for people.
@@ -66,10 +66,10 @@ fn find(text: &str, heading: &str) -> Result<Section, SkillError> {
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => {
-            let known = headings(text).join("; ");
-            Err(SkillError::not_found(match known.is_empty() {
+            let existing = headings(text).join("; ");
+            Err(SkillError::not_found(match existing.is_empty() {
                 true => ours!(notes::no_sections, FromCall(heading)),
-                false => ours!(notes::no_section, FromCall(heading), known),
+                false => ours!(notes::no_section, FromCall(heading), existing),
             }))
         }
         number => Err(SkillError::params(ours!(notes::same_headings, number, FromCall(heading)))),

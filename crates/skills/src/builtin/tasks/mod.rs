@@ -127,7 +127,7 @@ fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
     format!("“{}”{}", task.title, details(task, call))
 }
 
-/// What stands behind a task's title: ` (due Fri 27 Nov 2026) #home`.
+/// The details behind a task's title: ` (due Fri 27 Nov 2026) #home`.
 fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
     let mut details = String::new();
     if let Some(due) = due_of(task, call) {
@@ -164,16 +164,16 @@ fn set_due(task: &mut TaskRow, due: When, call: &CallContext<'_>) {
 }
 
 fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
-    let Some(said) = call.text(name) else { return Ok(None) };
-    let when = When::parse(said, call.zone());
+    let Some(text) = call.text(name) else { return Ok(None) };
+    let when = When::parse(text, call.zone());
     when.map(Some).map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
 }
 
 /// Sets the fields that the arguments name.
 fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
     for (name, field) in [("title", &mut task.title), ("notes", &mut task.notes)] {
-        if let Some(said) = call.text(name) {
-            said.clone_into(field);
+        if let Some(text) = call.text(name) {
+            text.clone_into(field);
         }
     }
     if let Some(priority) = call.text("priority") {
@@ -202,7 +202,7 @@ fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), 
     let first = match due_of(task, call) {
         None => next_due(task, call)?,
         Some(due) if call.text("due").is_none() => {
-            // What is overdue stays so if its rule fits.
+            // An overdue task stays overdue if its rule fits.
             let is_its_day = parsed.first_named(due.local(), due.local()) == Some(due.local());
             let today = if matches!(due, When::Day(_)) { now.date().and_time(NaiveTime::MIN) } else { now };
             let first = parsed.first_named(due.local(), today).filter(|_| !is_its_day);

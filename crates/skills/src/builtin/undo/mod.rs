@@ -26,13 +26,13 @@ use crate::{Failure, Handler, Output, Registry, SkillError};
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
 
-/// What kind of effect taking back has: things on servers may be among what is put back.
+/// The kind of effect that undoing has: it may also change things on servers.
 pub(super) fn effect(services: &Services) -> Idempotency {
     let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
     Idempotency::on_own_store_if(is_own)
 }
 
-/// What a call did, in a line. What a server or a program says of its own doing is its words, not ours.
+/// A call's effect, in a line. The text of a server or a program about its own effect isn't ours.
 fn what(registry: &Registry, row: &UndoRow) -> String {
     let other = registry.get(&row.skill).filter(|skill| !matches!(skill.handler, Handler::Builtin(_)));
     if let Some(skill) = other {
@@ -42,14 +42,14 @@ fn what(registry: &Registry, row: &UndoRow) -> String {
     steps_of(row).first().and_then(Step::label).unwrap_or_else(line)
 }
 
-/// That a call's effect is undone.
+/// The message that a call's effect is undone.
 fn undone(row: &UndoRow, what: String) -> String {
-    let said = match steps_of(row).as_slice() {
+    let message = match steps_of(row).as_slice() {
         // The next one of a task that repeats was made before that one was done.
         [step] | [Step::Task { before: None, .. }, step] => step.undone(),
         _ => None,
     };
-    said.unwrap_or_else(|| l10n::undo::undone(what))
+    message.unwrap_or_else(|| l10n::undo::undone(what))
 }
 
 /// What becomes of a thing that is to be as it was `before` a call, if that can be said without writing: it is so already, or
@@ -88,7 +88,7 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         });
     }
     let mut data = json!({"undone": count, "of": effects.len()});
-    // What was made from a text of others repeats it.
+    // A thing that was made from outside text repeats that text.
     let taint: Taint = effects.iter().map(|row| &row.taint).collect();
     if !taint.is_clean() {
         data["sources"] = json!(taint.label());
@@ -96,12 +96,13 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
 }
 
-/// The changes of these calls and who made each, oldest first. What changed twice is put back as one.
+/// The changes of these calls and who made each, oldest first. A thing that changed twice is put back once.
 fn joined(effects: &[UndoRow]) -> Vec<(Step, Vec<usize>)> {
     let mut changes: Vec<(Step, Vec<usize>)> = Vec::new();
     for (at, row) in effects.iter().enumerate() {
         for step in steps_of(row) {
-            match changes.iter_mut().rev().find_map(|(known, rows)| known.take_in(&step).then_some(rows)) {
+            match changes.iter_mut().rev().find_map(|(earlier, rows)| earlier.take_in(&step).then_some(rows))
+            {
                 Some(rows) => rows.push(at),
                 None => changes.push((step, vec![at])),
             }

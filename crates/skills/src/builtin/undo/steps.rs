@@ -62,12 +62,12 @@ pub(in crate::builtin) enum Step {
     },
 }
 
-/// What a call leaves in its row, so that it can be taken back.
+/// The steps that a call leaves in its row, so that it can be undone.
 pub(in crate::builtin) fn left(steps: &[Step]) -> Option<Value> {
     serde_json::to_value(steps).ok()
 }
 
-/// What came of taking something back.
+/// The outcome of undoing a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::builtin) enum Outcome {
     Done,
@@ -87,7 +87,7 @@ impl Step {
     /// Takes in a later change of the same thing, if that began where this one ended: both are then put back as one.
     pub(super) fn take_in(&mut self, later: &Self) -> bool {
         fn joined<T: Clone>(mine: (&Option<T>, &mut Option<T>), later: &Option<T>, is_next: bool) -> bool {
-            // What was made and deleted again isn't there to be put back.
+            // A thing that was made and deleted again can't be put back.
             let is_joined = is_next && (mine.0.is_some() || later.is_some());
             if is_joined {
                 mine.1.clone_from(later);
@@ -116,7 +116,7 @@ impl Step {
         }
     }
 
-    /// What the call did, where its result is a promise rather than a receipt.
+    /// The call's effect, where its result is a promise rather than a receipt.
     pub(super) fn label(&self) -> Option<String> {
         match self {
             // A memory of which only a part was forgotten keeps its id.
@@ -183,7 +183,7 @@ impl Step {
     }
 }
 
-/// That a reminder went out is no change.
+/// The task without its reminder: a reminder that went out is no change.
 fn without_reminder(task: &TaskRow) -> TaskRow {
     TaskRow { remind_at: None, ..task.clone() }
 }
@@ -194,13 +194,13 @@ async fn task(
     after: Option<&TaskRow>,
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
-    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
-    let now = tasks::by_id(call.store(), &call.ctx.turn.person.id, &one.id).await?;
+    let Some(task) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let now = tasks::by_id(call.store(), &call.ctx.turn.person.id, &task.id).await?;
     if now.as_ref().map(without_reminder) != after.map(without_reminder) {
         return Ok(Outcome::Changed);
     }
     if now.is_some() {
-        tasks::delete(writes, &one.id);
+        tasks::delete(writes, &task.id);
     }
     if let Some(before) = before {
         tasks::insert(writes, before);
@@ -214,10 +214,10 @@ async fn memory(
     after: Option<&MemoryRow>,
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
-    let Some(one) = after.or(before) else { return Ok(Outcome::Impossible) };
+    let Some(row) = after.or(before) else { return Ok(Outcome::Impossible) };
     let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
-    let now = all.iter().find(|memory| memory.id == one.id);
+    let now = all.iter().find(|memory| memory.id == row.id);
     if now != after {
         return Ok(Outcome::Changed);
     }
@@ -246,16 +246,16 @@ async fn schedule(
     after: Option<&ScheduleRow>,
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
-    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let Some(schedule) = before.or(after) else { return Ok(Outcome::Impossible) };
     let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
-    let now = all.iter().find(|row| row.id == one.id);
-    // That it ran meanwhile is no change.
+    let now = all.iter().find(|row| row.id == schedule.id);
+    // A run in the meantime is no change.
     let content = |row: &ScheduleRow| (row.text.clone(), row.rule.clone(), row.zone.clone(), row.state);
     if now.map(content) != after.map(content) {
         return Ok(Outcome::Changed);
     }
     if now.is_some() {
-        schedules::delete(writes, &one.id);
+        schedules::delete(writes, &schedule.id);
     }
     if let Some(before) = before {
         schedules::insert(writes, &ScheduleRow { running: None, ..before.clone() });

@@ -90,7 +90,7 @@ fn hits(kind: SearchKind, answer: &Value, limit: usize) -> Vec<Hit> {
         SearchKind::Searxng | SearchKind::Tavily => (&answer["results"], "content"),
         SearchKind::Brave => (&answer["web"]["results"], "description"),
     };
-    let plain = |value: &Value, most: usize| {
+    let plain = |value: &Value, max: usize| {
         let text = value.as_str().unwrap_or_default();
         // Some mark the words that were searched.
         let text = if text.contains('<') {
@@ -98,7 +98,7 @@ fn hits(kind: SearchKind, answer: &Value, limit: usize) -> Vec<Hit> {
         } else {
             text.to_owned()
         };
-        line(&text, most)
+        line(&text, max)
     };
     let hit = |item: &Value| {
         let url = Url::parse(item["url"].as_str()?).ok()?;

@@ -1,4 +1,4 @@
-//! What a server wants to know before it goes on with a call.
+//! Questions of a server that must be answered before it goes on with a call.
 //!
 //! - All its texts are from outside: cut, and with hidden characters made visible.
 //! - A person answers field by field. Only what they gave goes back, checked against what was asked for.
@@ -26,7 +26,7 @@ const MAX_MESSAGE: usize = 1000;
 const MAX_LINES: usize = 15;
 /// The longest address that is shown.
 const MAX_ADDRESS: usize = 2000;
-/// The longest state that is kept for a server.
+/// The longest state that is stored for a server.
 const MAX_STATE: usize = 64 * 1024;
 
 /// The word that says yes, and the one that says no, to a question without fields.
@@ -35,12 +35,12 @@ const NO: &str = "No";
 /// The word that says that an address was opened.
 const DONE: &str = "Done";
 
-/// What a server wants to know, and what was answered so far. The journal keeps it.
+/// A server's questions, with the answers so far. The journal stores them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// What the server wants back with the answers.
+    /// The state that the server wants back with the answers.
     pub(super) state: Option<String>,
-    /// Whether its call is still under way in a connection of one process.
+    /// Whether the call is still under way in a connection of one process.
     #[serde(rename = "is_held")]
     is_call_open: bool,
     /// Whether pages have to be opened before the call is made at all.
@@ -80,7 +80,7 @@ enum Reply {
     Cancelled,
 }
 
-/// What a person is asked next.
+/// The next question for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompted {
     /// In a few words, for a list of questions.
@@ -89,7 +89,7 @@ pub struct Prompted {
     pub words: String,
     /// The labels of the buttons, and the words that each stands for.
     pub buttons: Vec<(String, String)>,
-    /// How it is answered.
+    /// How the question is answered.
     pub how: How,
     /// Why the last answer didn't fit.
     pub misfit: Option<String>,
@@ -179,7 +179,7 @@ impl Ask {
     ) -> Result<(), String> {
         let yes = yes.to_lowercase();
         self.reply = match words.trim().trim_end_matches(['.', '!']).to_lowercase().as_str() {
-            said if said == yes || said == format!("{yes} please") => Some(Reply::Accepted),
+            text if text == yes || text == format!("{yes} please") => Some(Reply::Accepted),
             "no" | "no thanks" | "decline" => Some(Reply::Declined),
             _ => return Err(neither(line(words, 40))),
         };
@@ -213,7 +213,7 @@ impl Asked {
         Ok(Self { state, rounds, asks, ..Self::default() })
     }
 
-    /// Whether its call is still under way in a connection of one process.
+    /// Whether the call is still under way in a connection of one process.
     pub(super) fn is_call_open(&self) -> bool {
         self.is_call_open
     }
@@ -236,7 +236,7 @@ impl Asked {
         self.opens_first && self.asks.iter().any(|ask| ask.reply != Some(Reply::Accepted))
     }
 
-    /// What to ask next; none once everything is answered.
+    /// The next question; none once everything is answered.
     pub fn next(&self) -> Option<Prompted> {
         let ask = self.asks.iter().find(|ask| ask.reply.is_none())?;
         let mut words = vec![ask.message.clone()];

@@ -116,13 +116,13 @@ fn matches(pattern: &str, text: &str) -> bool {
 fn word(tool: &str) -> String {
     let mut word = String::new();
     let mut was_small = false;
-    for one in tool.chars() {
-        if one.is_ascii_uppercase() && was_small {
+    for char in tool.chars() {
+        if char.is_ascii_uppercase() && was_small {
             word.push('_');
         }
-        was_small = one.is_ascii_lowercase() || one.is_ascii_digit();
-        match one.to_ascii_lowercase() {
-            one if one.is_ascii_alphanumeric() => word.push(one),
+        was_small = char.is_ascii_lowercase() || char.is_ascii_digit();
+        match char.to_ascii_lowercase() {
+            char if char.is_ascii_alphanumeric() => word.push(char),
             _ if !word.is_empty() && !word.ends_with('_') => word.push('_'),
             _ => {}
         }

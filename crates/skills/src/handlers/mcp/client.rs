@@ -1,4 +1,4 @@
-//! What a server finds when it asks us something: a person, as long as one of its calls is under way.
+//! Answers a server's questions: a person does, as long as one of the server's calls is under way.
 
 use std::sync::Arc;
 

@@ -9,20 +9,20 @@ use sha2::{Digest, Sha256};
 /// How much of a description a model reads, in characters.
 const DESCRIPTION: usize = 500;
 
-/// What a server says of one of its tools. All of it is text from outside.
+/// A server's description of one of its tools. All of it is text from outside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// The server's own name of the tool.
     pub name: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What it does.
+    /// The tool's purpose.
     pub description: Option<String>,
     /// JSON Schema of the arguments.
     pub schema: Value,
     /// JSON Schema of the structured result.
     pub output: Option<Value>,
-    /// What the server hints at: whether it only reads, and the like.
+    /// The server's hints: whether the tool only reads, and the like.
     pub hints: Value,
 }
 
@@ -65,10 +65,10 @@ impl Definition {
         self.hints["readOnlyHint"] == true
     }
 
-    /// What a model reads of it: a line.
+    /// The line that a model reads.
     pub fn summary(&self) -> String {
-        let said = self.description.as_deref().or(self.title.as_deref()).unwrap_or(&self.name);
-        line(said, DESCRIPTION)
+        let text = self.description.as_deref().or(self.title.as_deref()).unwrap_or(&self.name);
+        line(text, DESCRIPTION)
     }
 
     /// The schema as a model reads it: each text in it is a line.
@@ -101,18 +101,18 @@ impl Definition {
     }
 }
 
-/// What has changed from one text to another: the lines that went, and the lines that came, in order.
+/// The difference between two texts: the removed lines, then the added lines, in order.
 pub fn difference(old: &[String], new: &[String]) -> Vec<String> {
     let mut gone: Vec<&String> = Vec::new();
-    let mut kept: Vec<&String> = new.iter().collect();
+    let mut remaining: Vec<&String> = new.iter().collect();
     for line in old {
-        match kept.iter().position(|other| *other == line) {
-            Some(at) => drop(kept.remove(at)),
+        match remaining.iter().position(|other| *other == line) {
+            Some(at) => drop(remaining.remove(at)),
             None => gone.push(line),
         }
     }
     let gone = gone.into_iter().map(|line| format!("- {line}"));
-    gone.chain(kept.into_iter().map(|line| format!("+ {line}"))).collect()
+    gone.chain(remaining.into_iter().map(|line| format!("+ {line}"))).collect()
 }
 
 fn sorted(value: &Value) -> Value {

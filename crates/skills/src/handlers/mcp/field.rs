@@ -43,7 +43,7 @@ const SECRETS: &[&str] = &[
     "verification code",
 ];
 
-/// What a person answers, besides a value: the words of the buttons, whatever these are called.
+/// Answers other than a value: the words of the buttons, whatever their labels are.
 pub(super) const DECLINE: &str = "Decline";
 /// Leaves a field out that needn't be filled in.
 pub(super) const SKIP: &str = "Skip";
@@ -59,7 +59,7 @@ pub(super) struct Field {
     pub(super) given: Option<Given>,
 }
 
-/// What a person has said about a field.
+/// A person's answer to a field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Given {
@@ -69,7 +69,7 @@ pub(super) enum Given {
     Skipped,
 }
 
-/// What a person's words are to a field.
+/// A person's words, read as the answer to a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
     /// An answer.
@@ -96,7 +96,7 @@ impl Field {
         self.is_text() && texts.into_iter().flatten().any(names_secret)
     }
 
-    /// What it is called, and what for: the server's words.
+    /// The field's name and purpose, in the server's words.
     pub(super) fn described(&self) -> String {
         let name = line(self.text("title").unwrap_or(&self.name), 80);
         let about = line(self.text("description").unwrap_or_default(), 200);
@@ -130,7 +130,9 @@ impl Field {
         let mut options: Vec<(Value, String)> = match (titled, schema["enum"].as_array()) {
             (Some(all), _) => all
                 .iter()
-                .map(|one| (one["const"].clone(), one["title"].as_str().unwrap_or_default().to_owned()))
+                .map(|option| {
+                    (option["const"].clone(), option["title"].as_str().unwrap_or_default().to_owned())
+                })
                 .collect(),
             (None, Some(values)) => (0..)
                 .zip(values)
@@ -190,7 +192,7 @@ impl Field {
         default == value || default.as_array().is_some_and(|all| all.contains(value))
     }
 
-    /// What the server suggests, as a person reads it; none where a button shows it.
+    /// The server's suggestion, as a person reads it; none where a button shows it.
     pub(super) fn suggestion(&self) -> Option<String> {
         let default = &self.schema["default"];
         if default.is_null() || !self.buttons().is_empty() {
@@ -198,8 +200,8 @@ impl Field {
         }
         let label = |value: &Value| {
             let options = self.options();
-            let known = options.into_iter().find(|(option, _)| option == value).map(|(_, label)| label);
-            known
+            let found = options.into_iter().find(|(option, _)| option == value).map(|(_, label)| label);
+            found
                 .unwrap_or_else(|| line(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), 80))
         };
         Some(match default.as_array() {
@@ -302,13 +304,13 @@ fn misformed(format: &str, words: &str) -> Option<String> {
 pub(super) fn names_secret(text: &str) -> bool {
     let mut words = String::from(" ");
     let mut was_small = false;
-    for one in text.chars() {
-        if one.is_uppercase() && was_small {
+    for char in text.chars() {
+        if char.is_uppercase() && was_small {
             words.push(' ');
         }
-        was_small = one.is_lowercase();
-        if one.is_alphanumeric() {
-            words.extend(one.to_lowercase());
+        was_small = char.is_lowercase();
+        if char.is_alphanumeric() {
+            words.extend(char.to_lowercase());
         } else if !words.ends_with(' ') {
             words.push(' ');
         }

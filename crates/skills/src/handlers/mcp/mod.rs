@@ -75,13 +75,13 @@ pub struct McpCall<'a> {
     pub arguments: &'a Value,
     /// The turn and the execution that it belongs to.
     pub place: (&'a TurnId, &'a ExecutionId),
-    /// What its server has asked, with a person's answers.
+    /// The server's questions, with a person's answers.
     pub asked: Option<&'a Asked>,
     /// How long it may wait for a person.
     pub patience: Duration,
 }
 
-/// What has come of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum WorkResult {
     Done(Output),
@@ -104,10 +104,10 @@ pub enum ToolState {
     Unusable(String),
 }
 
-/// What a server says now, compared with what was accepted.
+/// A server's present tools, compared with the accepted ones.
 #[derive(Debug)]
 pub struct Inspection {
-    /// What it says of itself.
+    /// The server's description of itself.
     pub about: About,
     pub tools: Vec<(Definition, ToolState)>,
     /// The accepted tools that it has no more.
@@ -117,7 +117,8 @@ pub struct Inspection {
 impl Inspection {
     /// Whether it has or had this tool.
     pub fn has(&self, tool: &str) -> bool {
-        self.gone.iter().any(|gone| gone == tool) || self.tools.iter().any(|(known, _)| known.name == tool)
+        self.gone.iter().any(|gone| gone == tool)
+            || self.tools.iter().any(|(definition, _)| definition.name == tool)
     }
 }
 
@@ -185,9 +186,9 @@ impl McpServers {
         if self.configs.is_empty() {
             return Ok(false);
         }
-        let known: Vec<(String, String, String)> =
+        let cached: Vec<(String, String, String)> =
             self.pins().iter().map(|pin| (pin.owner.clone(), pin.item.clone(), pin.digest.clone())).collect();
-        if pins::digests(store, PinKind::McpTool).await? == known {
+        if pins::digests(store, PinKind::McpTool).await? == cached {
             return Ok(false);
         }
         let rows = pins::of_kind(store, PinKind::McpTool).await?;

@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The error of a server that wants a page opened before the call.
 const OPEN_FIRST: ErrorCode = ErrorCode(-32042);
 
-/// What has come of a call so far.
+/// The outcome of a call so far.
 pub(super) enum Leg {
     Done(Output),
     /// The server wants to know more. Its call may be under way.
@@ -219,7 +219,7 @@ impl Server {
         SkillError::tool(ours!(mcp::asks_too_often, self.shown(), MAX_ROUNDS))
     }
 
-    /// What it means that a call isn't open any more.
+    /// The error for a call that isn't open any more.
     pub(super) fn gone(&self) -> SkillError {
         SkillError { unknown: true, ..SkillError::tool(ours!(mcp::connection_gone, self.shown())) }
     }
@@ -257,8 +257,8 @@ impl OpenCalls {
     /// Lets go of the calls of a turn that has ended. Their servers are told that nobody answers.
     pub(super) fn release(&self, turn: &TurnId) {
         let mut calls = self.calls();
-        let (gone, kept) = std::mem::take(&mut *calls).into_iter().partition(|(_, (of, _))| of == turn);
-        *calls = kept;
+        let (gone, remaining) = std::mem::take(&mut *calls).into_iter().partition(|(_, (of, _))| of == turn);
+        *calls = remaining;
         drop(calls);
         let gone: HashMap<ExecutionId, (TurnId, OpenCall)> = gone;
         drop(gone);

@@ -19,7 +19,7 @@ const LAST_WORDS: usize = 2048;
 /// How long we wait for the rest of the error output of a program that ends.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// What a process is started with.
+/// The settings for starting a process.
 pub(super) struct Start<'a> {
     pub(super) words: &'a [String],
     pub(super) env: Vec<(&'a str, &'a Secret)>,
@@ -66,7 +66,7 @@ pub(super) fn home(folder: &Path, server: &str) -> PathBuf {
 /// The end of what a server has written to its error output.
 #[derive(Clone, Default)]
 pub(super) struct LastWords {
-    kept: Arc<Mutex<Vec<u8>>>,
+    tail: Arc<Mutex<Vec<u8>>>,
     /// There is no more to come.
     ended: CancellationToken,
 }
@@ -75,10 +75,10 @@ impl LastWords {
     async fn listen(self, mut stream: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 8 * 1024];
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-            let mut kept = self.kept.lock();
-            kept.extend_from_slice(&buffer[..read]);
-            let over = kept.len().saturating_sub(LAST_WORDS);
-            kept.drain(..over);
+            let mut tail = self.tail.lock();
+            tail.extend_from_slice(&buffer[..read]);
+            let over = tail.len().saturating_sub(LAST_WORDS);
+            tail.drain(..over);
         }
         self.ended.cancel();
     }
@@ -86,8 +86,8 @@ impl LastWords {
     /// The last line with something in it, of a program that has ended or is about to.
     pub(super) async fn line(&self) -> String {
         let _ = tokio::time::timeout(LINGER, self.ended.cancelled()).await;
-        let kept = self.kept.lock();
-        let text = String::from_utf8_lossy(&kept);
+        let tail = self.tail.lock();
+        let text = String::from_utf8_lossy(&tail);
         let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         adjutant_types::invisible_chars::line(last, 300)
     }

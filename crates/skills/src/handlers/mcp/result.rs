@@ -1,4 +1,4 @@
-//! What a call has brought, as a skill's output. All of it is text from outside.
+//! The result of a call, as a skill's output. All of it is text from outside.
 
 use adjutant_l10n::mcp;
 use adjutant_types::invisible_chars::line;
@@ -18,10 +18,10 @@ const MAX_ERROR: usize = 500;
 pub(super) fn read(server: &str, done: CallToolResult) -> Result<Output, SkillError> {
     let mut text = done.content.iter().map(block).collect::<Vec<_>>().join("\n");
     if done.is_error == Some(true) {
-        let said = line(&text, MAX_ERROR);
-        return Err(SkillError::params(match said.is_empty() {
+        let message = line(&text, MAX_ERROR);
+        return Err(SkillError::params(match message.is_empty() {
             true => ours!(mcp::failed_silently, FromConfig(server)),
-            false => ours!(mcp::answered, FromConfig(server), said),
+            false => ours!(mcp::answered, FromConfig(server), message),
         }));
     }
     shorten(&mut text);

@@ -152,7 +152,7 @@ impl Server {
         Ok((session.about.clone(), definitions))
     }
 
-    /// How it stands, in a few words.
+    /// The state of the server, in a few words.
     pub(super) fn in_words(&self) -> String {
         match self.state.try_lock() {
             Err(_) => mcp::starting(),
@@ -248,7 +248,7 @@ impl Server {
         SkillError::tool(ours!(mcp::unusable, self.shown(), error.why))
     }
 
-    /// What to do where the server wants another credential, or one at all.
+    /// The error for a missing or rejected credential: what to do about it.
     fn rejected(&self) -> ErrorText {
         match (&self.config.launch, self.oauth.state_at_server(&self.name)) {
             (McpLaunch::Url { oauth: Some(login), .. }, _) => {
@@ -260,7 +260,7 @@ impl Server {
         }
     }
 
-    /// What a failed exchange means. After a lost connection, nobody knows what the server has done.
+    /// The error for a failed exchange. After a lost connection, nobody knows what the server has done.
     pub(super) async fn failed(&self, session: &Arc<Session>, error: &ServiceError) -> SkillError {
         match error {
             ServiceError::McpError(error) => {
@@ -358,7 +358,7 @@ impl Drop for Hung {
 
 /// Waits until a connection's program has ended, or until it has been idle for long enough.
 async fn watch(server: Weak<Server>, session: Weak<Session>, mut child: Option<Child>, idle: Duration) {
-    while let Some(until) = session.upgrade().map(|it| it.idle_until(idle)) {
+    while let Some(until) = session.upgrade().map(|session| session.idle_until(idle)) {
         let until = until.unwrap_or_else(|| Instant::now() + idle);
         let ended = async {
             match &mut child {

@@ -54,11 +54,11 @@ pub(super) struct Session {
     last_words: LastWords,
     /// The token of the login that its requests carry.
     pub(super) token: Option<Secret>,
-    /// What the server says of itself.
+    /// The server's description of itself.
     pub(super) about: About,
 }
 
-/// What a server says of itself.
+/// A server's description of itself.
 #[derive(Debug, Clone)]
 pub struct About {
     /// Its name and version.

@@ -11,14 +11,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether two connections get one another's sessions.
 pub(super) async fn is_between(options: &AnyConnectOptions) -> Result<bool, sqlx::Error> {
-    let (mut one, mut other) = (options.connect().await?, options.connect().await?);
-    let before = session(&mut one).await?;
-    // A pooler gives this the session that was used last, and keeps it from the first one.
-    other.execute("BEGIN").await?;
-    session(&mut other).await?;
-    let after = tokio::time::timeout(PATIENCE, session(&mut one)).await;
-    other.execute("ROLLBACK").await?;
-    other.close().await?;
+    let (mut first, mut second) = (options.connect().await?, options.connect().await?);
+    let before = session(&mut first).await?;
+    // A pooler gives the second connection the session that was used last, and keeps it from the first.
+    second.execute("BEGIN").await?;
+    session(&mut second).await?;
+    let after = tokio::time::timeout(PATIENCE, session(&mut first)).await;
+    second.execute("ROLLBACK").await?;
+    second.close().await?;
     match after {
         Ok(after) => Ok(after? != before),
         // There is only one session, and the other connection has it.

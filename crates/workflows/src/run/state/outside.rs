@@ -38,8 +38,8 @@ impl Inner {
     /// What the step of this execution was given and has read; for one that isn't known, what all have.
     pub(super) fn sources(&self, mark: &str) -> Taint {
         let step = self.rows.iter().find(|(_, row)| row.id == *mark).map(|(key, _)| keys::step(key));
-        let its = self.rows.iter().filter(|(key, _)| step.is_none_or(|step| keys::step(key) == step));
-        its.map(|(_, row)| &row.taint).collect()
+        let rows = self.rows.iter().filter(|(key, _)| step.is_none_or(|step| keys::step(key) == step));
+        rows.map(|(_, row)| &row.taint).collect()
     }
 }
 

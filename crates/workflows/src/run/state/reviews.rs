@@ -1,4 +1,4 @@
-//! What reviews said of the steps of a run.
+//! The reviews of the steps of a run.
 
 use std::collections::HashMap;
 
@@ -8,32 +8,32 @@ use crate::view::report::StepReview;
 /// The reviews so far.
 #[derive(Debug, Default)]
 pub(super) struct Reviews {
-    /// What was said last of each step.
+    /// The last review of each step.
     verdicts: HashMap<String, StepReview>,
     /// The steps that are done again.
     redone: HashMap<String, Redo>,
-    /// What else is to be said.
+    /// Further warnings.
     warnings: Vec<String>,
 }
 
 /// Why a step is done again, as its agent is told.
 #[derive(Debug, Clone)]
 pub(in crate::run) struct Redo {
-    /// What the review objects to.
+    /// The review's objection.
     pub(in crate::run) reason: String,
     /// The result so far.
     pub(in crate::run) result: String,
 }
 
 impl State {
-    /// Keeps what a review said.
+    /// Stores a review.
     pub(in crate::run) fn reviewed(&self, verdicts: HashMap<String, StepReview>, warning: Option<String>) {
         let mut inner = self.lock();
         inner.reviews.verdicts.extend(verdicts);
         inner.reviews.warnings.extend(warning);
     }
 
-    /// What the last review said of a step.
+    /// The last review of a step.
     pub(in crate::run) fn review_of(&self, step: &str) -> Option<StepReview> {
         self.lock().reviews.verdicts.get(step).cloned()
     }
@@ -50,7 +50,7 @@ impl State {
     /// Lets a step be done again.
     pub(in crate::run) fn redo(&self, step: &str, redo: Redo) {
         let mut inner = self.lock();
-        let Some(at) = inner.ids.iter().position(|known| known == step) else { return };
+        let Some(at) = inner.ids.iter().position(|id| id == step) else { return };
         inner.steps[at] = StepState::Pending;
         inner.reviews.redone.insert(step.to_owned(), redo);
         inner.values = None;

@@ -21,22 +21,27 @@ fn shown(spans: &[Span]) -> String {
         let indent = "  ".repeat(depth);
         let error = span.error.as_deref().map(|kind| format!(" !{kind}")).unwrap_or_default();
         let _ = writeln!(text, "{indent}{} {}-{}{error}", span.name, span.from - begun, span.to - begun);
-        let _ = writeln!(text, "{indent}| {}", told(&span.attributes));
+        let _ = writeln!(text, "{indent}| {}", described(&span.attributes));
         for event in &span.events {
-            let _ =
-                writeln!(text, "{indent}* {} {} {}", event.name, event.at - begun, told(&event.attributes));
+            let _ = writeln!(
+                text,
+                "{indent}* {} {} {}",
+                event.name,
+                event.at - begun,
+                described(&event.attributes)
+            );
         }
     }
     text
 }
 
-fn told(attributes: &Attributes) -> String {
-    let one = |(name, value): &(&str, Attribute)| match value {
+fn described(attributes: &Attributes) -> String {
+    let pair = |(name, value): &(&str, Attribute)| match value {
         Attribute::Text(text) => format!("{name}={text}"),
         Attribute::Whole(number) => format!("{name}={number}"),
         Attribute::Number(number) => format!("{name}={number}"),
     };
-    attributes.iter().map(one).collect::<Vec<_>>().join(" ")
+    attributes.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
 
 #[tokio::test]
@@ -70,10 +75,11 @@ async fn a_turn_is_told_without_its_texts() {
           execute_tool unknown 200-900 !tool
           | gen_ai.operation.name=execute_tool gen_ai.tool.name=unknown adjutant.status=unknown error.type=tool
     ");
-    let told = format!("{spans:?}");
-    for text in ["overdue,", "Bob", "bob", "bell", "report", "finder", "ada", "refuses", "needs", "console:"]
+    let text = format!("{spans:?}");
+    for secret in
+        ["overdue,", "Bob", "bob", "bell", "report", "finder", "ada", "refuses", "needs", "console:"]
     {
-        assert!(!told.contains(text), "{text} is told: {told}");
+        assert!(!text.contains(secret), "{secret} is in it: {text}");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::conversation::Conversations;
 
 /// How many pairing codes may be open at once, over all channels.
 const MAX_CODES: usize = 50;
-/// How many messages of one stranger are kept.
+/// How many messages of one stranger are stored.
 const MAX_MESSAGES: i64 = 10;
 
 impl Intake {
@@ -107,7 +107,7 @@ impl Intake {
                     .for_each(|(conversation, _)| events.send(TurnEvent::MessageAdded(conversation)));
                 Ok(())
             }
-            // They were told today.
+            // The stranger was notified today.
             Err(StoreError::Stale(_)) => Ok(()),
             Err(error) => Err(error),
         }
