@@ -65,7 +65,7 @@ fn function(message: &str, pattern: &Pattern<&str>) -> String {
     }
     let function = message.replace('-', "_");
     format!(
-        "#[doc = {:?}]\npub fn {function}({parameters}) -> String {{ MESSAGES.text({message:?}, &[{arguments}]) }}\n",
+        "#[doc = {:?}]\npub fn {function}({parameters}) -> String {{ MESSAGES.text({message:?}, [{arguments}]) }}\n",
         format!("```text\n{}\n```", written(message, pattern))
     )
 }

@@ -197,6 +197,12 @@ fn missing(signed_in: &SignedIn) -> Response {
     answer(signed_in, StatusCode::NOT_FOUND, page::not_found(), &page::nothing_here())
 }
 
+/// To a form whose text is missing, or has more characters than this.
+fn not_a_text(signed_in: &SignedIn, max: usize) -> Response {
+    let text = page::write_something(max);
+    answer(signed_in, StatusCode::UNPROCESSABLE_ENTITY, page::not_accepted(), &text)
+}
+
 fn unavailable() -> Response {
     let text = page::unavailable() + "\n";
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "2")], text).into_response()

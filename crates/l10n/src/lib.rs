@@ -43,8 +43,8 @@ impl Messages {
         Self(bundle)
     }
 
-    fn text(&self, message: &str, args: &[(&'static str, FluentValue<'static>)]) -> String {
-        let args: FluentArgs<'_> = args.iter().cloned().collect();
+    fn text<const N: usize>(&self, message: &str, args: [(&'static str, FluentValue<'static>); N]) -> String {
+        let args: FluentArgs<'_> = args.into_iter().collect();
         let pattern = self.0.get_message(message).and_then(|message| message.value());
         pattern.map_or_else(
             || message.to_owned(),
@@ -67,7 +67,7 @@ mod tests {
             "done = { $count ->\n    [one] { $count } task\n   *[other] { $count } tasks\n} of { $name }\n",
         );
         let text = |count: usize, name: &str| {
-            messages.text("done", &[("count", count.value()), ("name", shown(name))])
+            messages.text("done", [("count", count.value()), ("name", shown(name))])
         };
         assert_eq!(text(1, "Ada"), "1 task of Ada");
         assert_eq!(text(12_345, "{ $count }\n\u{2068}x"), "12345 tasks of { $count }\n\u{2068}x");

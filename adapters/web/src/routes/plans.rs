@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::workflows::{once_of, out_of_date};
-use super::{Site, answer, either, see};
+use super::{Site, answer, either, not_a_text, see};
 use crate::pages;
 
 type Shared = State<Arc<Site>>;
@@ -58,13 +58,7 @@ pub(super) async fn words(State(site): Shared, headers: HeaderMap, body: Body) -
             let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
             let question = fields.get("question").unwrap_or_default();
             if words.is_empty() || words.chars().count() > MAX_LENGTH {
-                let text = page::write_something(MAX_LENGTH);
-                return Err(answer(
-                    &signed_in,
-                    StatusCode::UNPROCESSABLE_ENTITY,
-                    page::not_accepted(),
-                    &text,
-                ));
+                return Err(not_a_text(&signed_in, MAX_LENGTH));
             }
             match site.backend.answer(&signed_in.viewer, &once, question, &words).await? {
                 None => Ok(see("/talk")),

@@ -9,7 +9,7 @@ use axum::http::header::{RETRY_AFTER, SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{Site, answer, either, missing, see};
+use super::{Site, answer, either, missing, not_a_text, see};
 use crate::pages;
 use crate::session::{begin, end, is_once};
 
@@ -76,13 +76,7 @@ pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> 
             let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
             let once = fields.get("once").unwrap_or_default();
             if text.is_empty() || text.chars().count() > MAX_LENGTH || !is_once(once) {
-                let text = page::write_something(MAX_LENGTH);
-                return Err(answer(
-                    &signed_in,
-                    StatusCode::UNPROCESSABLE_ENTITY,
-                    page::not_accepted(),
-                    &text,
-                ));
+                return Err(not_a_text(&signed_in, MAX_LENGTH));
             }
             site.backend.say(&signed_in.viewer, once, &text).await?;
             Ok(see("/talk"))

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use adjutant_skills::forms::{Form, Item, SlotType};
 use adjutant_types::clock::spoken;
 use adjutant_types::clock::when::When;
+use adjutant_types::text::shortened;
 use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 
@@ -323,14 +324,7 @@ fn value(reference: &str, slots: &Slots<'_>) -> Option<String> {
 fn field(held: &Held, name: &str) -> Option<String> {
     match (held, name) {
         (Held::Text(text), "") => Some(text.clone()),
-        (Held::Text(text), "line") => {
-            let line = text.lines().next().unwrap_or_default();
-            let mut short: String = line.chars().take(MAX_LINE).collect();
-            if short.len() < line.len() {
-                short.push('…');
-            }
-            Some(short)
-        }
+        (Held::Text(text), "line") => Some(shortened(text.lines().next().unwrap_or_default(), MAX_LINE)),
         (Held::Text(text), "capital") => {
             let mut letters = text.chars();
             letters.next().map(|first| first.to_uppercase().chain(letters).collect())

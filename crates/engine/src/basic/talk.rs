@@ -7,6 +7,7 @@ use adjutant_skills::forms::Form;
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_types::ExecutionStatus;
 use adjutant_types::clock::long_date;
+use adjutant_types::text::shortened;
 use adjutant_workflows::agents::Report;
 use chrono::{Datelike, NaiveDateTime};
 
@@ -146,9 +147,5 @@ fn without_arguments(why: &str) -> String {
 
 /// The beginning of a text, on one line.
 fn short(text: &str) -> String {
-    let mut short: String = text.trim().chars().take(MAX_QUOTED).collect();
-    if short.len() < text.trim().len() {
-        short.push('…');
-    }
-    short.replace('\n', " ")
+    shortened(text.trim(), MAX_QUOTED).replace('\n', " ")
 }

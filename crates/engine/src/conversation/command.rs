@@ -25,9 +25,8 @@ pub enum Command<'t> {
     Forget(&'t str),
     /// Lists them, or ends one: `end 2`.
     Rules(&'t str),
+    /// A number of the list, `all`, or `it`: the one thing that can be meant.
     Mine(&'t str),
-    /// The one thing that can be meant.
-    MineIt,
     Pair(&'t str),
     Link(&'t str),
     Web,
@@ -41,7 +40,7 @@ impl<'t> Command<'t> {
         let rest = rest.trim();
         let first = rest.split_whitespace().next().unwrap_or_default();
         let Some(name) = word.strip_prefix('/') else {
-            return if ownership::is_claim(text) { Self::MineIt } else { Self::Answer(text) };
+            return if ownership::is_claim(text) { Self::Mine("it") } else { Self::Answer(text) };
         };
         // In group chats, platforms add our name: /stop@adjutant_bot. Phones begin a line with a capital.
         let name = name.split('@').next().unwrap_or_default();
@@ -56,7 +55,6 @@ impl<'t> Command<'t> {
             "memories" | "memory" => Self::Memories(first),
             "forget" => Self::Forget(rest),
             "rules" => Self::Rules(rest),
-            "mine" if first.eq_ignore_ascii_case("it") => Self::MineIt,
             "mine" => Self::Mine(first),
             "pair" => Self::Pair(first),
             "link" => Self::Link(rest),
@@ -87,13 +85,13 @@ mod tests {
             ("/Stop@adjutant_bot  k3x9zq", Command::Stop("k3x9zq")),
             ("/answer 34  yes, please", Command::Answer("34  yes, please")),
             ("yes", Command::Answer("yes")),
-            ("That's mine!", Command::MineIt),
+            ("That's mine!", Command::Mine("it")),
             ("/mine", Command::Mine("")),
             ("/start abc", Command::Help),
             ("/hlep@adjutant_bot me", Command::Unknown("/hlep")),
             ("/mine 2, please", Command::Mine("2,")),
             // As an earlier version journalled it.
-            ("/mine it", Command::MineIt),
+            ("/mine it", Command::Mine("it")),
         ] {
             assert_eq!(Command::read(text), command, "{text}");
         }

@@ -63,7 +63,6 @@ impl Conversations {
             Command::Forget(asked) => return self.forget_memory(row, asked).await,
             Command::Rules(rest) => return self.rules(row, rest).await,
             Command::Mine(which) => self.mine(row, which, &mut batch).await?,
-            Command::MineIt => self.mine_it(row, &mut batch).await?,
             Command::Pair(code) => self.pair(row, code).await?,
             Command::Link(code) => self.link(row, code).await?,
             Command::Web => self.web(row).await?,

@@ -29,45 +29,26 @@ impl Conversations {
         Ok(is_claim(text) && !taints::list(&self.store, person).await?.is_empty())
     }
 
-    /// Lists what is marked, or takes marks away: of a number of the list, or of all.
+    /// Lists what is marked, or takes marks away: of a number of the list, of "it" if nothing else can be meant, of all.
     pub(super) async fn mine(
         &self,
         row: &InboxRow,
         which: &str,
         batch: &mut Batch,
     ) -> Result<String, StoreError> {
-        let number: Option<i64> = which.parse().ok();
-        let is_all = which.eq_ignore_ascii_case("all");
-        let is_meant = |mark: &MarkedRow| is_all || number == Some(mark.number);
-        self.clear_marks(row, number.is_some().then_some(which), batch, |marked| {
-            marked.iter().filter(|mark| is_meant(mark)).collect()
-        })
-        .await
-    }
-
-    /// Takes away the mark of the only thing that can be meant.
-    pub(super) async fn mine_it(&self, row: &InboxRow, batch: &mut Batch) -> Result<String, StoreError> {
-        self.clear_marks(row, None, batch, |marked| match marked {
-            [mark] => vec![mark],
-            _ => Vec::new(),
-        })
-        .await
-    }
-
-    async fn clear_marks(
-        &self,
-        row: &InboxRow,
-        number: Option<&str>,
-        batch: &mut Batch,
-        meant: impl FnOnce(&[MarkedRow]) -> Vec<&MarkedRow>,
-    ) -> Result<String, StoreError> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return Ok(l10n::commands::in_private("/mine"));
         }
         let marked = taints::list(&self.store, &row.person_id).await?;
-        let meant = meant(&marked);
+        let number: Option<i64> = which.parse().ok();
+        let is_meant = |mark: &&MarkedRow| match which.to_lowercase().as_str() {
+            "all" => true,
+            "it" => marked.len() == 1,
+            _ => number == Some(mark.number),
+        };
+        let meant: Vec<&MarkedRow> = marked.iter().filter(is_meant).collect();
         if meant.is_empty() {
-            return Ok(ownership::list(&marked, number));
+            return Ok(ownership::list(&marked, number.is_some().then_some(which)));
         }
         meant.iter().for_each(|mark| taints::clear(batch, &row.person_id, mark));
         Ok(ownership::cleared(&meant))

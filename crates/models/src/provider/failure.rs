@@ -4,6 +4,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
+use adjutant_types::text::shortened;
 use chrono::DateTime;
 use genai::Error as LibError;
 use genai::webc::{Error as WebError, StreamTimeout};
@@ -166,10 +167,7 @@ fn provider_words(body: &str) -> String {
 /// One line of at most 300 characters. The key goes first, lest a part of it survive the cut.
 fn clean(text: &str, key: &str) -> String {
     let line = scrub(text, key).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(300) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(&line, 300)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use adjutant_l10n::rules as words;
 use adjutant_store::rules::RuleRow;
 use adjutant_types::Allowance;
 use adjutant_types::invisible_chars::shown;
-use adjutant_types::text::one_line;
+use adjutant_types::text::{one_line, shortened};
 
 use super::MAX_LISTED;
 
@@ -20,10 +20,7 @@ pub fn always(rule: &Allowance) -> String {
         Allowance::Notes { folder } => words::always_under(shown(folder)),
         Allowance::Call { .. } => words::always_this(),
     };
-    match label.char_indices().nth(LABEL) {
-        Some((end, _)) => format!("{}…", &label[..end]),
-        None => label,
-    }
+    shortened(&label, LABEL)
 }
 
 /// What the button allows, to go under its question.

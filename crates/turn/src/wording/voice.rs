@@ -5,6 +5,7 @@ use std::time::Duration;
 use adjutant_l10n as l10n;
 use adjutant_models::ModelErrorKind;
 use adjutant_models::voice::doubt::LowConfidence;
+use adjutant_types::text::shortened;
 
 use super::duration;
 
@@ -38,11 +39,7 @@ pub enum Unheard {
 
 /// Shows the transcript.
 pub fn heard(text: &str) -> String {
-    let mut quoted: String = text.chars().take(QUOTED).collect();
-    if quoted.len() < text.len() {
-        quoted.push('…');
-    }
-    l10n::voice::heard(quoted)
+    l10n::voice::heard(shortened(text, QUOTED))
 }
 
 /// Says why a voice note wasn't heard, and what to do.

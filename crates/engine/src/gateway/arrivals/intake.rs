@@ -100,7 +100,6 @@ struct Facts {
     /// Who wrote it, if its sender only forwards it.
     forwarded_from: Option<String>,
     is_spoken: bool,
-    brings_invitation: bool,
     answers: Option<AnswerMatch>,
     claims_ownership: bool,
     /// What a yes to a voice note that was asked about stands for.
@@ -109,8 +108,7 @@ struct Facts {
 
 fn decide(facts: Facts) -> Decision {
     let decision = |kind, text| Decision { kind, text, taint: Taint::default(), question: None };
-    // The code of an invitation stays out of the journal.
-    let text = if facts.brings_invitation { "/start".to_owned() } else { facts.text };
+    let text = facts.text;
     // What somebody else wrote is neither an answer nor a command.
     if let Some(writer) = facts.forwarded_from {
         let taint = Taint::by(&l10n::sources::forwarded_message(writer));
@@ -150,17 +148,18 @@ impl Intake {
         let voice = attached::voice_note(&message);
         let files = attached::files(&message, voice.as_ref());
         let mut attached = Attached { voice, files, mentions: inbox::mentions(&message.mentions) };
-        let text = attached::text(&message, !attached.files.is_empty() && attached.voice.is_none());
-        let brings_invitation = if self.access.may_speak(store, channel, user).await? {
-            false
-        } else if !message.direct {
+        let mut text = attached::text(&message, !attached.files.is_empty() && attached.voice.is_none());
+        if !self.access.may_speak(store, channel, user).await? {
             // Others read along in a room, so no code is offered there.
-            return Ok(None);
-        } else if self.brings_invitation(&message).await? {
-            true
-        } else {
-            return self.stranger(&message, &text, attached).await;
-        };
+            if !message.direct {
+                return Ok(None);
+            }
+            if !self.brings_invitation(&message).await? {
+                return self.stranger(&message, &text, attached).await;
+            }
+            // Its code stays out of the journal.
+            "/start".clone_into(&mut text);
+        }
         let arrived = self
             .arrived(
                 &message.address,
@@ -170,7 +169,7 @@ impl Intake {
             )
             .await?;
         let is_spoken = attached.voice.is_some();
-        let decision = decide(self.facts(text, &message, &arrived, (is_spoken, brings_invitation)).await?);
+        let decision = decide(self.facts(text, &message, &arrived, is_spoken).await?);
         if decision.kind != InboxKind::Message && !attached.files.is_empty() {
             attached.files.clear();
             let notice =
@@ -185,12 +184,12 @@ impl Intake {
         text: String,
         message: &IncomingMessage,
         arrived: &Arrived,
-        (is_spoken, brings_invitation): (bool, bool),
+        is_spoken: bool,
     ) -> Result<Facts, StoreError> {
         let Self { conversations, .. } = self;
         let (here, person) = (&arrived.conversation, &arrived.person.id);
         let forwarded_from = message.forwarded_from.clone();
-        let is_own = !brings_invitation && forwarded_from.is_none() && !is_spoken;
+        let is_own = forwarded_from.is_none() && !is_spoken;
         let answers = match is_own {
             true => conversations.match_answer(message.reply_to.as_deref(), &text, here, person).await?,
             false => None,
@@ -201,7 +200,7 @@ impl Intake {
             true => conversations.confirmed(&text, here, person).await?,
             false => None,
         };
-        Ok(Facts { text, forwarded_from, is_spoken, brings_invitation, answers, claims_ownership, confirmed })
+        Ok(Facts { text, forwarded_from, is_spoken, answers, claims_ownership, confirmed })
     }
 
     /// Says something once, whatever comes again.
@@ -240,18 +239,22 @@ impl Intake {
     /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must
     /// not fill the journal. Where the platform tells one person alone, that is how they learn that they are too late.
     pub async fn receive(&self, inbound: Inbound, shows_notices: bool) -> Result<Arrival, StoreError> {
-        if let Inbound::ButtonPress(pressed) = &inbound {
-            let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
-            if !self.access.may_speak(&self.conversations.store, channel, user).await?
-                || !self.conversations.may_press(channel, user, &pressed.button).await?
-            {
-                return Ok(Arrival::NotTheirs);
+        let journalled = match inbound {
+            Inbound::Message(message) => self.message(message).await?,
+            Inbound::ButtonPress(pressed) => {
+                let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
+                if !self.access.may_speak(&self.conversations.store, channel, user).await?
+                    || !self.conversations.may_press(channel, user, &pressed.button).await?
+                {
+                    return Ok(Arrival::NotTheirs);
+                }
+                if shows_notices && let Some(notice) = self.too_late(&pressed).await? {
+                    return Ok(Arrival::TooLate(notice));
+                }
+                self.press(pressed).await?
             }
-            if shows_notices && let Some(notice) = self.too_late(pressed).await? {
-                return Ok(Arrival::TooLate(notice));
-            }
-        }
-        Ok(self.journal(inbound).await?.map_or(Arrival::Nothing, Arrival::New))
+        };
+        Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
     }
 
     /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and
