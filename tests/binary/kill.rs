@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::chaos::LIMITS;
-use crate::process::{Home, Value, json};
+use crate::process::{Home, Value, is_written_again, json};
 use crate::random::Random;
 
 /// The number of kills, unless `ADJUTANT_KILLS` is set.
@@ -24,9 +24,16 @@ struct Ledger {
     messages: BTreeMap<String, Value>,
     accepted: BTreeSet<String>,
     answered: BTreeMap<String, Vec<String>>,
+    /// The events of the life before.
+    before: Vec<Value>,
 }
 
 impl Ledger {
+    fn hear_all(&mut self, events: &[Value]) {
+        let before = std::mem::replace(&mut self.before, events.to_vec());
+        events.iter().filter(|event| !is_written_again(event, &before)).for_each(|event| self.hear(event));
+    }
+
     fn hear(&mut self, event: &Value) {
         match event["event"].as_str() {
             Some("accepted") => drop(self.accepted.insert(event["id"].as_str().unwrap().to_owned())),
@@ -84,14 +91,14 @@ fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once(
             chat.next_within(left.min(Duration::from_millis(20)));
         }
         chat.kill();
-        chat.seen.iter().for_each(|event| ledger.hear(event));
+        ledger.hear_all(&chat.seen);
     }
     let mut last = home.chat();
     for line in ledger.open() {
         last.send(&line);
     }
     last.finish_well();
-    last.seen.iter().for_each(|event| ledger.hear(event));
+    ledger.hear_all(&last.seen);
     println!("{number} messages");
 
     let ids: BTreeSet<&String> = ledger.messages.keys().collect();

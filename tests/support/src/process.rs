@@ -184,6 +184,12 @@ pub fn answers(event: &Value, id: &str) -> bool {
     event["event"] == "reply" && event["answers"].as_array().is_some_and(|ids| ids.iter().any(|it| it == id))
 }
 
+/// Whether an event is the reply that a killed process wrote as its last line: it may have died before the receipt,
+/// which docs/promise.md names as a limit.
+pub fn is_written_again(event: &Value, before: &[Value]) -> bool {
+    event["event"] == "reply" && before.last() == Some(event)
+}
+
 /// The id of a reply's button.
 #[track_caller]
 pub fn button(reply: &Value, label: &str) -> String {
