@@ -414,6 +414,7 @@ mod tests {
             ("email.send", "expired", Some("reject"), Some(60_000), 60_000),
             ("tasks.create", "answered", Some("approve"), Some(1000), 60_000),
             ("tasks.create", "expired", None, Some(500), 60_000),
+            ("tasks.create", "answered", Some("withdrawn"), Some(700), 60_000),
         ];
         let now = app.store.now();
         for (at, (skill, state, answer, after, expires)) in (0..).zip(questions) {
@@ -442,15 +443,15 @@ mod tests {
 
         asked by      asked  yes  no  expired  withdrawn  median time
         email.send        3    1   1        1          0       9.00 s
-        tasks.create      2    1   0        0          1       1.00 s
-        total             5    2   1        1          1       4.00 s
+        tasks.create      3    1   0        0          2       1.00 s
+        total             6    2   1        1          2       4.00 s
 
         email.send asks most.
         ");
         let json: Value = serde_json::from_str(&output(&app, &["--questions", "--json"]).await).unwrap();
         assert_eq!(
             json["total"],
-            json!({"name": "total", "asked": 5, "yes": 2, "no": 1, "expired": 1, "withdrawn": 1, "median_ms": 4000})
+            json!({"name": "total", "asked": 6, "yes": 2, "no": 1, "expired": 1, "withdrawn": 2, "median_ms": 4000})
         );
         assert_eq!(json["rows"][0]["name"], "email.send");
     }

@@ -23,7 +23,7 @@ use adjutant_workflows::language::inputs::resolve;
 use adjutant_workflows::roles::RoleSet;
 use adjutant_workflows::trace::text::{one_line, several};
 use adjutant_workflows::view::plan::{EstimateContext, plan};
-use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles, svg};
+use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles};
 use serde_json::{Map, Value};
 
 use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
@@ -37,8 +37,7 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
         Command::List => workspace()?.list(),
         Command::Check { path } => return workspace()?.check(path.as_deref()),
         Command::Explain { name } => explain(&workspace()?.find(name)?.1),
-        Command::Draw { name, mermaid: true, .. } => mermaid(&workspace()?.find(name)?.1),
-        Command::Draw { name, svg: true, .. } => svg(&workspace()?.find(name)?.1),
+        Command::Draw { name, mermaid: true } => mermaid(&workspace()?.find(name)?.1),
         Command::Draw { name, .. } => draw(&workspace()?.find(name)?.1, super::columns()),
         Command::Run(args) if args.dry_run => workspace()?.dry_run(args)?,
         Command::Run(args) => return run::run(&workspace()?, args).await,

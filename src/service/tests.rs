@@ -88,7 +88,7 @@ fn a_sound_workflow_is_a_skill_by_its_name() {
     insta::assert_snapshot!(folders.faults(&skill_set), @"P0/workflows/bad.yaml:6:26: there is no skill 'tasks.serch'; did you mean 'tasks.search'?");
     let built_in: Vec<&str> =
         skills.domain("workflow").unwrap().skills.iter().map(|skill| skill.name.as_str()).collect();
-    assert_eq!(built_in.len(), 9, "{built_in:?}");
+    assert_eq!(built_in.len(), 10, "{built_in:?}");
 }
 
 /// The first request of a turn stays small.

@@ -264,7 +264,7 @@ fn a_typed_no_rejects_and_nothing_happens() {
 
 #[test]
 fn a_parked_turn_goes_on_at_the_word() {
-    let home = Home::with_config("[limits]\nagents_per_turn = 1\n");
+    let home = Home::with_config("[limits]\nskill_calls_per_turn = 1\n");
     let mut chat = home.chat();
     let parked = chat.say("m1", "add a task to buy milk, and add a task to buy bread");
     let labels: Vec<&Value> = parked["buttons"].as_array().unwrap().iter().map(|it| &it["label"]).collect();

@@ -8,8 +8,9 @@ use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{
-    TestApp, agent, direct, plan, reports, results, scripted_with, skill, user_text, without_receipts,
+    Heard, TestApp, agent, direct, plan, reports, results, scripted_with, skill, user_text, without_receipts,
 };
+use crate::groupware::{call as call_skill, skill_caller};
 use crate::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
@@ -209,7 +210,8 @@ async fn several_effects_are_one_question_with_a_choice_each() {
     Send `/answer 13 yes` or `/answer 13 no`.
     ");
     let done = app.says("ada", "/answer 13 no").await;
-    assert_eq!(done.text, "a failed, b completed\n\n✓ Added “sing”");
+    // What it said when the first answer came is there, too.
+    assert_eq!(done.text, "a waiting, b completed\n\na failed, b completed\n\n✓ Added “sing”");
     assert_eq!(tasks(&app).await, 1);
     app.ends_well().await;
 }
@@ -362,6 +364,141 @@ async fn what_is_asked_is_in_the_order_of_the_request_with_dates_as_people_write
     app.ends_well().await;
 }
 
+/// An app whose messages name a skill and its arguments, and where these skills want a yes.
+async fn asking_about(skills: &[&str]) -> TestApp {
+    scripted_with(skill_caller(), |config| {
+        let asked = skills.iter().map(|skill| ((*skill).to_owned(), Policy::Ask));
+        config.approval.skills.extend(asked);
+    })
+    .await
+}
+
+/// What a question says of its effect.
+fn effect(asked: &Heard) -> &str {
+    asked.text.split("\n\nYou asked: ").next().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_change_shows_what_was_and_what_will_be() {
+    let app = asking_about(&["tasks.update", "calendar.update_event"]).await;
+    call_skill(&app, "tasks.create", json!({"title": "Buy milk", "notes": "two bottles"})).await;
+    let change = json!({"id": "milk", "title": "Buy oat milk", "due": "2026-11-28", "priority": "high",
+                        "notes": "two bottles", "recurrence": "FREQ=WEEKLY", "tags": ["shop"]});
+    let asked = app.says("ada", &format!("tasks.update {change}")).await;
+    insta::assert_snapshot!(effect(&asked), @"
+    Change the task “Buy milk”:
+    - title: Buy milk → Buy oat milk
+    - due: none → Sat 28 Nov 2026
+    - repeats: none → every week
+    - tags: none → shop
+    - priority: normal → high
+    ");
+    app.presses("ada", &asked, "Approve").await;
+    let changed = "SELECT count(*) FROM tasks WHERE title = 'Buy oat milk' AND due = '2026-11-28'";
+    assert_eq!(app.store().count(changed, &[]).await.unwrap(), 1);
+
+    let at = |title: &str, start: &str| json!({"title": title, "start": start, "duration": "1h"});
+    call_skill(&app, "calendar.create_event", at("Customer call", "2026-11-27T13:00")).await;
+    call_skill(&app, "calendar.create_event", at("Demo", "2026-11-27T15:00")).await;
+    let earlier = json!({"id": "demo", "start": "2026-11-27T13:30"});
+    let asked = app.says("ada", &format!("calendar.update_event {earlier}")).await;
+    let when = "Fri 27 Nov 2026, 15:00–16:00 → Fri 27 Nov 2026, 13:30–14:30";
+    assert!(effect(&asked).contains(when), "{}", asked.text);
+    assert!(effect(&asked).contains("It overlaps with “Customer call”"), "{}", asked.text);
+    app.says("ada", "no").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_schedule_is_shown_in_words_and_without_its_id() {
+    let app = asking_about(&["schedule.create", "schedule.delete"]).await;
+    let asked = app.says("ada", r#"schedule.create {"when":"0 8 * * 1-5","text":"what is overdue"}"#).await;
+    insta::assert_snapshot!(effect(&asked), @"
+    Schedule a recurring job: “what is overdue”
+    - when: every weekday at 08:00
+    ");
+    app.presses("ada", &asked, "Approve").await;
+    let asked = app.says("ada", r#"schedule.delete {"id":"overdue"}"#).await;
+    insta::assert_snapshot!(effect(&asked), @"Delete a schedule: “what is overdue” every weekday at 08:00 (UTC)");
+    app.says("ada", "no").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
+    let mail = |request: &adjutant_models::Request| {
+        let is_done = has_results(request) || user_text(request).starts_with("by the way");
+        let to = json!({"to": ["bob.stone@acme.test"], "subject": "Lunch", "body": "At noon?"});
+        let contact = |name: &str, address: &str| {
+            direct("c", "contacts.create", json!({"name": name, "emails": [address]}))
+        };
+        match user_text(request) {
+            _ if is_done => text("done"),
+            "add Stone" => contact("Bob Stone", "bob.stone@acme.test"),
+            "add Miller" => contact("Bob Miller", "bob.miller@acme.test"),
+            _ => direct("m", "email.send", to),
+        }
+    };
+    let app = scripted_with(Scripted::new().orchestrator(mail), |_| {}).await;
+    for said in ["add Stone", "add Miller", "/new"] {
+        app.says("ada", said).await;
+    }
+    for (said, mark) in [
+        ("write to him", "in your contacts; you didn't mention them"),
+        ("mail Bob about lunch", "in your contacts; more than one is called “Bob”"),
+        ("by the way, Stone likes tea", ""),
+        ("by the way, 1", ""),
+        ("by the way, 2", ""),
+        ("by the way, 3", ""),
+        ("by the way, 4", ""),
+        ("write to him", "in your contacts"),
+    ] {
+        let asked = app.says("ada", said).await;
+        if !mark.is_empty() {
+            let to = format!("\n\nGoes to: Bob Stone <bob.stone@acme.test> ({mark})\n\n");
+            assert!(asked.text.contains(&to), "{said}: {}", asked.text);
+            app.presses("ada", &asked, "Reject").await;
+            app.rests().await;
+        }
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_too_late_does_nothing_and_is_told_so() {
+    let app = careful(Scripted::new().orchestrator(plan(|| create("a", "pay")))).await;
+    let asked = app.says("ada", "pay it").await;
+    app.passes(Duration::from_hours(25)).await;
+    app.sees("the approval expired").await;
+    for late in [app.presses("ada", &asked, "Approve").await, app.replies_to("ada", &asked, "yes").await] {
+        assert_eq!(late.text, "That question is no longer open.");
+    }
+    assert_eq!(tasks(&app).await, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn to_take_a_question_back_is_never_asked_about() {
+    let open = Arc::new(std::sync::OnceLock::<String>::new());
+    let question = open.clone();
+    let script = Scripted::new().orchestrator(move |request| match (has_results(request), question.get()) {
+        (true, _) => text("done"),
+        (false, None) => create("a", "pay"),
+        (false, Some(id)) => direct("w", "assistant.withdraw", json!({"question": id})),
+    });
+    let app = scripted_with(script, |config| config.approval.low = Policy::Ask).await;
+    app.says("ada", "pay the rent").await;
+    app.rests().await;
+    let asked: Vec<(String,)> = app.store().all("SELECT id FROM questions", &[]).await.unwrap();
+    open.set(asked[0].0.clone()).unwrap();
+    let heard = app.says("ada", "I've moved out, so there's nothing to pay").await;
+    app.rests().await;
+    assert!(app.ends(&heard).await.contains(&"assistant.withdraw completed".to_owned()), "{}", heard.text);
+    assert_eq!(app.store().count("SELECT count(*) FROM questions", &[]).await.unwrap(), 1);
+    assert_eq!(tasks(&app).await, 0);
+    app.ends_well().await;
+}
+
 #[tokio::test]
 async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
     let mail = |id: &str, to: &str| {
@@ -385,7 +522,7 @@ async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
     At noon?
     ```
 
-    Goes to: bob@acme.test (in your contacts; you didn't mention them)
+    Goes to: Bob <bob@acme.test> (in your contacts; you didn't mention them)
 
     **2.** Save this email to eve@evil.test as a file (no email account is set up): “Lunch”
     - text:
@@ -412,7 +549,7 @@ async fn in_quiet_hours_what_nobody_waits_for_is_asked_when_they_end() {
         (false, "plan it") => {
             direct("s", "schedule.create", json!({"text": "pay", "when": "every day at 3:00"}))
         }
-        (false, said) => create("a", said),
+        (false, said) => create("a", said).saying(format!("About “{said}”:")),
     });
     let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
@@ -433,6 +570,7 @@ async fn in_quiet_hours_what_nobody_waits_for_is_asked_when_they_end() {
     assert!(!app.texts().iter().any(|text| text.contains("Add a task: “pay”")), "{:?}", app.texts());
     app.passes(Duration::from_mins(1)).await;
     let asked = app.sees("Add a task: “pay”").await;
+    assert!(asked.text.starts_with("About “pay”:\n\nBefore I go on:\n\nAdd a task: “pay”"), "{}", asked.text);
     app.presses("ada", &asked, "Approve").await;
     app.rests().await;
     assert_eq!(tasks(&app).await, 1);
@@ -470,7 +608,7 @@ async fn basic_mode_asks_too() {
 }
 
 #[tokio::test]
-async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
+async fn at_a_limit_approvals_are_asked_first() {
     let script = Scripted::new()
         .orchestrator(|request| match has_results(request) {
             false => calls(vec![
@@ -483,27 +621,22 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
         .agent(|_| text("looked"));
     let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
-        config.limits.agents_per_turn = 2;
+        config.limits.agents_per_turn = 1;
     })
     .await;
     let approve = app.says("ada", "go").await;
+    app.rests().await;
+    assert_eq!((approve.buttons(), app.texts().len()), (vec!["Approve", "Reject"], 1));
+    app.presses("ada", &approve, "Approve").await;
     let more = app.sees("Shall I continue?").await;
     app.rests().await;
-    insta::assert_snapshot!(more.text, @r"
+    insta::assert_snapshot!(more.text, @"
     This is a bigger job than usual.
 
-    **Done**
-    - mission b: looked
+    ✓ Added “pay”
 
-    **Still open**
-    - mission a: waiting for your approval
-    - mission c: not started: limit reached
-
-    Shall I continue?
+    There's 1 thing left to do. Shall I continue?
     ");
-    let noted = app.presses("ada", &approve, "Approve").await.text;
-    assert_eq!(noted, "Approved: Add a task: “pay”. Going ahead.");
-    app.rests().await;
     assert_eq!(tasks(&app).await, 1);
     let done = app.presses("ada", &more, "Continue").await;
     assert_eq!(without_receipts(&done.text), "a completed, b completed, c completed");

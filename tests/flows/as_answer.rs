@@ -1,10 +1,17 @@
 //! A result that is the answer as it stands: one model call instead of two.
 
 use adjutant_config::Policy;
+use adjutant_models::Role;
+use adjutant_store::{Batch, taints};
+use adjutant_types::Taint;
 use serde_json::{Value, json};
 
-use crate::app::{agent, results, scripted, scripted_with, skill_file, without_receipts};
+use crate::app::{
+    TestApp, agent, direct, outside_skill, results, scripted, scripted_with, skill_file, user_text,
+    without_receipts,
+};
 use crate::scripted::{Reply, Scripted, Who, calls, text};
+use crate::trust::furnish;
 use crate::web::{Answer, Web};
 
 /// A direct dispatch whose result is the answer.
@@ -85,5 +92,99 @@ async fn it_is_the_answer_after_a_yes_too() {
     let heard = app.says("ada", "yes").await;
     assert!(without_receipts(&heard.text).contains("buy milk"), "{}", heard.text);
     assert_eq!(app.requests(Who::Orchestrator).len(), 1);
+    app.ends_well().await;
+}
+
+/// Somebody with the task “Tax report”, made from an email if `is_marked`, who has read what others wrote and then asks
+/// for something; returns the answer, and how often the model was asked for it.
+async fn after_reading(
+    (asked, wishes): (&str, Value),
+    then: fn() -> Reply,
+    is_marked: bool,
+) -> (TestApp, String, usize) {
+    let script = Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(move |request| {
+        match (user_text(request), results(request).is_empty()) {
+            ("read it", true) => direct("r", "outside.read", json!({})),
+            ("read it", false) | ("nothing yet" | "thanks", _) => text("All right."),
+            (_, true) => then(),
+            (_, false) => text("In my own words."),
+        }
+    });
+    let hello = outside_skill(&["echo", "hello"]);
+    let app = scripted_with(script, |config| skill_file(config, &hello)).await;
+    let person = furnish(&app).await;
+    if is_marked {
+        let mut batch = Batch::new();
+        let mail = Taint::by("the mail “Hello” from x@evil.test");
+        taints::mark(&mut batch, &person, "tasks", "taxrep", "Tax report", &mail);
+        app.store().write(batch).await.unwrap();
+    }
+    app.says("ada", "read it").await;
+    let before = app.requests(Who::Orchestrator).len();
+    let answer = app.says("ada", asked).await.text;
+    let requests = app.requests(Who::Orchestrator).len() - before;
+    (app, answer, requests)
+}
+
+fn tick_off() -> Reply {
+    answering("a", "tasks.complete", json!({"id": "taxrep"}))
+}
+
+fn ticked_off() -> (&'static str, Value) {
+    ("tick off the tax report", json!([{"kind": "task.change", "count": 1, "targets": ["tax report"]}]))
+}
+
+#[tokio::test]
+async fn after_reading_what_is_said_of_ones_own_things_is_the_answer_and_taints_nothing() {
+    let (app, answer, requests) = after_reading(ticked_off(), tick_off, false).await;
+    assert_eq!((answer.as_str(), requests), ("Done: “Tax report”", 1));
+    app.says("ada", "thanks").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let earlier = request.messages.iter().filter(|message| message.role == Role::Assistant);
+    let earlier: Vec<&str> = earlier.map(|message| message.text.as_str()).collect();
+    assert!(earlier.iter().any(|text| text.starts_with("[outside text ")), "what was read: {earlier:?}");
+    assert!(earlier.contains(&"Done: “Tax report”\n(touched: task taxrep “Tax report”)"), "{earlier:?}");
+    app.ends_well().await;
+    let list = || answering("a", "tasks.search", json!({"state": "open"}));
+    let (app, answer, requests) = after_reading(("what is open?", json!([])), list, false).await;
+    assert!(answer.contains("Tax report") && requests == 1, "{requests}: {answer}");
+    app.ends_well().await;
+    // The model reads it as our words, too.
+    let look = || direct("a", "tasks.search", json!({"state": "open"}));
+    let (app, _, requests) = after_reading(("what is open?", json!([])), look, false).await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let result = results(&request).concat();
+    assert!(requests == 2 && result.contains("Tax report") && !result.contains("[outside"), "{result}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn after_reading_words_that_may_be_those_of_others_go_to_the_model() {
+    let added = |words: &'static str| (words, json!([{"kind": "task.create", "count": 1, "text": words}]));
+    let call_plumber: fn() -> Reply = || answering("a", "tasks.create", json!({"title": "call the plumber"}));
+    let find_money: fn() -> Reply = || answering("a", "tasks.search", json!({"query": "wire the money"}));
+    let tick_off: fn() -> Reply = tick_off;
+    for (asked, then, is_marked) in [
+        // The task was made from an email.
+        (ticked_off(), tick_off, true),
+        // The title is the model's.
+        (added("the tap drips"), call_plumber, false),
+        // The person didn't say this.
+        (("what is open?", json!([])), find_money, false),
+    ] {
+        let (app, answer, requests) = after_reading(asked, then, is_marked).await;
+        assert_eq!((without_receipts(&answer), requests), ("In my own words.", 2));
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_is_the_answer_is_not_told_again_below_it() {
+    // Longer than a receipt.
+    let title = "ask Frank about the contract: ".to_owned() + &"what he wants and by when, ".repeat(8);
+    let asked = title.clone();
+    let app = scripted(once(move || create("a", &title))).await;
+    let answer = app.says("ada", &asked).await.text;
+    assert!(answer.matches("ask Frank").count() == 1 && !answer.contains('✓'), "{answer}");
     app.ends_well().await;
 }

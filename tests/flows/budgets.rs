@@ -359,8 +359,7 @@ async fn an_agent_that_tokens_stop_midway_ends_with_what_it_has() {
     insta::assert_snapshot!(asked.text, @"
     The budget for this request (10,000 tokens) doesn't cover the next step.
 
-    **Done**
-    - mission a: Added “buy milk” (not finished: the budget doesn't cover the next step)
+    ✓ Added “buy milk”
 
     Shall I continue?
     ");
@@ -401,14 +400,7 @@ async fn a_yes_asks_the_budget_again() {
     assert_eq!(asked.buttons(), ["Approve", "Reject"]);
     app.direct("elsewhere").says("ada", "spend it all").await;
     let told = app.presses("ada", &asked, "Approve").await;
-    insta::assert_snapshot!(told.text, @r"
-    Your budget for today (10,000 tokens) doesn't cover the next step.
-
-    **Still open**
-    - mission a: on hold: limit reached
-
-    I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).
-    ");
+    insta::assert_snapshot!(told.text, @"Your budget for today (10,000 tokens) doesn't cover the next step. There's 1 thing left to do. I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 0);
     let question = app.sees("Shall I continue with it?").await;
     app.presses("local", &question, "Continue").await;

@@ -1,13 +1,32 @@
 //! What models see: the same prefix for all, what matters to this person here, and no more.
 
-use adjutant_models::Role;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_config::Settings;
+use adjutant_engine::conversation::history;
+use adjutant_models::{Request, Role, SharedModel, Usage};
+use adjutant_store::{Batch, people};
+use adjutant_turn::journal::BudgetLedger;
 use serde_json::json;
 
-use crate::app::{agent, configured, direct, plan, scripted, user_text};
-use crate::scripted::{Scripted, Who, call, calls, has_results, text};
+use crate::app::{
+    TestApp, agent, configured, direct, outside_skill, plan, scripted, scripted_with, skill_file, user_text,
+};
+use crate::scripted::{Gate, Scripted, Who, call, calls, has_results, text};
 
 fn echo() -> Scripted {
     Scripted::new().orchestrator(|request| text(format!("You said: {}", user_text(request))))
+}
+
+/// What is true of the request's turn alone.
+fn facts(request: &Request) -> &str {
+    request.messages.iter().rfind(|message| message.role == Role::System).map_or("", |message| &message.text)
+}
+
+/// The facts of the last turn.
+fn last_facts(app: &TestApp) -> String {
+    facts(&app.requests(Who::Orchestrator).pop().unwrap()).to_owned()
 }
 
 #[tokio::test]
@@ -77,15 +96,18 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     app.says("ada", "when may I call Bob?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
-    assert_eq!(roles, [Role::System, Role::System, Role::User, Role::Assistant, Role::User]);
+    assert_eq!(roles, [Role::System, Role::System, Role::User, Role::Assistant, Role::System, Role::User]);
     insta::assert_snapshot!(request.messages[1].text, @r"
     Person: ada
     Channel: console (direct)
-    Now: 2026-11-21T10:00 Saturday, UTC
+    ");
+    insta::assert_snapshot!(facts(&request), @r"
     Open tasks (all 1):
     - [t1] buy milk (due 2026-11-27)
+    Events today: none
     You remember:
     - Bob prefers mornings, private [m1] (1 Jan 1970)
+    Now: 2026-11-21T10:00 Saturday, UTC
     ");
     let mut batch = adjutant_store::Batch::new();
     for n in 2..20 {
@@ -103,8 +125,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     );
     app.store().write(batch).await.unwrap();
     app.says("ada", "and now?").await;
-    let request = app.requests(Who::Orchestrator).pop().unwrap();
-    let told = &request.messages[1].text;
+    let told = last_facts(&app);
     assert!(told.contains("Open tasks (the first 15; tasks.search has all):"), "{told}");
     assert!(told.contains("\nScheduled:\n- tell me the news every Monday at 08:00 [s1]"), "{told}");
     // In a shared place, tasks and private memories stay out.
@@ -113,8 +134,8 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     insta::assert_snapshot!(request.messages[1].text, @r"
     Person: ada
     Channel: console (others read here)
-    Now: 2026-11-21T10:00 Saturday, UTC
     ");
+    insta::assert_snapshot!(facts(&request), @"Now: 2026-11-21T10:00 Saturday, UTC");
     app.ends_well().await;
 }
 
@@ -133,7 +154,7 @@ async fn a_later_turn_knows_the_ids_of_what_was_touched() {
     app.says("ada", "add milk").await;
     app.says("ada", "what is there?").await;
     let heard = app.says("ada", "and then?").await;
-    let id = app.requests(Who::Orchestrator).pop().unwrap().messages[1].text.clone();
+    let id = last_facts(&app);
     let id = id.split_once("- [").unwrap().1.split_once(']').unwrap().0.to_owned();
     assert_eq!(
         heard.text.replace(&id, "ID"),
@@ -226,7 +247,223 @@ async fn tool_traces_are_no_part_of_the_history() {
     app.says("ada", "one").await;
     app.says("ada", "two").await;
     let request = app.requests(Who::Orchestrator)[2].clone();
-    let said: Vec<&str> = request.messages[2..].iter().map(|message| message.text.as_str()).collect();
-    assert_eq!(said, ["one", "found", "two"]);
+    let spoken = request.messages.iter().filter(|message| message.role != Role::System);
+    assert_eq!(spoken.map(|message| message.text.as_str()).collect::<Vec<_>>(), ["one", "found", "two"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_turn_begins_with_most_of_the_bytes_of_the_one_before_it() {
+    let script = Scripted::new().orchestrator(|request| match (user_text(request), has_results(request)) {
+        ("read it", false) => direct("a", "outside.read", json!({})),
+        (said, _) => text(format!("Answer to {said}. {}", "word ".repeat(200))),
+    });
+    let app =
+        scripted_with(script, |config| skill_file(config, &outside_skill(&["echo", "Of others."]))).await;
+    for said in ["one", "two", "read it", "three", "four", "five", "six"] {
+        app.says("ada", said).await;
+        app.passes(Duration::from_mins(1)).await;
+    }
+    let mut requests = app.requests(Who::Orchestrator);
+    requests.retain(|request| !has_results(request));
+    for pair in requests.windows(2) {
+        let [before, now] = pair else { unreachable!() };
+        let [before_bytes, bytes] = [before, now].map(|request| {
+            let tools = serde_json::to_string(&request.tools).unwrap();
+            tools + &serde_json::to_string(&request.messages).unwrap()
+        });
+        let same = before_bytes.bytes().zip(bytes.bytes()).take_while(|(one, other)| one == other).count();
+        assert!(same * 100 >= bytes.len() * 80, "{same} of {} bytes", bytes.len());
+        let stable = before.stable.unwrap();
+        assert_eq!(before.messages[..=stable], now.messages[..=stable], "what is cached is asked for again");
+        assert_ne!(before.messages[stable + 1], now.messages[stable + 1]);
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn preferences_are_always_in_mind() {
+    let app = scripted(echo()).await;
+    app.says("ada", "hello").await;
+    let mut batch = Batch::new();
+    for (id, kind, said) in [
+        ("p1", "preference", "Prefers meetings before noon"),
+        ("p2", "preference", "Written by others"),
+        ("m1", "fact", "Lives at Brandenburger Str. 5"),
+    ] {
+        batch.run(
+            "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
+             SELECT $1, id, 'private', '', $2, $3, '[]', 0 FROM people",
+            [id.into(), kind.into(), said.into()],
+        );
+    }
+    batch.run(
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT id, 'memory', 'p2', 'a mail', '', 1 FROM people",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "set up a chat with Erin today, and one every 5 minutes").await;
+    insta::assert_snapshot!(last_facts(&app), @r"
+    Open tasks: none
+    Events today: none
+    Always:
+    - Prefers meetings before noon [p1] (1 Jan 1970)
+    1 more memory holds text from outside; memory.search shows it
+    Now: 2026-11-21T10:00 Saturday, UTC
+    ");
+    app.says("ada", "are meetings before noon fine in the Brandenburger Str.?").await;
+    let told = last_facts(&app);
+    assert_eq!(told.matches("[p1]").count(), 1, "{told}");
+    assert!(told.contains("You remember:\n- Lives at Brandenburger Str. 5 [m1]"), "{told}");
+    let listed = app.says("ada", "/memories").await.text;
+    insta::assert_snapshot!(listed, @"
+    Your preferences, the newest of which I always keep in mind:
+
+    1. Written by others (you told me on 1 January 1970)
+    2. Prefers meetings before noon (you told me on 1 January 1970)
+
+    I also remember:
+
+    3. Lives at Brandenburger Str. 5 (you told me on 1 January 1970)
+    ");
+    app.room("team").says("ada", "a meeting").await;
+    assert!(!last_facts(&app).contains("Always"));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_scheduled_turn_is_told_that_nobody_waits() {
+    let app = scripted(echo()).await;
+    app.says("ada", "hello").await;
+    assert!(!last_facts(&app).contains("scheduled"));
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, failures, created_at) \
+         SELECT 's1', p.id, c.id, 'tell me the news', '*/5 * * * *', 'UTC', 'active', $1, 0, 0 \
+         FROM people p, conversations c",
+        [(app.store().now() + 300_000).into()],
+    );
+    app.store().write(batch).await.unwrap();
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        app.passes(Duration::from_mins(5)).await;
+        app.rests().await;
+        told.push(last_facts(&app).lines().rfind(|line| line.starts_with("This turn")).unwrap().to_owned());
+    }
+    insta::assert_snapshot!(told.join("\n"), @"
+    This turn: scheduled [s1], every 5 minutes. Nobody is waiting. If there is nothing to tell, answer exactly: (nothing to tell)
+    This turn: scheduled [s1], every 5 minutes. Nobody is waiting. If there is nothing to tell, answer exactly: (nothing to tell)
+    ");
+    app.says("ada", "and now?").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(!facts(&request).contains("This turn"), "{}", facts(&request));
+    let scheduled = request.messages.iter().filter(|message| message.text == "[scheduled] tell me the news");
+    assert_eq!(scheduled.count(), 2);
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT id, 'schedule', 's1', 'a mail', '', 1 FROM people",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::from_mins(5)).await;
+    app.rests().await;
+    let told = last_facts(&app);
+    assert!(told.contains("\nThis turn: scheduled [s1], every 5 minutes. Nobody is waiting.\n"), "{told}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn marked_tasks_are_counted_or_stand_in_a_block_where_the_turn_is_tainted_anyway() {
+    let script = Scripted::new().orchestrator(|request| match (user_text(request), has_results(request)) {
+        ("read it", false) => direct("a", "outside.read", json!({})),
+        (said, _) => text(format!("Answer to {said}.")),
+    });
+    let app =
+        scripted_with(script, |config| skill_file(config, &outside_skill(&["echo", "Of others."]))).await;
+    app.says("ada", "hello").await;
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO tasks (id, person_id, title, notes, tags, priority, state, created_at) \
+         SELECT 't1', id, 'Buy the SECRET lamp', '', '[]', 'normal', 'open', 0 FROM people",
+        [],
+    );
+    batch.run(
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT id, 'tasks', 't1', 'a mail', '', 1 FROM people",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "read it").await;
+    let before = app.requests(Who::Orchestrator).into_iter().find(|request| user_text(request) == "read it");
+    let before = before.unwrap();
+    assert!(facts(&before).contains("\n1 more open task holds text from outside; tasks.search shows it\n"));
+    assert!(!serde_json::to_string(&before).unwrap().contains("SECRET"), "a clean turn stays clean");
+    app.says("ada", "and then?").await;
+    let after = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(!facts(&after).contains("1 more open task"), "{}", facts(&after));
+    let block = after.messages.iter().find(|message| message.text.contains("SECRET")).unwrap();
+    assert_eq!(block.role, Role::User);
+    assert!(block.text.starts_with("More open tasks:\n[outside text "), "{}", block.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_owner_is_not_told_what_somebody_else_asked_for() {
+    let script = Scripted::new().orchestrator(|request| {
+        let prompt = if user_text(request).starts_with("spend") { 6000 } else { 1 };
+        text("Done.").usage(Usage { prompt, cached: 0, completion: 0 })
+    });
+    let app = scripted_with(script, |config| config.limits.day_tokens = 10_000).await;
+    app.direct("desk").says("local", "hello").await;
+    app.says("ada", "spend it").await;
+    app.says("ada", "spend it on my SECRET").await;
+    let asked = app.sees("Shall I continue with it?").await;
+    app.direct("desk").says("local", "what is new at home").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert_eq!(user_text(&request), "what is new at home");
+    assert!(!serde_json::to_string(&request).unwrap().contains("SECRET"), "{request:#?}");
+    app.presses("local", &asked, "Stop").await;
+    app.sees("Stopped.").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_ends_in_the_background_is_never_lost_to_the_summary() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new()
+        .orchestrator(|_| text(format!("Well. {}", "word ".repeat(400))))
+        .agent(move |_| text("The launch is in May.").behind(&held))
+        .plain(|_| text("FOLDED"));
+    let app = scripted(script).await;
+    app.says("ada", "/spawn researcher look for the launch date").await;
+    gate.arrived(1).await;
+    for n in 0..12 {
+        app.says("ada", &format!("message-{n} {}", "text ".repeat(100))).await;
+    }
+    let here = people::find_conversation(app.store(), "console", "home").await.unwrap().unwrap();
+    let ledger = BudgetLedger {
+        store: app.store().clone(),
+        instance: "i".into(),
+        person: here.person_id.clone(),
+        turn: "".into(),
+        zone: chrono_tz::Tz::UTC,
+        settings: Arc::new(Settings::default()),
+    };
+    let model: SharedModel = Arc::new(Scripted::new().plain(|_| text("FOLDED")));
+    history::compact(&ledger, &model, &here.id).await.unwrap();
+    let here = people::find_conversation(app.store(), "console", "home").await.unwrap().unwrap();
+    assert_eq!(here.compacted_to, 0, "what came after it would go first");
+    let all = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(serde_json::to_string(&all).unwrap().contains("message-0 "), "nor is it hidden: {all:#?}");
+    app.passes(Duration::from_secs(60)).await;
+    gate.open();
+    app.sees("The launch is in May.").await;
+    app.says("ada", "thanks").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let at = |said: &str| request.messages.iter().position(|message| message.text.contains(said));
+    assert!(at("message-0 ").is_some() && at("message-11 ") < at("The launch is in May."), "{request:#?}");
     app.ends_well().await;
 }

@@ -1,9 +1,10 @@
 //! What was corrected and then forgotten: nothing of what it was comes back either.
 
 use adjutant_store::{known, people};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, scripted};
+use crate::groupware::{call, skill_caller};
 use crate::memory::{TURNS, doer, extract, fact, memories};
 use crate::scripted::Who;
 
@@ -158,5 +159,32 @@ async fn a_correction_that_was_taken_back_is_forgotten_too() {
     for text in asked_meanwhile(&app, 20).await {
         assert!(!["Paris", "Lyon", "Rome"].iter().any(|word| text.contains(word)), "{text}");
     }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_second_home_is_asked_about() {
+    let app = scripted(skill_caller()).await;
+    let saves = async |memory: Value| call(&app, "memory.save", memory).await.0;
+    saves(json!({"text": "Lives in Berlin", "topic": "home town"})).await;
+    let berlin = newest(&app).await;
+    let told = saves(json!({"text": "Lives in Potsdam", "topic": "Town of her home"})).await;
+    assert_eq!(
+        told,
+        format!(
+            "params: since 21 November 2026 I remember: “Lives in Berlin” [{berlin}]. Ask which is true now. With \
+             replaces_id = {berlin} the new one takes its place; with replaces_id = none both stay"
+        )
+    );
+    assert_eq!(memories(&app).await, ["Lives in Berlin"]);
+    saves(json!({"text": "Works at Acme", "topic": "employer"})).await;
+    saves(json!({"text": "Lives in Rome, too", "topic": "home town", "replaces_id": "none"})).await;
+    let moved = "Lives in Potsdam (since 21 November 2026; before: Lives in Berlin)";
+    saves(json!({"text": "Lives in Potsdam", "topic": "home town", "replaces_id": berlin})).await;
+    assert_eq!(memories(&app).await, ["Works at Acme", "Lives in Rome, too", moved]);
+    app.says("ada", "/undo").await;
+    assert_eq!(memories(&app).await, ["Works at Acme", "Lives in Rome, too", "Lives in Berlin"]);
+    let on_topic = "SELECT count(*) FROM memories WHERE topic = 'home town'";
+    assert_eq!(app.store().count(on_topic, &[]).await.unwrap(), 2);
     app.ends_well().await;
 }

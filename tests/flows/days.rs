@@ -1,10 +1,14 @@
 //! Spans of days: a question about a day shows that day, whoever asks, and whatever the clocks do.
 
+use adjutant_models::Role;
+use adjutant_store::{Batch, taints};
+use adjutant_types::Taint;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, configured, scripted_with};
 use crate::groupware::{call, skill_caller};
+use crate::scripted::{Who, has_results};
 
 async fn app_in(zone: Tz) -> TestApp {
     scripted_with(skill_caller(), |config| config.assistant.timezone = zone).await
@@ -129,5 +133,60 @@ async fn all_of_a_kind_is_asked_about_once_and_leaves_the_others() {
         app.says("ada", "show my tasks").await.text,
         "2 open tasks:\n- call all customers\n- buy milk"
     );
+    app.ends_well().await;
+}
+
+/// What the last turn was told of the day, with ids of the same length.
+fn agenda(app: &TestApp) -> String {
+    let requests = app.requests(Who::Orchestrator);
+    let request = requests.iter().rfind(|request| !has_results(request)).unwrap();
+    let facts = request.messages.iter().rfind(|message| message.role == Role::System).unwrap();
+    let lines: Vec<&str> = facts.text.lines().skip_while(|line| !line.starts_with("Events")).collect();
+    let end = lines.iter().position(|line| line.starts_with("Now: ")).unwrap();
+    let id = regex::Regex::new(r"\[[^\],]+").unwrap();
+    id.replace_all(&lines[..end].join("\n"), "[ID").into_owned()
+}
+
+#[tokio::test]
+async fn the_days_events_are_told_at_the_beginning_of_a_turn() {
+    // It's eleven in Berlin.
+    let app = app_in(Tz::Europe__Berlin).await;
+    let create = async |event: Value| call(&app, "calendar.create_event", event).await.1;
+    create(json!({"title": "Yesterday", "start": "2026-11-20T09:00"})).await;
+    assert_eq!(agenda(&app), "Events today: none");
+    let daily = json!({"title": "Stand-up", "start": "2026-11-19T16:00", "duration": "15m", "recurrence": "FREQ=DAILY"});
+    create(daily).await;
+    create(json!({"title": "Budget", "start": "2026-11-21T15:00", "duration": "30m"})).await;
+    create(json!({"title": "Fair", "start": "2026-11-20", "end": "2026-11-22"})).await;
+    create(json!({"title": "Party", "start": "2026-11-21T22:00", "duration": "3h"})).await;
+    create(json!({"title": "Tomorrow", "start": "2026-11-22T00:00"})).await;
+    let marked = create(json!({"title": "SECRET", "start": "2026-11-21T09:00"})).await;
+    let ada = adjutant_store::people::person(app.store(), "console", "ada", "ada").await.unwrap();
+    let mut batch = Batch::new();
+    let id = marked["id"].as_str().unwrap();
+    taints::mark(&mut batch, &ada.id, "calendar", id, "SECRET", &Taint::by("a mail"));
+    app.store().write(batch).await.unwrap();
+    call(&app, "tasks.search", json!({})).await;
+    insta::assert_snapshot!(agenda(&app), @"
+    Events today (all 4):
+    - [ID] all day Fair
+    - [ID] 15:00–15:30 Budget
+    - [ID, instance 2026-11-21T16:00] 16:00–16:15 Stand-up
+    - [ID] 22:00–22 Nov 01:00 Party
+    1 more event today holds text from outside; calendar.list_events shows it
+    ");
+    for number in 0..12 {
+        let (title, start) =
+            (format!("{number} {}", "x".repeat(90)), format!("2026-11-21T{}:00", number + 10));
+        create(json!({"title": title, "start": start, "duration": "1h"})).await;
+    }
+    call(&app, "tasks.search", json!({})).await;
+    let told = agenda(&app);
+    assert!(told.starts_with("Events today (the first ") && told.len() < 1_000, "{told}");
+    assert!(told.contains(" of 16; calendar.list_events has all):\n- [ID] all day Fair\n"), "{told}");
+    // Where others read along, nothing of it is told.
+    app.room("team").says("ada", "tasks.search {}").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(!serde_json::to_string(&request).unwrap().contains("Events today"));
     app.ends_well().await;
 }

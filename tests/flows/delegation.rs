@@ -7,7 +7,9 @@ use adjutant_models::Request;
 use adjutant_types::ExecutionKind;
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, plan, reports, results, scripted, scripted_with, skill, skill_file, user_text};
+use crate::app::{
+    TestApp, direct, plan, reports, results, scripted, scripted_with, skill, skill_file, user_text,
+};
 use crate::roles::{mission, of_role, offered, role_file, tools};
 use crate::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, panics, text};
 
@@ -91,6 +93,7 @@ async fn at_the_deepest_level_there_is_no_tool_to_delegate_and_a_call_is_refused
     insta::assert_snapshot!(user_text(&first.unwrap()), @"
     Mission: check the date
     Now: 2026-11-21T10:00 Saturday, UTC
+    For: ada
     Your role: reviewer (level 2 of at most 2)
     You work for: executor
     Success criteria: check the date is right
@@ -201,6 +204,31 @@ async fn what_a_person_refused_is_not_handed_to_another_agent() {
 }
 
 #[tokio::test]
+async fn no_agent_hears_of_a_question_that_was_withdrawn() {
+    let script = Scripted::new()
+        .orchestrator(|request| match (has_results(request), user_text(request)) {
+            (true, _) => text("Dropped."),
+            (false, said) if said.starts_with("drop ") => {
+                direct("w", "assistant.withdraw", json!({"question": &said["drop ".len()..]}))
+            }
+            (false, _) => of_role("top", "lead", json!({})),
+        })
+        .when(Who::Agent, "Mission: save it", |_| skill("tasks.create", json!({"title": "milk"})))
+        .agent(|_| delegate("hand", "save it"));
+    let app = careful(script).await;
+    let asked = app.says("ada", "save milk").await;
+    let before = app.requests(Who::Agent).len();
+    let (id,): (String,) = app.store().first("SELECT id FROM questions", &[]).await.unwrap().unwrap();
+    assert_eq!(app.says("ada", &format!("drop {id}")).await.text, "Dropped.");
+    app.rests().await;
+    assert_eq!((app.requests(Who::Agent).len(), app.texts().len()), (before, 2), "{:#?}", app.texts());
+    let ends = app.ends(&asked).await;
+    assert_eq!(ends, ["top cancelled", "top/hand cancelled", "tasks.create cancelled"]);
+    assert_eq!(tasks(&app).await, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn stopping_a_turn_stops_the_agents_below_too() {
     let gate = Gate::closed();
     let held = gate.clone();
@@ -282,7 +310,7 @@ async fn what_a_child_read_from_outside_marks_its_parent() {
     })
     .await;
     let asked = app.says("ada", "what is new?").await;
-    assert!(asked.text.contains("This idea comes from "), "{}", asked.text);
+    assert!(asked.text.contains("I'm not sure you asked for this. It may come from "), "{}", asked.text);
     assert_eq!(tasks(&app).await, 0);
     assert!(!app.agent(&asked, "top/hand").await.taint.is_clean());
     let heard = app.presses("ada", &asked, "Reject").await;

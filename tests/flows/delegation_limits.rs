@@ -24,7 +24,11 @@ fn always_delegating() -> Scripted {
 
 #[tokio::test]
 async fn a_model_that_always_delegates_is_stopped_by_a_question_or_ends_partial() {
-    let app = scripted_with(always_delegating(), lead_and_hands).await;
+    let app = scripted_with(always_delegating(), |config| {
+        lead_and_hands(config);
+        config.limits.agents_per_turn = 8;
+    })
+    .await;
     let asked = app.says("ada", "go").await;
     assert!(asked.text.contains("Continue") || asked.buttons().contains(&"Continue"), "{}", asked.text);
     assert_eq!(app.executions(&asked).await.iter().filter(|row| row.kind == ExecutionKind::Agent).count(), 8);

@@ -123,6 +123,46 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
 }
 
 #[tokio::test]
+async fn each_time_that_overlaps_is_named() {
+    let app = app_in(Tz::Europe__Berlin).await;
+    let daily = json!({"title": "Stand-up", "start": "2026-11-25T09:00", "duration": "15m",
+        "recurrence": "FREQ=DAILY;COUNT=10"});
+    call(&app, "calendar.create_event", daily).await;
+    let two_days = json!({"title": "Offsite", "start": "2026-11-26T08:00", "end": "2026-11-27T18:00"});
+    let (said, data) = call(&app, "calendar.create_event", two_days).await;
+    insta::assert_snapshot!(said, @"
+    Created “Offsite”, Thu 26 Nov 2026, 08:00 to Fri 27 Nov 2026, 18:00
+    It overlaps with “Stand-up” (Thu 26 Nov 2026, 09:00–09:15), “Stand-up” (Fri 27 Nov 2026, 09:00–09:15)
+    ");
+    assert_eq!(data["overlaps"][1]["start"], "2026-11-27T09:00");
+    let days = json!({"title": "Fair", "start": "2026-11-26", "end": "2026-11-30"});
+    let (said, _) = call(&app, "calendar.create_event", days).await;
+    let offsite = "“Offsite” (Thu 26 Nov 2026, 08:00 to Fri 27 Nov 2026, 18:00), “Stand-up”";
+    assert!(said.contains(offsite), "{said}");
+    assert!(said.ends_with("Sun 29 Nov 2026, 09:00–09:15) and 1 more"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn who_wants_to_be_reminded_of_an_event_gets_a_task() {
+    let app = app_in(Tz::Europe__Berlin).await;
+    let event = json!({"title": "Figures", "start": "2026-11-27T10:00"});
+    let (_, made) = call(&app, "calendar.create_event", event).await;
+    let reminder = json!({"id": made["id"], "reminders": [10]});
+    let (said, _) = call(&app, "calendar.update_event", reminder).await;
+    assert_eq!(
+        said,
+        "params: /reminders: no calendar app shows this calendar, so nobody would be reminded. Leave them out, and \
+         add a task with tasks.create that is due then: 2026-11-27T09:50"
+    );
+    call(&app, "tasks.create", json!({"title": "Figures at 10", "due": "2026-11-27T09:50"})).await;
+    // From Saturday, 11:00, to Friday, 9:50.
+    app.passes(std::time::Duration::from_mins(6 * 24 * 60 - 70)).await;
+    app.sees("Reminder: Figures at 10").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn the_assistant_tells_what_it_did_and_what_that_cost() {
     let app = app_in(Tz::Europe__Berlin).await;
     call(&app, "tasks.create", json!({"title": "milk"})).await;
@@ -134,6 +174,13 @@ async fn the_assistant_tells_what_it_did_and_what_that_cost() {
         "{said}"
     );
     assert_eq!((&data["count"], &data["items"][0]["at"]), (&json!(2), &json!("2026-11-21T11:00")));
+    assert!(said.contains("; I said: “Added “milk””"), "{said}");
+    // What was only read isn't among what was done.
+    call(&app, "tasks.search", json!({"query": "milk"})).await;
+    let (_, data) = call(&app, "assistant.history", json!({"since": "2026-11-21T09:00"})).await;
+    let done: Vec<&Value> = data["items"].as_array().unwrap().iter().map(|item| &item["done"]).collect();
+    assert_eq!((done[0], done[3]), (&json!([]), &json!(["Added “milk”"])));
+    assert!(data["items"][0]["answer"].as_str().unwrap().contains("open task"), "{data}");
     let (said, _) = call(&app, "assistant.history", json!({"until": "2026-11-20"})).await;
     assert_eq!(said, "I didn't do anything for you in that time");
     // In a room, only what happened there.
@@ -258,6 +305,9 @@ async fn it_knows_when_there_is_time() {
         said,
         "Free, on weekdays between 9:00 and 18:00:\n- Tue 2 Jun 2026, 12:00–18:00\n- Fri 5 Jun 2026, 09:00–18:00"
     );
+    let (said, data) = asks(json!({"start": "2026-06-01", "end": "2026-07-31", "duration": "3h"})).await;
+    assert!(said.ends_with("\nand 3 more, from Wed 29 Jul 2026, 09:00"), "{said}");
+    assert_eq!(data["slots"].as_array().map(Vec::len), Some(40));
     app.ends_well().await;
 }
 

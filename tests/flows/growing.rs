@@ -71,6 +71,7 @@ async fn a_recalled_memory_is_not_taken_again() {
         scope: "private".into(),
         text: "Bob prefers mornings".into(),
         tags: "[]".into(),
+        topic: String::new(),
         created_at: app.store().now(),
     };
     let mut batch = Batch::new();

@@ -1,15 +1,20 @@
-//! Mail on a server: reading in bulk, forwarding, and what the server refuses.
+//! Mail on a server: reading in bulk, forwarding, drafts, threads, and what the server refuses.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use adjutant_config::{Config, MailConfig};
 use adjutant_fakes::{mail_server, pdf};
 use adjutant_mail::Attachment;
 use adjutant_models::Request;
-use serde_json::json;
+use adjutant_store::Batch;
+use serde_json::{Value, json};
 
 use crate::app::{TestApp, direct, results, scripted_with, user_text, without_receipts};
 use crate::groupware::{call, skill_caller};
 use crate::prompts::{account, deliver, deliver_with};
 use crate::scripted::{Scripted, text};
+use crate::trust_sources::{inbox, plant_mail};
 
 async fn app(server: &mail_server::Server) -> TestApp {
     with(server, skill_caller()).await
@@ -23,7 +28,15 @@ async fn with(server: &mail_server::Server, script: Scripted) -> TestApp {
         smtp: account(server, server.submissions),
         imap: Some(account(server, server.imaps)),
     };
-    scripted_with(script, move |config: &mut Config| config.mail = Some(mail)).await
+    static APPS: AtomicU64 = AtomicU64::new(1);
+    let app = scripted_with(script, move |config: &mut Config| {
+        config.mail = Some(mail);
+        config.limits.recipients_per_turn = 2;
+    })
+    .await;
+    // The server is shared, and an email's id comes from the clock.
+    app.passes(Duration::from_millis(APPS.fetch_add(1, Ordering::SeqCst))).await;
+    app
 }
 
 #[tokio::test]
@@ -43,6 +56,8 @@ async fn several_mails_are_read_at_once_and_what_is_cut_says_so() {
     assert_eq!(text("Bulk one"), "The first text.");
     assert!(text("Bulk two").len() < 8_000 && text("Bulk two").contains("… [cut: "), "{}", text("Bulk two"));
     assert_eq!(found["items"][0]["date"], "2026-11-20T08:00", "in the person's zone");
+    let (_, listed) = call(&app, "email.search", json!({"subject": "Bulk"})).await;
+    assert_eq!(each(&listed, "unread"), [false, false]);
     let ids = json!({"message_ids": ["<bulk-one@example.test>", "<bulk-none@example.test>"]});
     let (said, read) = call(&app, "email.read", ids).await;
     assert!(
@@ -221,4 +236,254 @@ async fn an_answer_to_the_one_mail_that_was_shown_needs_no_other_name() {
         }
         app.ends_well().await;
     }
+}
+
+/// A field of each item of a list.
+fn each<'v>(found: &'v Value, field: &str) -> Vec<&'v Value> {
+    found["items"].as_array().unwrap().iter().map(|item| &item[field]).collect()
+}
+
+#[tokio::test]
+async fn a_list_says_what_it_leaves_out_and_tells_sent_mails_apart() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for number in 1..=3 {
+        deliver(server, "Bob Brown <bob@example.test>", &format!("Cutlery {number}"), "Forks.").await;
+    }
+    let app = app(server).await;
+    let mail = json!({"to": ["alice@example.test"], "subject": "Cutlery 4", "body": "Spoons."});
+    call(&app, "email.send", mail).await;
+    let (said, found) = call(&app, "email.search", json!({"subject": "Cutlery", "limit": 2})).await;
+    assert!(said.starts_with("3 of 4 emails, the newest:\n"), "{said}");
+    assert!(said.ends_with("Carol Clark — Cutlery 4 (sent)"), "{said}");
+    assert_eq!((&found["count"], &found["total"], &found["more"]), (&json!(3), &json!(4), &Value::Null));
+    assert_eq!(each(&found, "subject")[2], "Cutlery 4");
+    assert_eq!(each(&found, "sent"), [&Value::Null, &Value::Null, &json!(true)]);
+    // Whom the person's own mails go to is told, and of the others that they are to nobody else is not.
+    assert_eq!(each(&found, "to"), [&Value::Null, &Value::Null, &json!(["alice@example.test"])]);
+    let texts = json!({"subject": "Cutlery", "limit": 2, "with_text": true});
+    let (said, found) = call(&app, "email.search", texts).await;
+    let heading = "3 of 4 emails, the newest (20 texts at a time; `before` reaches the rest):\n";
+    assert!(said.starts_with(heading), "{said}");
+    assert_eq!(each(&found, "text"), ["Forks.", "Forks.", "Spoons."]);
+    let (said, _) = call(&app, "email.search", json!({"subject": "Cutlery"})).await;
+    assert!(said.starts_with("4 emails, the newest first:\n"), "{said}");
+    let (said, _) = call(&app, "email.search", json!({"since": "soon"})).await;
+    assert!(said.starts_with("params: /since: "), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_answered_is_marked_and_what_was_shown_is_read() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let bob = "Bob Brown <bob@example.test>";
+    deliver(server, bob, "Answer me", "Will you come?").await;
+    deliver(server, bob, "Show me", "Only to be read.").await;
+    let app = app(server).await;
+    let answer = json!({"message_id": "<answer-me@example.test>", "body": "Yes.", "cc": ["alice@example.test"],
+        "attachments": [{"name": "map.txt", "text": "left"}]});
+    let (said, _) = call(&app, "email.reply", answer).await;
+    assert_eq!(
+        said,
+        "Sent “Re: Answer me” to Bob Brown <bob@example.test>, alice@example.test with 1 attachment"
+    );
+    let find = async |more: Value| {
+        let mut query = json!({"subject": "me", "from": "bob@example.test"});
+        query.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(&app, "email.search", query).await
+    };
+    let (said, found) = find(json!({"subject": "Answer me"})).await;
+    assert!(said.ends_with("Answer me (answered)"), "{said}");
+    assert_eq!((each(&found, "answered"), each(&found, "unread")), (vec![&json!(true)], vec![&json!(false)]));
+    assert_eq!(find(json!({"subject": "Answer me", "unanswered": true})).await.1["count"], 0);
+    // A list marks nothing.
+    for _ in 0..2 {
+        assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [true]);
+    }
+    // What text from outside may have asked for doesn't, either.
+    let show = json!({"message_id": "<show-me@example.test>"});
+    call(&app, "email.read", show.clone()).await;
+    assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [true]);
+    let another = with(server, skill_caller()).await;
+    call(&another, "email.read", show).await;
+    another.ends_well().await;
+    assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [false]);
+    let sent = json!({"subject": "Re: Answer me", "folder": "Sent", "with_text": true});
+    let (_, found) = call(&app, "email.search", sent).await;
+    let text = "Yes.\n\nOn Fri, 20 Nov 2026 at 08:00, Bob Brown wrote:\n[1 quoted line; email.read has it]";
+    assert_eq!(each(&found, "text"), [text]);
+    assert_eq!(each(&found, "attachments")[0][0], "1: map.txt (text/plain, 4 bytes)");
+    let (said, _) = call(&app, "email.read", json!({"message_id": each(&found, "id")[0]})).await;
+    assert!(said.contains("On Fri, 20 Nov 2026 at 08:00, Bob Brown wrote:\n> Will you come?"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_is_changed_and_sent_and_then_there_is_none() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "No draft", "Hello").await;
+    let app = app(server).await;
+    let first = json!({"to": ["alice@example.test"], "subject": "Warm tidings", "body": "Hello.",
+        "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
+    let (said, first) = call(&app, "email.draft", first).await;
+    assert_eq!(said, "“Warm tidings” is in your drafts");
+    let warmer = json!({"subject": "Warmer tidings", "body": "Dear Alice.", "replaces": first["message_id"]});
+    let (said, second) = call(&app, "email.draft", warmer).await;
+    assert_eq!(said, "“Warmer tidings” is in your drafts, in place of “Warm tidings”");
+    let (said, _) = call(&app, "email.send", json!({"draft": second["message_id"]})).await;
+    assert_eq!(said, "Sent “Warmer tidings” to alice@example.test with 1 attachment");
+    let (said, _) = call(&app, "email.send", json!({"subject": "x", "body": "y"})).await;
+    assert_eq!(said, "params: /to: say it, or name a draft to send");
+    for no_draft in ["<no-draft@example.test>", second["message_id"].as_str().unwrap()] {
+        let (said, _) = call(&app, "email.send", json!({"draft": no_draft})).await;
+        assert!(said.starts_with("not_found: there is no draft"), "{said}");
+    }
+    let tidings = |folder: &str| json!({"subject": "tidings", "folder": folder, "with_text": true});
+    assert_eq!(call(&app, "email.search", tidings("Drafts")).await.1["count"], 0);
+    assert_eq!(call(&app, "email.search", tidings("Trash")).await.1["count"], 2);
+    let (_, sent) = call(&app, "email.search", tidings("Sent")).await;
+    assert_eq!(each(&sent, "subject"), ["Warmer tidings"]);
+    assert_eq!(each(&sent, "text"), ["Dear Alice."]);
+    assert_eq!(each(&sent, "attachments")[0][0], "1: list.csv (text/csv, 4 bytes)");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_was_changed_since_the_question_is_not_sent() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let write = |body: &str, more: Value| {
+        let mut mail = json!({"to": ["x@elsewhere.test"], "subject": "Bound words", "body": body});
+        mail.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        mail
+    };
+    let (_, draft) = call(&app, "email.draft", write("Hello.", json!({}))).await;
+    let asked = app.says("ada", &format!("email.send {}", json!({"draft": draft["message_id"]}))).await;
+    assert!(asked.text.contains("“Bound words”") && asked.text.contains("Hello."), "{}", asked.text);
+    call(&app, "email.draft", write("Goodbye.", json!({"replaces": draft["message_id"]}))).await;
+    let heard = app.presses("ada", &asked, "Approve").await;
+    assert!(heard.text.contains("there is no draft"), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_was_thrown_away_is_not_sent_and_once_it_may_be_out_nobody_knows() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for (phase, folder, told) in [
+        (None, "trash", "there is no draft"),
+        (Some("handed_over"), "archive", "may or may not have happened"),
+    ] {
+        let app = app(server).await;
+        let mail = json!({"to": ["x@elsewhere.test"], "subject": "Begun words", "body": "Hello."});
+        let (_, draft) = call(&app, "email.draft", mail).await;
+        let id = &draft["message_id"];
+        let asked = app.says("ada", &format!("email.send {}", json!({"draft": id}))).await;
+        call(&app, "email.move", json!({"message_id": id, "folder": folder})).await;
+        // As if the process had died at work.
+        let mut batch = Batch::new();
+        batch.run(
+            "UPDATE executions SET status = 'running', phase = $1 WHERE skill = 'email.send'",
+            [phase.into()],
+        );
+        app.store().write(batch).await.unwrap();
+        let heard = app.presses("ada", &asked, "Approve").await;
+        assert!(heard.text.contains(told), "{}", heard.text);
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn a_draft_that_somebody_else_wrote_is_replaced_after_a_yes_and_comes_back() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let mail = json!({"to": ["alice@example.test"], "subject": "Salary talks", "body": "Mine."});
+    let other = app(server).await;
+    let (_, theirs) = call(&other, "email.draft", mail.clone()).await;
+    other.ends_well().await;
+    let wishes = json!([{"kind": "mail.draft", "count": "each", "targets": []},
+        {"kind": "undo", "count": "each", "targets": []}]);
+    let app = with(server, skill_caller().clean_room(move |_| wishes.clone())).await;
+    let in_drafts = json!({"subject": "Salary", "folder": "Drafts"});
+    call(&app, "email.search", in_drafts.clone()).await;
+    let replace =
+        |draft: &Value| json!({"subject": "Salary rise", "body": "More.", "replaces": draft["message_id"]});
+    let asked = app.says("ada", &format!("email.draft {}", replace(&theirs))).await;
+    assert!(asked.text.contains("Note: it replaces a draft that I didn't write."), "{}", asked.text);
+    let heard = app.presses("ada", &asked, "Approve").await;
+    let done = "“Salary rise” is in your drafts, in place of “Salary talks”";
+    assert!(heard.text.contains(done), "{}", heard.text);
+    let (said, _) = call(&app, "assistant.undo", json!({})).await;
+    assert!(said.contains(&format!("Undone: {done}")), "{said}");
+    assert_eq!(each(&call(&app, "email.search", in_drafts).await.1, "subject"), ["Salary talks"]);
+    let (_, own) = call(&app, "email.draft", mail).await;
+    let (said, _) = call(&app, "email.draft", replace(&own)).await;
+    assert!(said.contains(done), "{said}");
+    app.ends_well().await;
+    // What is sent of it came from the mailbox.
+    let app = with(server, skill_caller()).await;
+    let heard = app.says("ada", &format!("email.send {}", json!({"draft": theirs["message_id"]}))).await;
+    let sent = app.executions(&heard).await.into_iter().find(|row| row.skill.is_some()).unwrap();
+    assert_eq!((sent.untrusted, sent.taint.label().as_str()), (true, "the draft “Salary talks”"));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn all_whom_a_draft_is_to_are_counted() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let to = ["alice@example.test", "bob@example.test", "bot@example.test"];
+    let wish = json!([{"kind": "mail.send", "count": "each", "targets": to}]);
+    let app = with(server, skill_caller().clean_room(move |_| wish.clone())).await;
+    let mail = json!({"to": to, "subject": "Counted words", "body": "Hello."});
+    let (_, draft) = call(&app, "email.draft", mail).await;
+    call(&app, "email.search", json!({"subject": "Counted words", "folder": "Drafts"})).await;
+    let asked = app.says("ada", &format!("email.send {}", json!({"draft": draft["message_id"]}))).await;
+    assert!(asked.text.contains("This would go to more than 2 people."), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_thread_is_read_from_its_beginning_and_of_a_long_one_the_end() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "Short talk", "Shall we?").await;
+    deliver(server, "Bob Brown <bob@example.test>", "Long talk", "Let's talk.").await;
+    let app = app(server).await;
+    let short = "<short-talk@example.test>";
+    call(&app, "email.reply", json!({"message_id": short, "body": "We shall."})).await;
+    let (said, read) = call(&app, "email.read", json!({"message_id": short, "thread": true})).await;
+    assert!(said.starts_with("2 emails of the thread, the oldest first:\n"), "{said}");
+    let answer =
+        "We shall.\n\nOn Fri, 20 Nov 2026 at 08:00, Bob Brown wrote:\n[1 quoted line; email.read has it]";
+    assert_eq!(each(&read, "text"), ["Shall we?", answer]);
+    assert_eq!(each(&read, "sent"), [&Value::Null, &json!(true)]);
+    let folder = inbox(server).await;
+    let more = "Subject: Re: Long talk\r\nIn-Reply-To: <long-talk@example.test>\r\n";
+    for number in 0..300 {
+        let text = "And another thing. ".repeat(50);
+        plant_mail(&folder, &format!("long-{number}"), "Bob Brown <bob@example.test>", more, &text);
+    }
+    let long = json!({"message_id": "<long-talk@example.test>", "thread": true});
+    let (said, read) = call(&app, "email.read", long).await;
+    assert!(said.starts_with("The last 20 of 301 emails of the thread, the oldest first:"), "{said}");
+    assert_eq!((&read["count"], &read["total"]), (&json!(20), &json!(301)));
+    assert!(each(&read, "text")[19].as_str().unwrap().contains("email.read has them]"), "{read}");
+    assert!(read.to_string().len() < 20_000, "{}", read.to_string().len());
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_mail_is_archived_and_one_that_cannot_be_moved_is_named() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "Keep this", "For later.").await;
+    let app = app(server).await;
+    let to = |folder: &str| json!({"message_id": "<keep-this@example.test>", "folder": folder});
+    let heard = app.says("ada", &format!("email.move {}", to("Nowhere"))).await;
+    let rows = app.executions(&heard).await;
+    let error = rows.iter().find_map(|row| row.error.as_deref().filter(|_| row.skill.is_some())).unwrap();
+    assert!(error.contains("“Keep this”: there is no folder `Nowhere`; there are "), "{error}");
+    app.ends_well().await;
+    let app = with(server, skill_caller()).await;
+    let (said, _) = call(&app, "email.move", to("archive")).await;
+    assert!(said.starts_with("Moved “Keep this” to archive"), "{said}");
+    let (_, found) = call(&app, "email.search", json!({"subject": "Keep this"})).await;
+    assert_eq!(each(&found, "folder"), ["Archive"]);
+    app.ends_well().await;
 }

@@ -141,6 +141,8 @@ async fn memory_grows_from_what_a_person_wrote() {
             "Ada moved on to Paris in 2026 (since 21 November 2026; before: Ada moved to Lyon in November 2026)"
         ]
     );
+    let on_topic = "SELECT count(*) FROM memories WHERE topic = 'home town'";
+    assert_eq!(app.store().count(on_topic, &[]).await.unwrap(), 1);
     let origins = "SELECT count(*) FROM memory_origins";
     assert_eq!(app.store().count(origins, &[]).await.unwrap(), 1);
     let mut batch = Batch::new();
@@ -351,6 +353,11 @@ async fn many_memories_are_shown_by_the_page() {
         second.text
     );
     assert_eq!(second.buttons(), ["Forget 11", "Forget 12"]);
+    let newest = app.says("ada", r#"memory.list: {"limit": 2}"#).await.text;
+    assert!(
+        newest.starts_with("The newest 2 things that I remember; there are more:\n- fact number 11"),
+        "{newest}"
+    );
     app.presses("ada", &second, "Forget 12").await;
     assert!(!memories(&app).await.contains(&"fact number 0 of mine".to_owned()));
     app.ends_well().await;

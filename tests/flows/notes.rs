@@ -86,6 +86,8 @@ async fn the_text_of_a_file_becomes_a_note_and_a_note_an_attachment() {
     app.gets("files.list {}", "minutes.md", Ok(b"# Minutes\n\n- Rent\n".to_vec())).await;
     app.gets("files.list {}", "Contract.pdf", Ok(pdf::of_pages(&["Clause 7. Three months."]))).await;
     app.gets("files.list {}", "cat.png", Ok(b"\x89PNG\r\n\x1a\n a cat".to_vec())).await;
+    let (said, _) = call(&app, "files.list", json!({"limit": 2})).await;
+    assert!(said.contains("The newest 2 files; there are more:"), "{said}");
     let (_, listed) = call(&app, "files.list", json!({})).await;
     let file = |name: &str| {
         let items = listed["items"].as_array().unwrap();

@@ -4,7 +4,7 @@ use adjutant_config::Policy;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, plan, scripted_with, user_text};
-use crate::scripted::{Scripted, calls, has_results, text};
+use crate::scripted::{Scripted, Who, calls, has_results, text};
 
 /// An app where each message wants a yes for a task with its text.
 async fn careful() -> TestApp {
@@ -12,10 +12,16 @@ async fn careful() -> TestApp {
         (true, _) => text("done"),
         (false, "hello") => text("hi"),
         (false, "shall we?") => text("Shall I look it up?"),
+        (false, "how?") => {
+            direct("a", "tasks.create", json!({"title": "gold"})).saying("**1** short or **2** long?")
+        }
         (false, "both") => calls(vec![
             direct("a", "tasks.create", json!({"title": "one"})),
             direct("b", "tasks.create", json!({"title": "other"})),
         ]),
+        (false, "five") => {
+            calls(["a", "b", "c", "d", "e"].map(|id| direct(id, "tasks.create", json!({"title": id}))).into())
+        }
         (false, said) => direct("a", "tasks.create", json!({"title": said})),
     });
     scripted_with(script, |config| {
@@ -77,6 +83,24 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
 }
 
 #[tokio::test]
+async fn what_may_be_for_the_models_own_text_above_a_question_is_asked_back() {
+    for answer in ["1", "perfect"] {
+        let app = careful().await;
+        let asked = app.says("ada", "how?").await;
+        let above = "**1** short or **2** long?\n\nBefore I go on:\n\nAdd a task: “gold”";
+        assert!(asked.text.starts_with(above), "{}", asked.text);
+        let which = app.says("ada", answer).await;
+        assert!(which.text.starts_with("Do you mean this?"), "{answer}: {}", which.text);
+        let which = app.replies_to("ada", &asked, answer).await;
+        assert!(which.text.starts_with("Do you mean this?"), "{answer}: {}", which.text);
+        app.presses("ada", &which, "No").await;
+        app.rests().await;
+        assert!(titles(&app).await.is_empty());
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn the_questions_of_one_message_are_answered_after_another_message_too() {
     for (answer, done) in [
         ("no to all", 0),
@@ -109,6 +133,83 @@ async fn of_two_a_number_alone_and_half_an_answer_are_asked_back() {
     app.says("ada", "no").await;
     app.rests().await;
     assert_eq!(titles(&app).await.len(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn which_one_is_asked_with_the_numbers_of_the_message_and_with_buttons() {
+    let app = careful().await;
+    app.says("ada", "both").await;
+    let which = app.says("ada", "1").await;
+    insta::assert_snapshot!(which.text, @"
+    Which one do you mean?
+    **1** Add a task: “one”
+    **2** Add a task: “other”
+
+    Reply “yes to 1” or “no to 2”.
+    ");
+    assert_eq!(which.buttons(), ["Yes to 1", "No to 1", "Yes to 2", "No to 2"]);
+    let noted = app.presses("ada", &which, "Yes to 2").await;
+    assert_eq!(noted.text, "Approved: Add a task: “other”. Going ahead.");
+    app.rests().await;
+    app.says("ada", "/answer 1 no").await;
+    app.rests().await;
+    assert_eq!(titles(&app).await, ["other"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn which_one_is_answered_by_all_of_them_or_by_a_number() {
+    for (answer, done) in [("all of them", 2), ("yes to 2", 1)] {
+        let app = careful().await;
+        app.says("ada", "both").await;
+        // A yes may be for that.
+        app.says("ada", "shall we?").await;
+        let asked = app.says("ada", "ok do it").await.text;
+        assert!(asked.starts_with("Which one do you mean?\n**1** "), "{asked}");
+        app.says("ada", answer).await;
+        app.rests().await;
+        assert_eq!(titles(&app).await.len(), done, "{answer}");
+        if done == 1 {
+            app.says("ada", "no to all").await;
+        }
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn all_of_several_messages_is_asked_back_without_a_model() {
+    for answer in ["all of them", "the second", "both"] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        app.says("ada", "milk").await;
+        let which = app.says("ada", answer).await;
+        assert!(which.text.starts_with("Which one do you mean?\n**13** "), "{answer}: {}", which.text);
+        assert_eq!(which.buttons(), ["Yes to 13", "No to 13", "Yes to 14", "No to 14"]);
+        assert_eq!(app.requests(Who::Orchestrator).len(), 2, "{answer}");
+        app.presses("ada", &which, "No to 13").await;
+        app.presses("ada", &which, "Yes to 14").await;
+        app.rests().await;
+        assert_eq!(titles(&app).await, ["milk"], "{answer}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_out_for_a_reason_is_refused_by_name() {
+    let app = careful().await;
+    let asked = app.says("ada", "five").await;
+    assert_eq!(asked.buttons(), ["Approve all", "Reject all"], "more would fill the screen");
+    let noted = app.says("ada", "yes to all except 5, I paid that one already").await;
+    insta::assert_snapshot!(noted.text, @"
+    Approved: Add a task: “a”. Going ahead.
+    Approved: Add a task: “b”. Going ahead.
+    Approved: Add a task: “c”. Going ahead.
+    Approved: Add a task: “d”. Going ahead.
+    OK, I won't do this: Add a task: “e”.
+    ");
+    app.rests().await;
+    assert_eq!(titles(&app).await, ["a", "b", "c", "d"]);
     app.ends_well().await;
 }
 

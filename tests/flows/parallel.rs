@@ -8,7 +8,9 @@ use adjutant_models::Role;
 use adjutant_types::StopReason;
 use serde_json::{Value, json};
 
-use crate::app::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
+use crate::app::{
+    agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text, without_receipts,
+};
 use crate::scripted::{
     Gate, Scripted, Who, call, calls, fails, has_results, in_order, panics, raw_call, text,
 };
@@ -168,7 +170,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"depends_on is a cycle: a → b → a; remove one of these dependencies"}
     {"error":"there is no skill \"tasks.serch\"; did you mean tasks.search?"}
     {"error":"depends_on names \"nobody\", but there is no such agent (known: a, b, good, k)"}
-    {"error":"the arguments are not valid: missing field `mission` at line 1 column 42; correct them and dispatch again"}
+    {"error":"mission is empty: say what the agent should do"}
     {"error":"arguments of tasks.create: /titel: there is no such argument; did you mean 'title'?\n/title: is missing"}
     {"error":"the arguments are not valid: EOF while parsing a value at line 1 column 18; correct them and dispatch again"}
     {"error":"mission is empty: say what the agent should do"}
@@ -184,7 +186,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"there is no domain \"task\"; the domains are assistant, calendar, contacts, email, files, memory, schedule, tasks, web, workflow"}
     {"error":"the arguments are not valid: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `as_answer`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments are not valid: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
-    {"error":"the arguments are not valid: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
+    {"error":"mission is empty: say what the agent should do"}
     {"error":"the arguments are not valid: invalid type: null, expected struct Dispatch at line 1 column 4; correct them and dispatch again"}
 
     ✓ Added “buy milk”
@@ -203,7 +205,7 @@ async fn skills_are_looked_up() {
     - assistant.undo(): Undo what was done last
     - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
     calendar: The person's calendar: events, meetings, free time
-    - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
+    - calendar.check_availability(start: time, end: time, timezone?, attendees?: [name/email], duration?: 45m): Check whether a time is free, or find free slots
     - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
     - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
     - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
@@ -217,19 +219,19 @@ async fn skills_are_looked_up() {
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
     - contacts.validate_email(email): Check an email address
     email: The person's mail: writing, finding, reading, sorting
-    - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save an email as a draft, unsent
+    - email.draft(subject, body, to?: [name/email], cc?: [name/email], bcc?: [name/email], replaces?, attachments?: [{name, text} or {file} or {note}]): Save an email as a draft
     - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
     - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
     - email.move(message_id, folder): Move an email to another folder
-    - email.read(message_id?, message_ids?: [text]): Read an email, or several: text, recipients and attachments
-    - email.reply(message_id, body, all?): Reply to an email
-    - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find emails, the newest first
-    - email.send(to, subject, body, cc?, bcc?, attachments?): Send an email
-    - email.status(message_id): Check if an email was sent or bounced
+    - email.read(message_id?, message_ids?: [text], thread?): Read an email, or several
+    - email.reply(message_id, body, all?, cc?, attachments?): Reply to an email
+    - email.search(text?, from?, to?, subject?, since?: time, before?: time, unread?, unanswered?, folder?, limit?, with_text?): Find emails
+    - email.send(to?, subject?, body?, cc?, bcc?, draft?, attachments?): Send an email
+    - email.status(message_id): Check if an email bounced
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory by id or words; by words of its past, only that
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
-    - memory.save(text, kind?, tags?: [text], scope?: private|room, replaces_id?): Remember something lasting
+    - memory.save(text, kind?, tags?: [text], scope?: private|room, topic?, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
     schedule: Recurring jobs of the assistant; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
@@ -245,14 +247,15 @@ async fn skills_are_looked_up() {
     web: Web pages
     - web.fetch(url): Read a web page
     workflow: Dispatch one alone, with arguments
-    - workflow.content-pipeline(topic, audience?, words?): Write a text, from research to a reviewed draft
-    - workflow.iterative-refinement(goal, criteria): Make something to a list of criteria, and improve it until it meets them
-    - workflow.map-reduce(document, question?): Read a long document part by part and sum it up
+    - workflow.content-pipeline(topic, audience?, words?): Write a text: research, draft, review
+    - workflow.draft(words): A new one; asks first
+    - workflow.iterative-refinement(goal, criteria): Make something, and improve it until it meets criteria
+    - workflow.map-reduce(document, question?): Sum a long document up, part by part
     - workflow.morning-briefing(): What is on today, what is due, and which mails wait
-    - workflow.multi-angle-analysis(question, background?): Look at a question from three sides at once, and weigh what was found
+    - workflow.multi-angle-analysis(question, background?): Weigh a question from three sides
     - workflow.plan(goal): More than five steps; asks first
-    - workflow.qualify-and-route(request): Sort a request by what it is, and have each kind answered as it needs
-    - workflow.weekly-review(): Look back on the week, look ahead, note what comes of it
+    - workflow.qualify-and-route(request): Answer a request as its kind needs
+    - workflow.weekly-review(): Look back on the week and ahead
     ");
     app.ends_well().await;
 }
@@ -269,7 +272,7 @@ async fn a_domain_and_a_skill_are_looked_up() {
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
     memory: What the assistant remembers about the person
-    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room, replaces_id?): Remember something lasting
+    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room, topic?, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.forget(id?, query?): Forget a memory by id or words; by words of its past, only that
@@ -297,19 +300,72 @@ async fn a_dispatch_waits_for_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn text_while_agents_wait_for_a_person_is_taken_as_a_wish_to_collect_them() {
-    let script = Scripted::new().orchestrator(|request| match reports(request).get("a") {
-        None => direct("a", "tasks.create", json!({"title": "milk"})),
-        Some(report) if report["status"] == "waiting" => text("All is well, I think."),
-        Some(report) => text(format!("It is {}.", report["status"])),
+async fn text_beside_a_call_and_while_agents_wait_stands_above_the_question() {
+    let script = Scripted::new().orchestrator(|request| {
+        let has_said = request.messages.iter().any(|message| message.text.contains("is bare"));
+        match (user_text(request), reports(request).get("a")) {
+            ("what did you say?", _) => text("That."),
+            (_, None) => calls(vec![
+                direct("look", "tasks.search", json!({})),
+                direct("a", "tasks.create", json!({"title": "milk"})),
+            ])
+            .saying("I'll look. ✓ Added “gold”"),
+            (_, Some(_)) if !has_said => text("The list is bare."),
+            (_, Some(report)) => text(format!("It is {}.", report["status"])),
+        }
     });
     let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
     })
     .await;
     let asked = app.says("ada", "go").await;
+    insta::assert_snapshot!(asked.text, @"
+    I'll look. - Added “gold”
+
+    The list is bare.
+
+    Before I go on:
+
+    Add a task: “milk”
+
+    You asked: “go”. Shall I do this?
+    ");
     let heard = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(heard.text, "It is \"completed\".\n\n✓ Added “milk”");
+    assert_eq!(heard.text, "It is \"completed\".\n\n✓ Added “milk”", "nothing is said twice");
+    // The next turn knows all that was said.
+    app.says("ada", "what did you say?").await;
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
+    let answer = last.messages.iter().find(|message| message.text.contains("It is \"completed\"")).unwrap();
+    let said = "I'll look. - Added “gold”\n\nThe list is bare.\n\nIt is \"completed\".";
+    assert!(answer.text.contains(said), "{}", answer.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_no_question_has_shown_stands_above_the_last_one() {
+    let script = Scripted::new().orchestrator(|request| {
+        let has_said = request.messages.iter().any(|message| message.text.contains("is bare"));
+        match reports(request).get("b") {
+            None => calls(vec![
+                direct("a", "tasks.create", json!({"title": "milk"})),
+                direct("b", "tasks.create", json!({"title": "bread"})),
+            ]),
+            // One of two was answered, and failed.
+            Some(_) if !has_said => text("The list is bare."),
+            Some(_) => text("Bread is on it."),
+        }
+    });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    let asked = app.says("ada", "go").await;
+    app.presses("ada", &asked, "Reject 1").await;
+    app.rests().await;
+    assert_eq!(app.requests(Who::Orchestrator).len(), 2, "it said something while the other one waits");
+    app.presses("ada", &asked, "Approve 2").await;
+    let heard = app.sees("Bread is on it.").await;
+    assert_eq!(without_receipts(&heard.text), "The list is bare.\n\nBread is on it.");
     app.ends_well().await;
 }
 
@@ -402,11 +458,11 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
         json!(["memory.list", "tasks.search"])
     );
     insta::assert_snapshot!(results(&request).join("\n"), @r#"
-    {"status":"failed","calls_left":14,"error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
-    {"status":"failed","calls_left":13,"error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
-    {"status":"failed","error":{"kind":"params","message":"use_skill expects {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":12}
-    {"status":"failed","error":{"kind":"params","message":"there is no tool open_door; your tool is use_skill(skill, arguments)","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":11}
-    {"status":"completed","calls_left":10,"summary":"No open tasks","data":{"items":[],"count":0}}
+    {"status":"failed","calls_left":29,"error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
+    {"status":"failed","calls_left":28,"error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
+    {"status":"failed","error":{"kind":"params","message":"use_skill expects {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":27}
+    {"status":"failed","error":{"kind":"params","message":"there is no tool open_door; your tool is use_skill(skill, arguments)","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":26}
+    {"status":"completed","calls_left":25,"summary":"No open tasks","data":{"items":[],"count":0}}
     "#);
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
     app.ends_well().await;
@@ -589,7 +645,7 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
     assert!(user_text(&seen).contains("Context: the given context"));
     let orchestrator = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(
-        orchestrator.messages[1].text.contains("swordfish is a password now"),
+        orchestrator.messages.iter().any(|message| message.text.contains("swordfish is a password now")),
         "the orchestrator does know"
     );
     let task: Value = serde_json::from_str(&app.agent(&heard, "a").await.task.unwrap()).unwrap();

@@ -13,7 +13,7 @@ use crate::scripted::{Reply, Scripted, error, fails, in_order, panics, text};
 fn ask() -> Request {
     Request {
         messages: vec![Message::new(Role::System, "s"), Message::new(Role::User, "u")],
-        tools: Vec::new(),
+        ..Request::default()
     }
 }
 

@@ -62,6 +62,7 @@ async fn a_role_brings_its_prompt_skills_and_limits_and_a_dispatch_can_only_narr
     insta::assert_snapshot!(user_text(some), @"
     Mission: mission some
     Now: 2026-11-21T10:00 Saturday, UTC
+    For: ada
     Your role: researcher (level 1 of at most 2)
     Your answers: at most 15
     Time: at most 300 s
@@ -231,7 +232,8 @@ async fn each_role_takes_at_most_400_bytes_of_the_first_request() {
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     let dispatch = request.tools.iter().find(|tool| tool.name == "dispatch_agent").unwrap();
     let role = &dispatch.parameters["properties"]["role"];
-    let names: Vec<&str> = role["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let lines = role["description"].as_str().unwrap().split("; ");
+    let names: Vec<&str> = lines.filter_map(|line| Some(line.split_once(':')?.0)).collect();
     assert_eq!(names, ["executor", "planner", "researcher", "reviewer", "tester"]);
     assert!(role.to_string().len() <= 400 * names.len(), "{role}");
     app.ends_well().await;

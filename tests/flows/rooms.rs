@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
+use adjutant_store::people;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, with_rooms};
@@ -163,6 +164,20 @@ async fn where_there_is_no_history_the_journal_is_read() {
         "{said}"
     );
     assert!(said.contains("- title: Cook"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_search_of_not_everything_says_so() {
+    let app = square(true).await;
+    let said = reads(&app, "chat.search", json!({"query": "budget"})).await;
+    assert_eq!(said, "I found no message about “budget”");
+    let ada = people::person(app.store(), "console", "ada", "ada").await.unwrap();
+    for place in 0..9 {
+        people::conversation(app.store(), "console", &format!("P{place}"), &ada.id, false).await.unwrap();
+    }
+    let said = reads(&app, "chat.search", json!({"query": "budget"})).await;
+    assert_eq!(said, "I found no message about “budget”\n(I searched the newest 0 messages there.)");
     app.ends_well().await;
 }
 

@@ -35,7 +35,7 @@ async fn a_run_has_receipts_below_its_report_whatever_its_agents_say() {
     let heard = app.says("ada", "run board").await;
     let (report, receipts) = heard.text.split_once("\n\n✓ ").unwrap_or_else(|| panic!("{}", heard.text));
     assert!(report.contains("- Sent the invitation to everybody"), "{report}");
-    assert!(receipts.starts_with("Added “milk” · ✗ Mark a task as done: "), "{receipts}");
+    assert!(receipts.starts_with("Added “milk”\n✗ Mark a task as done: "), "{receipts}");
     app.ends_well().await;
     // What only reads leaves none.
     let script = Scripted::new().agent(|request| match has_results(request) {

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use adjutant_config::Policy;
 use adjutant_models::ModelErrorKind;
+use adjutant_store::{Batch, turns};
+use adjutant_types::{NOTHING_TO_TELL, TurnStatus};
 use chrono_tz::Europe::Berlin;
 use serde_json::json;
 
-use crate::app::{TestApp, configured, scripted_with};
+use crate::app::{TestApp, configured, direct, scripted_with, user_text};
 use crate::groupware::{call, call_skill, report_result, skill_caller};
 use crate::scripted::{Scripted, fails, has_results, text};
 
@@ -140,6 +143,84 @@ async fn three_failures_in_a_row_stop_a_schedule() {
 }
 
 #[tokio::test]
+async fn nobody_is_told_that_nothing_happened() {
+    let has_news = Arc::new(AtomicBool::new(false));
+    let news = has_news.clone();
+    let script =
+        Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+            (true, _) => report_result(request),
+            (false, said) if said.ends_with('}') => call_skill(request),
+            (false, "tell me if Frank wrote") if news.load(Ordering::Relaxed) => text("Frank wrote."),
+            (false, _) => text(NOTHING_TO_TELL),
+        });
+    let app = scripted_with(script, |_| {}).await;
+    let watch = json!({"when": "every day at 8", "text": "tell me if Frank wrote"});
+    call(&app, "schedule.create", watch).await;
+    let before = app.texts().len();
+    app.passes(Duration::from_hours(24)).await;
+    app.rests().await;
+    assert_eq!(app.texts().len(), before, "{:#?}", app.texts());
+    let turn = turns::last(app.store()).await.unwrap().unwrap();
+    assert_eq!((turn.text.as_str(), turn.status), ("tell me if Frank wrote", TurnStatus::Completed));
+    assert_eq!(turn.answer.as_deref(), Some(NOTHING_TO_TELL));
+    let (told, _) = call(&app, "assistant.history", json!({})).await;
+    assert!(told.contains("“tell me if Frank wrote”; nothing to tell"), "{told}");
+    assert!(app.progress().iter().all(|shown| turn.id != shown.turn.as_str()), "nobody waits for it");
+    app.passes(Duration::from_secs(1)).await;
+    has_news.store(true, Ordering::Relaxed);
+    app.passes(Duration::from_hours(24)).await;
+    assert_eq!(is_told(&app, "Frank wrote.").await, 1);
+    // Who asks is answered, and so is whoever can't know what a marked schedule says.
+    assert_eq!(app.says("ada", "what do you say?").await.text, "Nothing to tell: “what do you say?”.");
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT person_id, 'schedule', id, 'a letter', '', 1 FROM schedules",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::from_secs(1)).await;
+    app.passes(Duration::from_hours(24)).await;
+    assert_eq!(is_told(&app, "Nothing to tell: “tell me if Frank wrote”.").await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn who_has_answered_a_run_is_answered() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, "clean up") => text(NOTHING_TO_TELL),
+        (false, "clean up") => direct("t", "tasks.create", json!({"title": "milk"})),
+        (true, _) => report_result(request),
+        (false, _) => call_skill(request),
+    });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    call(&app, "schedule.create", json!({"when": "every day at 8", "text": "clean up"})).await;
+    app.passes(Duration::from_hours(24)).await;
+    let asked = app.sees("Add a task").await;
+    assert_eq!(app.presses("ada", &asked, "Reject").await.text, "Nothing to tell: “clean up”.");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_done_is_told_even_so() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, "clean up") => text(NOTHING_TO_TELL),
+        (false, "clean up") => direct("t", "tasks.create", json!({"title": "milk"})),
+        (true, _) => report_result(request),
+        (false, _) => call_skill(request),
+    });
+    let app = scripted_with(script, |_| {}).await;
+    call(&app, "schedule.create", json!({"when": "every day at 8", "text": "clean up"})).await;
+    app.passes(Duration::from_hours(24)).await;
+    assert_eq!(is_told(&app, "✓ Added “milk”").await, 1);
+    assert_eq!(is_told(&app, NOTHING_TO_TELL).await, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn two_who_look_at_once_bring_one_message() {
     let app = app().await;
     app.says("ada", "every day at 8, show my open tasks").await;
@@ -149,6 +230,24 @@ async fn two_who_look_at_once_bring_one_message() {
     assert_eq!(is_told(&app, "1 open task").await, 1);
     assert_eq!(is_told(&app, "Reminder").await, 1);
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_runs_often_says_what_it_comes_to() {
+    for (usd, told) in [(0.0, "About 288 runs a day"), (0.03, "About 288 runs a day, roughly $9 a day")] {
+        let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+            true => report_result(request),
+            false => call_skill(request).cost(usd),
+        });
+        let app = scripted_with(script, |_| {}).await;
+        let often = json!({"when": "every 5 minutes", "text": "is there mail from Frank?"});
+        let (said, _) = call(&app, "schedule.create", often).await;
+        assert!(said.lines().any(|line| line == told), "{said}");
+        let seldom = json!({"when": "every 2 hours", "text": "drink"});
+        let (said, _) = call(&app, "schedule.create", seldom).await;
+        assert!(!said.contains("runs a day"), "{said}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ fn ask(tools: &[&str], user: &str) -> Request {
     Request {
         messages: vec![Message::new(Role::System, "rules"), Message::new(Role::User, PromptText::own(user))],
         tools: tools.iter().map(|name| tool(name, json!({"type": "object"}))).collect(),
+        stable: None,
     }
 }
 
@@ -26,7 +27,7 @@ fn assistant(ids: &[&str]) -> Message {
 }
 
 fn complaint(messages: Vec<Message>) -> String {
-    check(&Request { messages, tools: Vec::new() }).unwrap_err().message
+    check(&Request { messages, ..Request::default() }).unwrap_err().message
 }
 
 #[tokio::test]
@@ -134,6 +135,7 @@ fn a_sound_history_passes() {
             tool("x", json!({})),
             tool("use_skill", json!({"properties": {"skill": {"enum": ["a.b", "a.c", "b.a"]}}})),
         ],
+        stable: None,
     };
     check(&request).unwrap();
 }
@@ -145,7 +147,7 @@ fn malformed_histories_are_refused_with_the_place() {
     insta::assert_snapshot!(complaint(vec![]), @"malformed request: message 0 is not the system's");
     insta::assert_snapshot!(complaint(vec![user()]), @"malformed request: message 0 is not the system's");
     insta::assert_snapshot!(complaint(vec![system()]), @"malformed request: no message is the user's");
-    insta::assert_snapshot!(complaint(vec![system(), user(), system()]), @"malformed request: message 2 is the system's, after the start");
+    insta::assert_snapshot!(complaint(vec![system(), user(), Message::new(Role::System, " ")]), @"malformed request: message 2, the system's, is empty");
     insta::assert_snapshot!(complaint(vec![system(), Message::new(Role::User, " ")]), @"malformed request: message 1, the user's, is empty");
     insta::assert_snapshot!(complaint(vec![system(), user(), assistant(&[])]), @"malformed request: message 2, the assistant's, is empty");
     insta::assert_snapshot!(complaint(vec![system(), user(), assistant(&["a"])]), @"malformed request: call a has no result");

@@ -1,11 +1,12 @@
 //! `/spawn`: an agent of a role works beside the conversation, and its result is a message of its own.
 
 use adjutant_config::Policy;
+use adjutant_models::Message;
 use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{TestApp, scripted, scripted_with, skill, user_text, without_receipts};
-use crate::scripted::{Gate, Scripted, has_results, text};
+use crate::scripted::{Gate, Scripted, Who, has_results, text};
 
 fn id_in(ack: &str) -> String {
     ack.split("/stop ").nth(1).unwrap().split('`').next().unwrap().to_owned()
@@ -36,6 +37,11 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
     assert_eq!(ack.text, format!("The researcher is on it. I'll send you the result; `/stop {id}` ends it."));
     gate.arrived(1).await;
     assert_eq!(app.says("ada", "how are you?").await.text, "You said: how are you?");
+    // The model knows of it.
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let listed = format!("- researcher what did Acme write us this year? (since 10:00, 0 calls) [{id}]");
+    let is_told = |message: &Message| message.text.contains(&format!("\nIn the background:\n{listed}\n"));
+    assert!(request.messages.iter().any(is_told), "{request:#?}");
     let status = app.says("ada", "/status").await.text;
     let listed = format!("- researcher what did Acme write us this year? (`/stop {id}` ends it)");
     assert!(status.contains("In the background:") && status.contains(&listed), "{status}");
@@ -49,6 +55,13 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
     All about figs.
     Warning: one is old
     ");
+    // The result stands behind what came before it.
+    app.rests().await;
+    app.says("ada", "thanks").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(!request.messages.iter().any(|message| message.text.contains("In the background:")));
+    let at = |said: &str| request.messages.iter().position(|message| message.text.contains(said)).unwrap();
+    assert!(at("You said: how are you?") < at("Three mails."), "{request:#?}");
     app.ends_well().await;
 }
 

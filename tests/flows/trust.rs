@@ -201,6 +201,7 @@ async fn keep(app: &TestApp, person: &PersonId, id: &str, text: &str) {
         scope: "private".into(),
         text: text.into(),
         tags: "[]".into(),
+        topic: String::new(),
         created_at: 1,
     };
     let mut batch = Batch::new();

@@ -155,6 +155,12 @@ async fn morning(table: &'static str) -> (Vec<&'static str>, Vec<String>) {
 }
 
 #[tokio::test]
+async fn an_ordinary_day_after_a_look_at_the_calendar_asks_nothing() {
+    let (asked, failed) = morning(include_str!("everyday/day.txt")).await;
+    assert!(asked.is_empty() && failed.is_empty(), "asked {asked:#?}, failed {failed:#?}");
+}
+
+#[tokio::test]
 async fn of_sixty_everyday_requests_after_reading_at_most_three_ask_in_each_language() {
     println!("| language | requests | questions | for |");
     let mut faults = Vec::new();

@@ -36,7 +36,7 @@ fn sources() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 /// Carol's inbox, once the server has made it.
-async fn inbox(server: &Server) -> PathBuf {
+pub(crate) async fn inbox(server: &Server) -> PathBuf {
     deliver(server, "Bob Brown <bob@example.test>", "First of all", "Hello").await;
     let folder = server.file("store/carol@example.test/Maildir/new");
     let made = async {
@@ -49,15 +49,17 @@ async fn inbox(server: &Server) -> PathBuf {
 }
 
 /// Puts a mail into an inbox as a server would.
-fn plant_mail(inbox: &Path, id: &str, from: &str, more: &str, body: &str) {
+pub(crate) fn plant_mail(inbox: &Path, id: &str, from: &str, more: &str, body: &str) {
     let letter = format!(
         "From: {from}\r\nTo: carol@example.test\r\nMessage-ID: <{id}@elsewhere.test>\r\n\
          Date: Fri, 20 Nov 2026 09:00:00 +0000\r\nMIME-Version: 1.0\r\n{more}\r\n{body}\r\n"
     );
-    let file = inbox.join(format!("1.{id}.test"));
+    let name = format!("1.{id}.test");
+    let file = inbox.with_file_name("tmp").join(&name);
     std::fs::write(&file, letter).unwrap();
-    // The server isn't us.
+    // The server isn't us, and must not see it before it can read it.
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::rename(file, inbox.join(name)).unwrap();
 }
 
 fn plant_mails(inbox: &Path) {

@@ -118,3 +118,38 @@ async fn what_a_program_did_is_the_last_effect_and_said_in_our_words() {
     assert_eq!(tasks(&app).await, ["milk open"], "an earlier effect is not the last one");
     app.ends_well().await;
 }
+
+/// A model that calls the skill of a message such as `email.send {}`, undoes on "undo it", and says "Done." of both.
+fn obedient() -> Scripted {
+    Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => text("Done."),
+        (_, "undo it") => direct("u", "assistant.undo", json!({})),
+        (_, said) => {
+            let (skill, arguments) = said.split_once(' ').unwrap();
+            direct("a", skill, serde_json::from_str(arguments).unwrap())
+        }
+    })
+}
+
+#[tokio::test]
+async fn what_cannot_be_undone_is_no_success_and_says_why() {
+    let app = scripted(obedient()).await;
+    let approved = async |wish: &str| {
+        let asked = app.says("ada", wish).await;
+        app.presses("ada", &asked, "Approve").await
+    };
+    let mail = json!({"to": ["bob@example.test"], "subject": "Hello", "body": "Bye"});
+    approved(&format!("email.send {mail}")).await;
+    let said = app.says("ada", "undo it").await.text;
+    assert!(said.contains("✗ Undo what was done last: This can't be undone: Saved, not sent"), "{said}");
+    assert!(!said.contains('✓'), "{said}");
+    // Guests may have heard of a move.
+    let walk = json!({"title": "Walk", "start": "2026-11-27T14:00", "attendees": ["bob@example.test"]});
+    approved(&format!("calendar.create_event {walk}")).await;
+    approved(&format!("calendar.update_event {}", json!({"id": "Walk", "start": "2026-11-27T15:00"}))).await;
+    let said = app.says("ada", "undo it").await.text;
+    let why = "✗ Undo what was done last: The guests may know of it, so I can't undo it; ask me to move it back to \
+               Fri 27 Nov 2026, 14:00: Moved “Walk”";
+    assert!(said.contains(why), "{said}");
+    app.ends_well().await;
+}

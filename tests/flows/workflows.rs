@@ -122,6 +122,43 @@ async fn a_run_walks_its_steps_and_tells_what_came_of_them() {
 }
 
 #[tokio::test]
+async fn what_a_prompt_shows_is_told_once_and_what_it_only_names_is_told_below_it() {
+    const FLOW: &str = r#"
+  agents:
+    finder: { prompt: "Find it." }
+    shows: { prompt: "Shown: {{ steps.find.output }}" }
+    names: { prompt: "{% if steps.find.output %}Named.{% endif %}" }
+    falls_back: { prompt: "Falls back: {{steps.find.output}}", retry: { on_failure: "fallback:names" } }
+  steps:
+    - { id: find, agent: finder }
+    - { id: one, agent: shows, depends_on: [find] }
+    - { id: two, agent: names, depends_on: [find] }
+    - { id: three, agent: falls_back, depends_on: [find] }
+    - { id: four, agent: shows, depends_on: [find], input: "all prior context" }
+"#;
+    let script = Scripted::new().plain(|request| match user_text(request).contains("Find it.") {
+        true => text("The heron nests."),
+        false => text("done"),
+    });
+    let app = with(script, FLOW).await;
+    let heard = app.says("ada", "/run flow").await;
+    assert!(heard.text.starts_with("flow is complete"), "{}", heard.text);
+    let requests = app.requests(Who::Plain);
+    let told = |mission: &str| {
+        let mission = format!("Mission: {mission}");
+        let of_it = requests.iter().map(user_text).filter(|told| told.starts_with(&mission));
+        let mut told: Vec<usize> = of_it.map(|told| told.matches("The heron nests.").count()).collect();
+        told.sort_unstable();
+        told
+    };
+    // The second one asked for everything so far.
+    assert_eq!(told("Shown"), [1, 2]);
+    assert_eq!(told("Named"), [1]);
+    assert_eq!(told("Falls back"), [2], "its fallback may not show it");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_is_not_as_it_must_be_is_asked_for_again_with_the_reason() {
     let script = Scripted::new().plain(|request| {
         let told = user_text(request);
@@ -349,7 +386,7 @@ async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
     let yaml = "workflow:\n  name: flow\n  agents:\n    one: { prompt: One }\n    two: { prompt: Two }\n    three: { prompt: Three }\n  \
         steps:\n    - { id: a, agent: one }\n    - { id: b, agent: two }\n    - { id: c, agent: three }\n";
     let app = scripted_with(script, |config| {
-        config.limits.agents_per_turn = 3;
+        config.limits.agents_per_turn = 2;
         workflow_file(config, "flow", yaml);
     })
     .await;
@@ -727,7 +764,9 @@ async fn every_template_runs_to_its_end() {
         ("/run weekly-review", "Add them"),
     ] {
         let answers = move |request: &Request| {
-            let told = user_text(request).lines().next().unwrap_or_default().to_owned();
+            let whole = user_text(request);
+            assert!(!line.contains("briefing") || !whole.contains("Output of"), "told twice: {whole}");
+            let told = whole.lines().next().unwrap_or_default().to_owned();
             let writes = [
                 "Write a",
                 "Make this",
@@ -770,6 +809,9 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
       1. first: At the start, the skill tasks.create is called.
       2. second: After first, the skill tasks.create is called.
 
+    1. Run it
+    2. Discard
+
     ```
     ■  first   tasks.create
     ■  second  tasks.create
@@ -783,9 +825,6 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
         - { id: first, skill: tasks.create, arguments: { title: buy milk } }
         - { id: second, skill: tasks.create, arguments: { title: buy bread } }
     ```
-
-    1. Run it
-    2. Discard
     ");
     app.rests().await;
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0, "not before the yes");
@@ -808,7 +847,7 @@ async fn without_a_language_model_a_draft_is_refused_plainly() {
 }
 
 /// A file with the name that the request asks for.
-fn named(request: &Request, yaml: &str) -> String {
+pub(crate) fn named(request: &Request, yaml: &str) -> String {
     let text = user_text(request);
     let name = text.split("with the name `").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     yaml.replace("NAME", name)
@@ -870,5 +909,23 @@ async fn a_workflow_that_a_person_starts_has_its_own_plans_bound() {
     let heard = app.says("ada", "/run long").await;
     assert!(heard.choices.is_empty(), "{}", heard.text);
     assert_eq!(report(&app, &heard).await.run.agents, 8, "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_run_asks_below_what_the_model_said_and_an_approval_is_no_agent() {
+    let yaml = "workflow:\n  name: flow\n  agents:\n    a: { prompt: One }\n  steps:\n    \
+        - { id: ok, type: approval, approval: { text: Go on?, choices: [Go, Halt] } }\n    - { id: then, agent: a }\n";
+    let dispatch = || direct("flow", "workflow.flow", json!({})).saying("I looked it up.");
+    let script = Scripted::new().orchestrator(plan(dispatch)).plain(agents(&[("One", "1")]));
+    let app = scripted_with(script, |config| {
+        config.limits.agents_per_turn = 1;
+        workflow_file(config, "flow", yaml);
+    })
+    .await;
+    let asked = app.says("ada", "do what flow does").await;
+    assert!(asked.text.starts_with("I looked it up.\n\nBefore I go on:\n\nGo on?\n"), "{}", asked.text);
+    let heard = app.presses("ada", &asked, "Go").await;
+    assert_eq!(short(&report(&app, &heard).await), "complete: ok completed, then completed");
     app.ends_well().await;
 }

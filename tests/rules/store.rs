@@ -89,6 +89,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     73771b4dee12 migrations/postgres/0042_rooms.sql
     5fa6f29ef507 migrations/postgres/0043_rules.sql
     b721356addcc migrations/postgres/0044_send_delay.sql
+    8dd5674c8cfb migrations/postgres/0045_conversation.sql
     ");
 }
 
@@ -133,6 +134,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     73771b4dee12 migrations/sqlite/0042_rooms.sql
     5fa6f29ef507 migrations/sqlite/0043_rules.sql
     b721356addcc migrations/sqlite/0044_send_delay.sql
+    8dd5674c8cfb migrations/sqlite/0045_conversation.sql
     ");
 }
 

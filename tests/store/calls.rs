@@ -1,6 +1,9 @@
 //! Model calls, and the pairing of tool calls with their results.
 
 use adjutant_store::calls::{self, CallRow, ToolCallRow};
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::turns;
+use adjutant_types::{ExecutionStatus, TurnStatus};
 
 use crate::world::{World, execution, refused};
 
@@ -11,6 +14,8 @@ on_both!(
     a_result_is_never_overwritten,
     a_beginning_is_kept_once,
     the_calls_of_a_turn_come_in_the_order_of_their_executions,
+    what_a_model_says_beside_its_calls_is_shown_once_and_begins_the_answer,
+    what_another_turn_of_the_person_has_done_since_is_found,
 );
 
 /// A model call without tools, for half a dollar.
@@ -90,6 +95,53 @@ async fn nothing_follows_an_unanswered_tool_call(world: World) {
         .unwrap();
     let stored = calls::tools_of_execution(&world.store, &"o".into()).await.unwrap();
     assert_eq!(stored, [tool_call("o", 0, 0, Some("done")), answer]);
+}
+
+async fn what_a_model_says_beside_its_calls_is_shown_once_and_begins_the_answer(world: World) {
+    begin(&world).await;
+    for (n, name) in [(0, "dispatch"), (1, "wait"), (2, "wait")] {
+        let tool = ToolCallRow { name: name.into(), ..tool_call("o", n, 0, Some("done")) };
+        world
+            .write(|batch| {
+                calls::insert(batch, &call("o", n, n));
+                calls::insert_tool_call(batch, &tool);
+            })
+            .await
+            .unwrap();
+    }
+    // The answer has no calls.
+    world.write(|batch| calls::insert(batch, &call("o", 3, 3))).await.unwrap();
+    let unshown = async || calls::unshown(&world.store, &"t1".into()).await.unwrap();
+    assert_eq!(unshown().await, [0, 1, 2].map(|n| (n, "well".to_owned())));
+
+    world.write(|batch| turns::set_shown(batch, &"t1".into(), 1, "well")).await.unwrap();
+    assert_eq!(unshown().await, [(2, "well".to_owned())]);
+    // A history that cuts the answer has some of its end all the same.
+    for text in ["é".repeat(9_000), "and so on".to_owned()] {
+        world.write(|batch| turns::set_shown(batch, &"t1".into(), 2, &text)).await.unwrap();
+    }
+    world.write(|batch| turns::end(batch, &"t1".into(), TurnStatus::Completed, "done", 9)).await.unwrap();
+    let turn = turns::by_id(&world.store, &"t1".into()).await.unwrap().unwrap();
+    let answer = format!("well\n\n{}\n\ndone", "é".repeat(1_000));
+    assert_eq!((turn.answer, turn.shown_round), (Some(answer), 2));
+}
+
+async fn what_another_turn_of_the_person_has_done_since_is_found(world: World) {
+    begin(&world).await;
+    world.turn("t2", "a", &[]).await;
+    for (id, status, ended_at) in [
+        ("early", ExecutionStatus::Completed, 4),
+        ("late", ExecutionStatus::Completed, 6),
+        ("failed", ExecutionStatus::Failed, 7),
+    ] {
+        let (skill, result) = (Some("tasks.create".to_owned()), Some(id.to_owned()));
+        let row = execution("t2", id, "skill");
+        world.execution(ExecutionRow { status, skill, result, ended_at: Some(ended_at), ..row }).await;
+    }
+    let since = async |turn: &str| executions::done_elsewhere(&world.store, &turn.into(), 5).await.unwrap();
+    let done: Vec<Option<String>> = since("t1").await.into_iter().map(|call| call.result).collect();
+    assert_eq!(done, [Some("late".to_owned())]);
+    assert!(since("t2").await.is_empty(), "its own calls are no others");
 }
 
 async fn a_tool_call_belongs_to_a_call_and_is_there_once(world: World) {

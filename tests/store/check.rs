@@ -11,7 +11,12 @@ use crate::calls::{call, tool_call};
 use crate::outbox::say_in_turn;
 use crate::world::{World, execution};
 
-on_both!(nothing_is_found_on_sound_rows, each_broken_rule_is_found, rows_are_counted);
+on_both!(
+    nothing_is_found_on_sound_rows,
+    each_broken_rule_is_found,
+    a_turn_with_nothing_to_tell_needs_no_reply,
+    rows_are_counted,
+);
 
 /// A running turn `t1`, an ended turn `t2` and a waiting turn `t3`, all consistent, and the process that works on
 /// them.
@@ -177,6 +182,14 @@ async fn each_broken_rule_is_found(world: World) {
         world.by_hand(mend).await;
         assert_eq!(findings(&world).await, [], "{mend}");
     }
+}
+
+/// A scheduled turn that has nothing to tell.
+async fn a_turn_with_nothing_to_tell_needs_no_reply(world: World) {
+    let _at_work = fill(&world).await;
+    world.by_hand("UPDATE turns SET answer = '(nothing to tell)' WHERE id = 't2'").await;
+    world.by_hand("DELETE FROM outbox").await;
+    assert_eq!(findings(&world).await, []);
 }
 
 async fn rows_are_counted(world: World) {

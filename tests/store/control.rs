@@ -15,6 +15,9 @@ on_both!(
     an_owners_limit_is_lifted_by_the_terminal,
     a_turn_is_cancelled_wherever_it_is,
     an_answer_to_another_question_says_nothing_about_going_on,
+    a_withdrawal_wakes_only_a_turn_that_waits_for_nothing_else,
+    a_turn_whose_going_on_is_withdrawn_ends_whatever_else_waits,
+    a_withdrawn_plan_is_a_no_that_older_instances_read_too,
 );
 
 async fn turn(world: &World) -> TurnRow {
@@ -160,4 +163,45 @@ async fn an_answer_to_another_question_says_nothing_about_going_on(world: World)
         let expected = TurnRow { status: TurnStatus::Queued, instance: "b".into(), ..before.clone() };
         assert_eq!(now, expected, "{answer:?}");
     }
+}
+
+async fn a_withdrawal_wakes_only_a_turn_that_waits_for_nothing_else(world: World) {
+    world.turn("t1", "a", &[]).await;
+    set(&world, "waiting", None).await;
+    let kind =
+        || QuestionKind::Approval { preview: "?".into(), arguments: "{}".into(), rule: None, delay: None };
+    let (first, second) = (asks(&world, "p1", kind()).await, asks(&world, "p2", kind()).await);
+    let by = first.person_id.clone();
+    world.write(|batch| control::withdraw(batch, &first, &by, 5)).await.unwrap();
+    let withdrawn = questions::by_id(&world.store, &first.id).await.unwrap().unwrap();
+    assert_eq!((withdrawn.state, withdrawn.answer), (QuestionState::Answered, Some(Answer::Withdrawn)));
+    let now = turn(&world).await;
+    assert_eq!((now.status, now.ending), (TurnStatus::Waiting, None));
+    // Whoever takes both back at once has read both as open.
+    world.write(|batch| control::withdraw(batch, &second, &by, 6)).await.unwrap();
+    let now = turn(&world).await;
+    assert_eq!((now.status, now.ending), (TurnStatus::Queued, Some(Ending::Withdrawn)));
+}
+
+async fn a_turn_whose_going_on_is_withdrawn_ends_whatever_else_waits(world: World) {
+    world.turn("t1", "a", &[]).await;
+    asks(&world, "p1", QuestionKind::Plan { goal: "?".into() }).await;
+    let limit = asks(&world, "p2", QuestionKind::Continue { text: "?".into(), needs_owner: false }).await;
+    for (status, then, instance) in [("waiting", "queued", ""), ("running", "running", "a")] {
+        set(&world, status, None).await;
+        world.write(|batch| control::withdraw(batch, &limit, &limit.person_id, 5)).await.unwrap();
+        let now = turn(&world).await;
+        let now = (now.status.as_str(), now.instance.as_str(), now.ending);
+        assert_eq!(now, (then, instance, Some(Ending::Withdrawn)), "{status}");
+        world.by_hand("UPDATE questions SET state = 'pending' WHERE id = 'p2'").await;
+        world.by_hand("UPDATE turns SET instance = 'a'").await;
+    }
+}
+
+async fn a_withdrawn_plan_is_a_no_that_older_instances_read_too(world: World) {
+    world.turn("t1", "a", &[]).await;
+    let plan = asks(&world, "p1", QuestionKind::Plan { goal: "?".into() }).await;
+    world.write(|batch| control::withdraw(batch, &plan, &plan.person_id, 5)).await.unwrap();
+    let closed = questions::by_id(&world.store, &plan.id).await.unwrap().unwrap();
+    assert_eq!((closed.state, closed.answer), (QuestionState::Answered, Some(Answer::Reject)));
 }

@@ -23,6 +23,7 @@ fn memory(id: &str, text: &str) -> MemoryRow {
         scope: "private".into(),
         text: text.into(),
         tags: "[]".into(),
+        topic: String::new(),
         created_at: 5,
     }
 }

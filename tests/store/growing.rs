@@ -22,6 +22,7 @@ fn memory(id: &str, text: &str, created_at: i64) -> MemoryRow {
         scope: "private".into(),
         text: text.into(),
         tags: "[]".into(),
+        topic: String::new(),
         created_at,
     }
 }

@@ -14,6 +14,7 @@ on_both!(
     a_row_is_done_or_taken_once,
     an_ended_turn_ends_its_rows,
     a_message_after_the_question_is_noticed,
+    a_message_of_a_person_makes_a_scheduled_turn_theirs,
 );
 
 async fn waiting(world: &World, instance: &str) -> Vec<String> {
@@ -126,4 +127,18 @@ async fn a_message_after_the_question_is_noticed(world: World) {
     world.clock.advance(std::time::Duration::from_secs(1));
     world.arrives(InboxKind::Answer, "m2", "yes", "a").await.expect("it is new");
     assert!(!spoke(&room.person_id, row.received_at + 1).await, "an answer is no new subject");
+}
+
+async fn a_message_of_a_person_makes_a_scheduled_turn_theirs(world: World) {
+    let is_scheduled = async || inbox::is_scheduled(&world.store, &"t1".into()).await.unwrap();
+    let run = world.said("run", "tell me if Frank wrote", "a").await;
+    world.by_hand("UPDATE inbox SET event = ' schedule:x:1'").await;
+    assert!(!is_scheduled().await, "there is no such turn");
+    world.turn("t1", "a", &[run]).await;
+    let press = world.arrives(InboxKind::Press, "p1", "q:approve", "a").await.unwrap();
+    world.write(|batch| inbox::mark_done(batch, press.id, Some(&"t1".into()))).await.unwrap();
+    assert!(is_scheduled().await, "a press is no message");
+    let typed = world.said("m1", "and if Eve did", "a").await;
+    world.write(|batch| inbox::take(batch, typed.id, &"t1".into())).await.unwrap();
+    assert!(!is_scheduled().await);
 }

@@ -26,6 +26,7 @@ fn memory(id: &str, scope: &str, text: &str) -> MemoryRow {
         scope: scope.into(),
         text: text.into(),
         tags: "[]".into(),
+        topic: String::new(),
         created_at: 5,
     }
 }
@@ -68,6 +69,7 @@ async fn a_memory_is_kept_as_it_was(world: World) {
     let tagged = MemoryRow {
         kind: "preference".into(),
         tags: r#"["coffee"]"#.into(),
+        topic: "coffe tast".into(),
         ..memory("a", "private", "no sugar")
     };
     keep(&world, &room, &tagged).await;

@@ -188,6 +188,7 @@ async fn remember(world: &World) {
         scope: "private".into(),
         text: "Bob prefers mornings".into(),
         tags: "[]".into(),
+        topic: String::new(),
         created_at: 1,
     };
     world.write(|batch| memories::insert(batch, &room.person_id, &room.id, &memory)).await.unwrap();

@@ -289,6 +289,7 @@ async fn old_memories_go(world: World) {
             scope: "private".into(),
             text: "xyzzy is a word".into(),
             tags: "[]".into(),
+            topic: String::new(),
             created_at: at,
         };
         adjutant_store::memories::insert(&mut batch, &room.person_id, &room.id, &memory);

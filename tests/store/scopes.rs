@@ -123,6 +123,7 @@ async fn keep(world: &World, person: &Person, here: &Conversation, thing: &Thing
         scope: if thing.kind == Kind::Private { "private" } else { "room" }.into(),
         text,
         tags: "[]".into(),
+        topic: String::new(),
         created_at: world.store.now(),
     };
     world.write(|batch| memories::insert(batch, &person.id, &here.id, &memory)).await.unwrap();

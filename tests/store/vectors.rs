@@ -39,6 +39,7 @@ async fn keep(world: &World, here: &Conversation, texts: &[&str]) {
             scope: "private".into(),
             text: (*text).into(),
             tags: "[]".into(),
+            topic: String::new(),
             created_at: 5,
         };
         world.write(|batch| memories::insert(batch, &here.person_id, &here.id, &memory)).await.unwrap();

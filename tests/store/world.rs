@@ -146,6 +146,7 @@ impl World {
             status: TurnStatus::Running,
             text: "what is overdue?".into(),
             answer: None,
+            shown_round: -1,
             answers: r#"["m1"]"#.into(),
             instance: instance.into(),
             ending: None,

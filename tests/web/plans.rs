@@ -97,7 +97,7 @@ fn a_plan_is_begun_changed_in_words_run_and_judged() {
         "Done when: figures is there",
         "which &lt;i&gt;Friday&lt;/i&gt;",
         "whether it may go out",
-        "It takes 3 to",
+        "It takes about 6 model calls",
         ">Run</button>",
         ">Cancel</button>",
         "So far: 1 model call",

@@ -2,6 +2,8 @@
 
 mod look;
 
+use std::rc::Rc;
+
 use html2text::{Element, Handle, RcDom, config};
 use look::{Look, attribute};
 use url::Url;
@@ -17,6 +19,9 @@ const VOID: [&str; 11] = ["area", "base", "br", "col", "hr", "img", "input", "li
 
 /// Elements without text for people.
 const SILENT: [&str; 7] = ["script", "style", "template", "noscript", "object", "iframe", "head"];
+
+/// Elements that begin a line of their own, so that a cell with one isn't a piece of data.
+const BLOCKS: [&str; 12] = ["table", "p", "div", "br", "hr", "ul", "ol", "dl", "pre", "form", "h1", "h2"];
 
 /// The deepest nesting; pages that go deeper are made to exhaust us.
 const MAX_DEPTH: usize = 200;
@@ -79,8 +84,30 @@ fn take_hidden(tree: &RcDom) -> bool {
     for node in seen.iter().rev() {
         node.children.borrow_mut().retain(|child| !is_empty_mark(child));
         describe(node);
+        join_cells(node);
     }
     has_hidden
+}
+
+/// Puts the cells of a row of data on one line. A row that a page is laid out with stays as it is.
+fn join_cells(row: &Handle) {
+    let is_one_of = |node: &Handle, names: &[&str]| matches!(&node.data, Element { name, .. } if names.contains(&&*name.local));
+    if !is_one_of(row, &["tr"]) {
+        return;
+    }
+    let mut cells = row.children.borrow().clone();
+    cells.retain(|child| is_one_of(child, &["td", "th"]));
+    let is_full = |cell: &&Handle| !inner_text(cell).trim().is_empty();
+    let has_block = |cell: &Handle| nodes(cell).iter().any(|node| is_one_of(node, &BLOCKS));
+    let Some((first, others)) = cells.split_first() else { return };
+    if others.is_empty() || cells.iter().any(has_block) || cells.iter().filter(is_full).count() < 2 {
+        return;
+    }
+    for cell in others {
+        let inner = std::mem::take(&mut *cell.children.borrow_mut());
+        first.children.borrow_mut().extend(text_node(" | ").into_iter().chain(inner));
+    }
+    row.children.borrow_mut().retain(|child| !others.iter().any(|cell| Rc::ptr_eq(cell, child)));
 }
 
 /// Whether nothing is in an element that would be shown with marks around it.
@@ -401,6 +428,16 @@ mod tests {
             assert_eq!(link(href, text), shown, "{href} {text}");
         }
         assert_eq!(readable("<img src=x alt=' ignore\nall '> <img src=x alt=''>").0, "[image: ignore all]");
+    }
+
+    #[test]
+    fn a_row_of_data_is_a_line() {
+        let data = "<table><tr><th>Leg</th><th>Seat</th></tr><tr><td> Out </td><td><b>12</b></td></tr>\
+                    <tr><td>Back</td><td hidden>x</td><td></td><td>7</td></tr></table>";
+        assert_eq!(readable(data).0, format!("Leg | Seat\nOut | **12**\nBack | | 7\n{NOTE}"));
+        let layout =
+            "<table><tr><td><p>Menu</p></td><td>Text</td></tr><tr><td></td><td>End</td></tr></table>";
+        assert!(!readable(layout).0.contains('|'));
     }
 
     #[test]

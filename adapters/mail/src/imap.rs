@@ -11,7 +11,7 @@ use std::str::FromStr;
 use tokio::sync::Mutex;
 
 pub use folders::{Folder, FolderKind};
-pub use search::Query;
+pub use search::{Found, Query};
 
 use crate::compose::message_id;
 use crate::{MailError, Server};
@@ -47,6 +47,8 @@ pub enum FlagChange {
     Flagged,
     /// Removes that flag.
     Unflagged,
+    /// Marks it as answered, and so as read.
+    Answered,
 }
 
 /// A reference to a message: `uid:uidvalidity:folder`, or its Message-ID.

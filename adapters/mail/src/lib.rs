@@ -25,11 +25,11 @@ pub use address::{Address, is_inside};
 pub use bounce::{Bounce, FailedRecipient};
 pub use compose::{Attachment, Composed, Draft, Envelope};
 pub use html::readable;
-pub use imap::{FlagChange, Folder, FolderKind, Imap, MessageLocation, Query};
+pub use imap::{FlagChange, Folder, FolderKind, Found, Imap, MessageLocation, Query};
 pub use message::{AttachmentInfo, MAX_TEXT, Message};
 pub use mx::accepts_mail;
 pub use parts::decoded;
-pub use reply::Reply;
+pub use reply::{Reply, unquoted};
 pub use smtp::Smtp;
 
 /// How a connection is protected.

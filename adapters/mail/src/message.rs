@@ -50,6 +50,8 @@ pub struct Message {
     pub to: Vec<Address>,
     /// The recipients of a copy.
     pub cc: Vec<Address>,
+    /// The recipients of a blind copy, which only a draft names.
+    pub bcc: Vec<Address>,
     /// Where replies go, if not to the sender.
     pub reply_to: Vec<Address>,
     pub subject: String,
@@ -68,6 +70,10 @@ pub struct Message {
     pub unread: bool,
     /// Whether it is flagged as important.
     pub flagged: bool,
+    /// Whether it was answered.
+    pub answered: bool,
+    /// Whether a search found it in the folder of sent messages.
+    pub is_sent: bool,
     pub folder: String,
 }
 
@@ -99,6 +105,7 @@ impl Message {
             from: addresses(head.from()),
             to: addresses(head.to()),
             cc: addresses(head.cc()),
+            bcc: addresses(head.bcc()),
             reply_to: addresses(head.reply_to()),
             subject: line(head.subject().unwrap_or_default()),
             date: head.date().and_then(|date| DateTime::parse_from_rfc3339(&date.to_rfc3339()).ok()),

@@ -1,4 +1,4 @@
-//! Replies: recipients, headers and quote.
+//! Replies: recipients, headers and quote; and texts without the quote at their end.
 
 use crate::{Address, Message};
 
@@ -60,7 +60,7 @@ impl Message {
 
     fn quote(&self) -> String {
         let who = self.from.first().map_or("somebody", |from| from.name.as_deref().unwrap_or(&from.address));
-        let when = self.date.map(|date| format!("On {}, ", date.format("%a, %-d %b %Y at %H:%M %z")));
+        let when = self.date.map(|date| format!("On {}, ", date.format("%a, %-d %b %Y at %H:%M")));
         let mut quote = format!("{}{who} wrote:\n", when.unwrap_or_default());
         for line in self.text.lines() {
             if quote.len() + line.len() > MAX_QUOTE {
@@ -72,6 +72,24 @@ impl Message {
         }
         quote
     }
+}
+
+/// A text without the quote at its end, and how many quoted lines that has. The line above the quote stays, and so do
+/// notes and links below it.
+#[must_use]
+pub fn unquoted(text: &str) -> (String, usize) {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let after_last = |lines: &[&str], is_skipped: fn(&str) -> bool| {
+        lines.iter().rposition(|line| !line.is_empty() && !is_skipped(line)).map_or(0, |at| at + 1)
+    };
+    let (lines, notes) = lines.split_at(after_last(&lines, |line| line.starts_with('[')));
+    let (own, quote) = lines.split_at(after_last(lines, |line| line.starts_with('>')));
+    let quoted = quote.iter().filter(|line| line.starts_with('>')).count();
+    if quoted == 0 {
+        return (text.to_owned(), 0);
+    }
+    let rest = [own.join("\n"), notes.join("\n")].map(|part| part.trim_end().to_owned());
+    (rest.join("\n").trim_end().to_owned(), quoted)
 }
 
 /// The subject of a reply: one `Re:`, whatever prefixes in other languages it had.
@@ -88,7 +106,7 @@ fn subject(subject: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::subject;
+    use super::{subject, unquoted};
     use crate::{Address, Message};
 
     fn addresses(addresses: &[&str]) -> Vec<Address> {
@@ -129,6 +147,21 @@ mod tests {
         let own = message().reply(&["eve@x.test"], true);
         assert_eq!(own.to, addresses(&["me@x.test", "Bob <bob@x.test>"]), "those we wrote to");
         assert_eq!(own.cc, addresses(&["zoe@x.test"]));
+    }
+
+    #[test]
+    fn the_quote_at_the_end_is_left_out_and_counted() {
+        let quote = "Bob wrote:\n\n> Shall we?\n>\n>> as before\n";
+        for (text, left, quoted) in [
+            (format!("Yes.\n\n{quote}"), "Yes.\n\nBob wrote:", 3),
+            ("> Shall we?".to_owned(), "", 1),
+            (format!("{quote}\n[1]: https://x.test"), "Bob wrote:\n\n[1]: https://x.test", 3),
+        ] {
+            assert_eq!(unquoted(&text), (left.to_owned(), quoted), "{text}");
+        }
+        for whole in [format!("{quote}\nYes, at 10."), "No quote:\n- a > b".to_owned(), String::new()] {
+            assert_eq!(unquoted(&whole), (whole.clone(), 0));
+        }
     }
 
     #[test]

@@ -20,4 +20,4 @@ pub use forgetting::{Forgetting, Meant, forget, meant, mentions};
 pub use history::{now_of, with_history};
 pub use ranking::{Asker, Found, SearchIn, search};
 pub use secrets::has_secret;
-pub use words::has_all_words;
+pub use words::{has_all_words, topic_stems};

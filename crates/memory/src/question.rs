@@ -55,14 +55,18 @@ impl Lookup {
     }
 }
 
-/// The terms of a question, asked at this time.
-pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz) -> Vec<Term> {
+/// The terms of a question, asked at this time. Without days, bare numbers and words such as "today" are none.
+pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz, has_days: bool) -> Vec<Term> {
     let words = all_words(text);
     // "Müller" is also "Mueller".
     let spelled = Some(all_words(&spelled_out(text))).filter(|spelled| spelled.len() == words.len());
     let mut terms: Vec<Term> = Vec::new();
     for (at, word) in words.iter().enumerate() {
-        let days = days_of(&words, at, now, zone);
+        let is_number = word.plain.chars().all(|char| char.is_ascii_digit());
+        if !has_days && (is_number || days::ago(&word.plain).is_some()) {
+            continue;
+        }
+        let days = if has_days { days_of(&words, at, now, zone) } else { Vec::new() };
         let is_wanted = !is_common(&word.plain) || !days.is_empty();
         if !is_wanted || terms.iter().any(|term| term.lookups[0].word == word.stem) {
             continue;
@@ -139,7 +143,7 @@ mod tests {
             let words: Vec<String> = term.lookups.into_iter().map(|lookup| lookup.word).collect();
             words.join("|")
         };
-        terms(text, now, Tz::Europe__Berlin).into_iter().map(term).collect()
+        terms(text, now, Tz::Europe__Berlin, true).into_iter().map(term).collect()
     }
 
     #[test]
@@ -159,10 +163,21 @@ mod tests {
     }
 
     #[test]
+    fn where_days_mean_nothing_neither_they_nor_numbers_are_looked_for() {
+        let lookups = |text: &str| {
+            let terms = terms(text, utc(0), Tz::UTC, false);
+            terms.into_iter().map(|term| term.lookups[0].word.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(lookups("sick today, in 5 minutes"), ["sick", "minut"]);
+        assert_eq!(lookups("heute 7"), [""; 0]);
+        assert_eq!(lookups("yoga on Friday 2024"), ["yoga", "friday"]);
+    }
+
+    #[test]
     fn other_forms_of_a_word_count_less() {
         assert_eq!(lookups_of("Müller"), ["muller|mueller|~muller|mull"]);
         assert_eq!(lookups_of("Wohnungen am Amt"), ["wohnungen|~wohnungen|wohnung", "amt"]);
-        for lookup in terms("Dach", utc(0), Tz::UTC).remove(0).lookups.split_off(1) {
+        for lookup in terms("Dach", utc(0), Tz::UTC, true).remove(0).lookups.split_off(1) {
             assert!(lookup.exact < LONGER && lookup.longer < lookup.exact, "{lookup:?}");
         }
     }
@@ -170,7 +185,7 @@ mod tests {
     #[test]
     fn a_name_counts_more() {
         let weights = |text: &str| {
-            let terms = terms(text, utc(0), Tz::UTC);
+            let terms = terms(text, utc(0), Tz::UTC, true);
             terms.into_iter().map(|term| term.weight).collect::<Vec<_>>()
         };
         assert_eq!(weights("Where does Dana work"), [NAME, 1.0]);

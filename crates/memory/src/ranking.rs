@@ -57,6 +57,8 @@ impl std::fmt::Debug for Asker<'_> {
 pub enum SearchIn {
     /// In memories, of one kind if there is one.
     Memories,
+    /// In memories, by a message that may ask for none of them: the days and bare numbers in it say nothing.
+    MemoriesForMessage,
     /// In what was said.
     Conversations,
     Both,
@@ -88,8 +90,9 @@ pub async fn search(
     kind: &str,
     limit: usize,
 ) -> Result<Vec<Found>, StoreError> {
-    let (memories, conversations) = (search_in != SearchIn::Conversations, search_in != SearchIn::Memories);
-    let terms = terms(text, utc(store.now()), asker.zone);
+    let memories = search_in != SearchIn::Conversations;
+    let conversations = matches!(search_in, SearchIn::Conversations | SearchIn::Both);
+    let terms = terms(text, utc(store.now()), asker.zone, search_in != SearchIn::MemoriesForMessage);
     if terms.is_empty() {
         return Ok(Vec::new());
     }

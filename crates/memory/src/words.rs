@@ -1,6 +1,6 @@
 //! The words of a text, as they are compared: without accents, endings and capitals, in any script.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -9,6 +9,8 @@ use super::letters;
 
 /// The longest word that is stored, in characters.
 const MAX_LENGTH: usize = 64;
+/// The most words of a topic.
+const MAX_TOPIC: usize = 6;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 static GREEK: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Greek));
@@ -40,6 +42,12 @@ pub fn has_all_words(text: &str, query: &str) -> bool {
     let wanted: HashSet<String> = words(query).map(|word| word.stem).collect();
     let there: HashSet<String> = words(text).map(|word| word.stem).collect();
     !wanted.is_empty() && wanted.is_subset(&there)
+}
+
+/// The words of a topic as topics are compared: without endings, sorted; empty if there are none, or too many.
+pub fn topic_stems(topic: &str) -> String {
+    let stems: BTreeSet<String> = words(topic).map(|word| word.stem).collect();
+    if stems.len() > MAX_TOPIC { String::new() } else { stems.into_iter().collect::<Vec<_>>().join(" ") }
 }
 
 /// All words of a text, in order.
@@ -389,6 +397,13 @@ mod tests {
         ] {
             assert_eq!(stems(left), stems(right), "{left} {right}");
         }
+    }
+
+    #[test]
+    fn a_topic_is_the_same_in_other_words_of_it() {
+        assert_eq!(topic_stems("Home towns"), topic_stems("the town of her home"));
+        assert_ne!(topic_stems("home town"), topic_stems("home address"));
+        assert_eq!((topic_stems("the"), topic_stems("d1 e2 f3 g4 h5 i6 j7")), Default::default());
     }
 
     #[test]

@@ -128,12 +128,15 @@ pub struct Tool {
 }
 
 /// One request. Message 0 is the stable prefix (system); a cache breakpoint follows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The messages in order.
     pub messages: Vec<Message>,
     /// The tools, in a fixed order; without any, a plain answer is wanted.
     pub tools: Vec<Tool>,
+    /// The index of the last message with which the next turn begins as well; a cache breakpoint follows it.
+    #[serde(skip)]
+    pub stable: Option<usize>,
 }
 
 /// Tokens of one or more calls.

@@ -89,7 +89,7 @@ mod tests {
     fn an_estimate_counts_what_goes_in_and_a_long_answer() {
         let request = Request {
             messages: vec![Message::new(Role::User, "12345678"), Message::tool("a", "1")],
-            tools: vec![],
+            ..Request::default()
         };
         assert_eq!(estimate(&request), Usage { prompt: 3, cached: 0, completion: MAX_ANSWER });
     }

@@ -4,7 +4,7 @@ use adjutant_l10n as l10n;
 use adjutant_store::executions::{Closing, ExecutionRow};
 use adjutant_turn::journal::{Progress, TurnContext};
 use adjutant_turn::wording::UNKNOWN_OUTCOME;
-use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
+use adjutant_types::{ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, QuestionId, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -30,6 +30,8 @@ pub struct Call<'a> {
     pub arguments: &'a Value,
     /// The outside sources of everything that the caller was given or has read.
     pub taint: Taint,
+    /// The question that is withdrawn in the commit in which this call takes hold.
+    pub replaces: Option<QuestionId>,
 }
 
 /// How a call ended.
@@ -45,6 +47,8 @@ pub struct CallReport {
     pub data: Value,
     /// The text comes from outside.
     pub untrusted: bool,
+    /// All of it is ours or the person's own, whatever the caller had read.
+    pub is_own: bool,
     /// The outside sources of what it was given and read.
     pub taint: Taint,
     /// Why it failed.
@@ -179,6 +183,7 @@ pub fn report(row: &ExecutionRow) -> CallReport {
         summary: row.result.clone().unwrap_or_default(),
         data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
         untrusted: row.untrusted,
+        is_own: !row.untrusted && row.taint.is_clean(),
         taint: row.taint.clone(),
         error,
     }

@@ -408,7 +408,7 @@ arguments = { id = "{what}" }
         /due: 7 is not of type "string"
         /tags/1: 2 is not of type "string"
         /kind: "wide" is not one of "short" or "long"
-        /titel: there is no such argument
+        /titel: there is no such argument; there are due, text, tags, kind
         /txet: there is no such argument; did you mean 'text'?
         /text: is missing
         "#);

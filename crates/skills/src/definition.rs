@@ -292,8 +292,12 @@ impl Skill {
 
     fn unknown(&self, path: &str, name: &str) -> String {
         let properties = self.parameters.pointer(&properties_of(path)).and_then(Value::as_object);
-        let hint = properties.map(|properties| did_you_mean(name, properties.keys().map(String::as_str)));
-        format!("{path}/{name}: there is no such argument{}", hint.unwrap_or_default())
+        let names: Vec<&str> = properties.into_iter().flat_map(|it| it.keys().map(String::as_str)).collect();
+        let mut hint = did_you_mean(name, names.iter().copied());
+        if hint.is_empty() && !names.is_empty() {
+            hint = format!("; there are {}", names.join(", "));
+        }
+        format!("{path}/{name}: there is no such argument{hint}")
     }
 }
 

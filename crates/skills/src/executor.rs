@@ -17,6 +17,7 @@ mod links;
 mod permissions;
 mod provenance;
 mod refusal;
+mod replacing;
 mod retry;
 mod wishes;
 mod work;
@@ -45,7 +46,7 @@ use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
 
 use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Idempotency, Preview, Services};
-use super::call::{Call, CallEnd, Outcome, new_row, report};
+use super::call::{Call, CallEnd, CallReport, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
 use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
 
@@ -79,6 +80,19 @@ impl Executor {
         if let Some(row) = existing.as_ref().filter(|row| row.status.has_ended()) {
             return Ok(CallEnd::Done(Box::new(report(row))));
         }
+        match replacing::stands_for_another(registry, call) {
+            true => self.replace(ctx, registry, call, existing).await,
+            false => self.make(ctx, registry, call, existing).await,
+        }
+    }
+
+    async fn make(
+        &self,
+        ctx: &TurnContext,
+        registry: &Registry,
+        call: &Call<'_>,
+        existing: Option<ExecutionRow>,
+    ) -> Result<CallEnd, StoreError> {
         let mut active = ActiveCall::new(self, ctx, registry, call, existing);
         match active.make().await {
             Ok(end) => Ok(end),
@@ -199,6 +213,7 @@ impl ActiveCall<'_> {
             effect,
             is_retry,
             arguments: self.call.arguments,
+            taint: &self.call.taint,
         }
     }
 
@@ -265,7 +280,7 @@ impl ActiveCall<'_> {
         Ok(self.close(Outcome::Completed(output), writes).await?)
     }
 
-    async fn journal_start(&mut self) -> Result<(), StoreError> {
+    async fn journal_start(&mut self) -> Result<(), Failure> {
         let (ctx, now) = (self.ctx, self.ctx.store.now());
         let mut batch = ctx.batch();
         self.spend_rule(&mut batch);
@@ -279,7 +294,7 @@ impl ActiveCall<'_> {
         if self.is_journalled || self.call.direct {
             executions::start(&mut batch, self.call.agent, now);
         }
-        ctx.store.write(batch).await?;
+        self.take_hold(batch).await?;
         self.is_journalled = true;
         Ok(())
     }
@@ -312,6 +327,7 @@ impl ActiveCall<'_> {
                 builtin.run(&self.context(Idempotency::OwnStore, false), approved, &mut writes).await?;
             self.row.taint = self.read_sources(skill, &mut output).await?;
             self.mark_stored(skill, &output, &mut writes).await?;
+            self.withdraw_replaced(&mut writes).await?;
             match self.close(Outcome::Completed(output), writes).await {
                 Err(StoreError::Stale(why)) if why.is_content() => {}
                 end => return Ok(end?),
@@ -325,6 +341,8 @@ impl ActiveCall<'_> {
         let Self { ctx, call, row, .. } = self;
         let now = ctx.store.now();
         let taint = self.error_taint(&mut outcome).await?;
+        let is_ours = matches!(&outcome, Outcome::Completed(output) if output.ours);
+        let is_own = is_ours && self.says_own().await?;
         let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;
         closing.taint = taint;
@@ -352,7 +370,7 @@ impl ActiveCall<'_> {
         // A model may make up any name; those that are granted exist.
         let is_granted = call.grant.skills.iter().any(|granted| granted == call.skill);
         metrics::skill_call_ended(if is_granted { call.skill } else { "unknown" }, status.as_str());
-        Ok(CallEnd::Done(Box::new(report(&ended))))
+        Ok(CallEnd::Done(Box::new(CallReport { is_own, ..report(&ended) })))
     }
 }
 

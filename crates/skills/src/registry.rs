@@ -271,7 +271,7 @@ mod tests {
         - assistant.undo(): Undo what was done last
         - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
         calendar: The person's calendar: events, meetings, free time
-        - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
+        - calendar.check_availability(start: time, end: time, timezone?, attendees?: [name/email], duration?: 45m): Check whether a time is free, or find free slots
         - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
         - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
         - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
@@ -292,15 +292,15 @@ mod tests {
         - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
         - contacts.validate_email(email): Check an email address
         email: The person's mail: writing, finding, reading, sorting
-        - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text} or {file} or {note}]): Save an email as a draft, unsent
+        - email.draft(subject, body, to?: [name/email], cc?: [name/email], bcc?: [name/email], replaces?, attachments?: [{name, text} or {file} or {note}]): Save an email as a draft
         - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
         - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
         - email.move(message_id, folder): Move an email to another folder
-        - email.read(message_id?, message_ids?: [text]): Read an email, or several: text, recipients and attachments
-        - email.reply(message_id, body, all?): Reply to an email
-        - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find emails, the newest first
-        - email.send(to, subject, body, cc?, bcc?, attachments?): Send an email
-        - email.status(message_id): Check if an email was sent or bounced
+        - email.read(message_id?, message_ids?: [text], thread?): Read an email, or several
+        - email.reply(message_id, body, all?, cc?, attachments?): Reply to an email
+        - email.search(text?, from?, to?, subject?, since?: time, before?: time, unread?, unanswered?, folder?, limit?, with_text?): Find emails
+        - email.send(to?, subject?, body?, cc?, bcc?, draft?, attachments?): Send an email
+        - email.status(message_id): Check if an email bounced
         memory: Things
         - memory.run(x?): Run it
         notes: The person's notes: a folder of Markdown files

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 pub(super) use adjutant_chat::fenced;
 use adjutant_config::{Approval, Policy};
+use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::rule;
 use adjutant_types::clock::when::When;
 use chrono_tz::Tz;
@@ -28,9 +29,10 @@ const MAX_LENGTH: usize = 120;
 
 /// A date, a time or a rule as people say it.
 fn in_words(name: &str, text: &str, zone: Tz) -> Option<String> {
+    let schedule = || CronRule::parse(text, zone).ok().filter(|_| name == "when").map(|rule| rule.spoken());
     match name {
         "recurrence" => rule::in_words(text, zone),
-        _ => When::parse(text, zone).ok().map(When::spoken),
+        _ => schedule().or_else(|| When::parse(text, zone).ok().map(When::spoken)),
     }
 }
 

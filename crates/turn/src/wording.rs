@@ -161,7 +161,7 @@ pub fn already_closed(kind: &QuestionKind, answer: Option<&Answer>, expired: boo
     use adjutant_l10n::questions as words;
 
     match (kind, answer) {
-        _ if expired => words::no_longer_open(),
+        _ if expired || answer == Some(&Answer::Withdrawn) => words::no_longer_open(),
         (QuestionKind::Plan { .. }, Some(answer)) => words::already_answered_with(plans::label(answer)),
         (QuestionKind::Input { .. }, _) | (_, None) => words::already_answered(),
         (_, Some(answer)) => words::already_answered_with(label(answer)),
@@ -172,7 +172,7 @@ pub fn already_closed(kind: &QuestionKind, answer: Option<&Answer>, expired: boo
 fn label(answer: &Answer) -> String {
     match answer {
         Answer::Approve => l10n::approvals::approve_button(),
-        Answer::Reject => l10n::approvals::reject_button(),
+        Answer::Reject | Answer::Withdrawn => l10n::approvals::reject_button(),
         Answer::Continue => l10n::limits::continue_button(),
         Answer::Summarise => l10n::limits::summarise_button(),
         Answer::Stop => l10n::limits::stop_button(),

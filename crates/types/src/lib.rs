@@ -56,8 +56,11 @@ pub const NO_MODEL: &str = "none";
 pub const BASIC_MODE: &str = "builtin";
 
 /// Stands for the answer of a turn that waits for the person, before what it asks, where models read it.
-pub const WAITING: &str = "(Asked, not done: only their yes or no counts. If they change or drop it, dispatch \
-    assistant.withdraw(question: id), and the changed call with depends_on.)";
+pub const WAITING: &str = "(Asked, not done: only their yes or no counts. If they change it, dispatch \
+    assistant.replace(question: id, arguments: only what changes); to drop it, assistant.withdraw(question: id).)";
+
+/// The whole answer of a scheduled turn that has nothing to tell, so that it tells nothing.
+pub const NOTHING_TO_TELL: &str = "(nothing to tell)";
 
 /// Declares an enum whose variants each have one text form, for the store and for people.
 #[macro_export]

@@ -47,7 +47,7 @@ impl PromptText {
         if taint.is_clean() { Self(text.to_owned()) } else { Self::outside(marker, taint, text) }
     }
 
-    /// A text of others, in a block that names each source.
+    /// A text of others, in a block that names its source, or says how many it has.
     pub fn outside(marker: &str, taint: &Taint, text: &str) -> Self {
         Self(block::of(marker, taint, text))
     }

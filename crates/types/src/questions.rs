@@ -96,6 +96,8 @@ pub enum Answer {
     Approve,
     /// Don't.
     Reject,
+    /// Don't: the person wants something else instead, or nothing any more.
+    Withdrawn,
     /// The chosen option, or the requested text; of a plan the wish for a change, see [`Answer::change`].
     Text(String),
 }
@@ -125,6 +127,7 @@ impl Answer {
             Self::Stop => "stop",
             Self::Approve => "approve",
             Self::Reject => "reject",
+            Self::Withdrawn => "withdrawn",
             Self::Text(text) => text,
         }
     }
@@ -137,6 +140,7 @@ impl Answer {
             (QuestionKind::Continue { .. }, "stop") => Some(Self::Stop),
             (QuestionKind::Approval { .. } | QuestionKind::Plan { .. }, "approve") => Some(Self::Approve),
             (QuestionKind::Approval { .. } | QuestionKind::Plan { .. }, "reject") => Some(Self::Reject),
+            (QuestionKind::Approval { .. }, "withdrawn") => Some(Self::Withdrawn),
             (QuestionKind::Choice { .. } | QuestionKind::Plan { .. } | QuestionKind::Input { .. }, text) => {
                 Some(Self::Text(text.to_owned()))
             }

@@ -184,7 +184,7 @@ words! {
         Summarise = "summarise",
         /// Finish what is running, start nothing new.
         Pause = "pause",
-        /// End it: the person wants something else instead, and nothing of it was done.
+        /// End it without a word: the person wants something else instead.
         Withdrawn = "withdrawn",
     }
 }

@@ -25,7 +25,6 @@ pub use view::draw::{draw, for_chat};
 pub use view::explain::explain;
 pub use view::mermaid::mermaid;
 pub use view::status::status;
-pub use view::svg::svg;
 
 use adjutant_config::document::{Problem, Problems};
 

@@ -6,26 +6,32 @@ use adjutant_skills::{Domain, Handler, Skill, WORKFLOW};
 use serde_json::{Map, Value, json};
 
 use super::catalogue::Catalogue;
+use super::draft::MAX_WORDS;
 use super::language::definition::{Input, InputType, Workflow};
 use super::plans::MAX_GOAL;
 
 /// Short, because every request carries the summaries.
 const MAX_SUMMARY: usize = 200;
 
-/// The skill that makes a plan for a goal, by its name in the domain.
+/// The skills that make a plan for a goal, and a workflow from words, by their names in the domain.
 const PLAN: &str = "plan";
-/// What it has in place of a workflow's name: no workflow can be called like this.
+const DRAFT: &str = "draft";
+/// What they have in place of a workflow's name: no workflow can be called like this.
 pub const PLANNING: &str = "/plan";
+pub const DRAFTING: &str = "/draft";
 
 /// The domain of these workflows, if there are any.
 pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
     let mut skills: Vec<Arc<Skill>> =
         catalogue.workflows.iter().map(|workflow| Arc::new(skill(workflow))).collect();
-    // A workflow of that name takes its place.
-    if !skills.is_empty() && catalogue.get(PLAN).is_none() {
-        skills.push(Arc::new(planning()));
+    if skills.is_empty() {
+        return None;
     }
-    (!skills.is_empty()).then(|| Domain {
+    // A workflow of that name takes its place.
+    let others = [(PLAN, planning()), (DRAFT, drafting())];
+    let others = others.into_iter().filter(|(name, _)| catalogue.get(name).is_none());
+    skills.extend(others.map(|(_, skill)| Arc::new(skill)));
+    Some(Domain {
         unavailable: Vec::new(),
         name: WORKFLOW.to_owned(),
         summary: "Dispatch one alone, with arguments".to_owned(),
@@ -36,16 +42,28 @@ pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
 
 /// The skill that makes a plan for a goal.
 fn planning() -> Skill {
+    let goal = json!({"type": "string", "minLength": 1, "maxLength": MAX_GOAL,
+                      "description": "What the person wants, whole, with names and dates"});
+    made_first((PLAN, PLANNING), "More than five steps; asks first", ("goal", goal))
+}
+
+/// The skill that drafts a workflow from words.
+fn drafting() -> Skill {
+    let words = json!({"type": "string", "minLength": 1, "maxLength": MAX_WORDS,
+                       "description": "What the new workflow does, in the person's words; they can run or save it"});
+    made_first((DRAFT, DRAFTING), "A new one; asks first", ("words", words))
+}
+
+/// The skill of this name in the domain, whose workflow is first made from its argument.
+fn made_first((name, instead): (&str, &str), summary: &str, (argument, schema): (&str, Value)) -> Skill {
     let parameters = json!({
         "type": "object",
-        "properties": {"goal": {"type": "string", "minLength": 1, "maxLength": MAX_GOAL,
-                                "description": "What the person wants, whole, with names and dates"}},
-        "required": ["goal"],
+        "properties": {argument: schema},
+        "required": [argument],
         "additionalProperties": false,
     });
-    let summary = "More than five steps; asks first".to_owned();
-    let mut skill = Skill::of_workflow(PLAN, summary, parameters);
-    skill.handler = Handler::Workflow(PLANNING.to_owned());
+    let mut skill = Skill::of_workflow(name, summary.to_owned(), parameters);
+    skill.handler = Handler::Workflow(instead.to_owned());
     skill
 }
 

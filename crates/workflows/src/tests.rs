@@ -412,7 +412,7 @@ fn faults_between_the_parts_are_found_at_once() {
     - { id: self, condition: { eval: "true", true: self } }
     - { id: map, map: { over: "{{steps.first.output}}", agent: each } }
     - { id: call, skill: tasks.search, arguments: { stat: open, limit: 500, query: "{{inputs.x}}" } }
-    - { id: send, skill: email.send, arguments: { to: "{{inputs.customer}}" } }
+    - { id: send, skill: email.draft, arguments: { to: "{{inputs.customer}}" } }
     - { id: sub, workflow: other, inputs: { when: x } }
     - { id: sub_two, workflow: othr }
     - { id: later, wait_until: noon, agent: second }
@@ -451,8 +451,8 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:30:59: there is no such argument; did you mean 'state'?
     w.yaml:30:72: 500 is greater than the maximum of 100
     w.yaml:30:87: there is no input 'x'
-    w.yaml:31:38: the skill 'email.send' needs the argument 'body'
-    w.yaml:31:38: the skill 'email.send' needs the argument 'subject'
+    w.yaml:31:39: the skill 'email.draft' needs the argument 'body'
+    w.yaml:31:39: the skill 'email.draft' needs the argument 'subject'
     w.yaml:32:28: 'other' would run itself endlessly
     w.yaml:32:35: the workflow 'other' needs the input 'who'
     w.yaml:32:51: the workflow 'other' has no input 'when'

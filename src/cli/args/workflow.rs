@@ -35,16 +35,13 @@ pub(crate) enum WorkflowCommand {
     },
     /// Draw a workflow's graph
     #[command(after_help = "Example:\n  adjutant workflow draw qualify-and-route\n  \
-                            adjutant workflow draw qualify-and-route --svg > route.svg")]
+                            adjutant workflow draw qualify-and-route --mermaid > route.mmd")]
     Draw {
         /// The workflow's name, or a file
         name: String,
         /// Print Mermaid, which many wikis and code hosts render
-        #[arg(long, conflicts_with = "svg")]
-        mermaid: bool,
-        /// Print an SVG picture
         #[arg(long)]
-        svg: bool,
+        mermaid: bool,
     },
     /// Run a workflow, and print its report
     #[command(after_help = "Example:\n  adjutant workflow run visit-report --input customer=Acme\n  \

@@ -212,7 +212,7 @@ async fn model(endpoint: &Endpoint) -> Finding {
             Message::new(Role::System, "You answer with one word."),
             Message::new(Role::User, "Say: ready"),
         ],
-        tools: Vec::new(),
+        ..Request::default()
     };
     let started = SystemClock.now_ms();
     let timeout = || ModelError::new(ModelErrorKind::Timeout, "no answer in time");

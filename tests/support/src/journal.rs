@@ -52,6 +52,7 @@ impl TestStore {
             status: TurnStatus::Running,
             text: text.into(),
             answer: None,
+            shown_round: -1,
             answers: "[]".into(),
             instance: "I".into(),
             ending: None,

@@ -1,13 +1,15 @@
 //! Changes in a mailbox. A change whose outcome is unknown is never repeated.
 
+use std::collections::BTreeMap;
+
 use async_imap::imap_proto::rfc4315::UidSetMember;
 use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 
 use super::run;
 use super::session::{Command, Session};
 use super::{FlagChange, FolderKind, Imap, MessageLocation, MessageRef, location_id};
-use crate::MailError;
 use crate::compose::message_id;
+use crate::{ErrorKind, MailError};
 
 /// Storing a message may take this many times the timeout.
 const TIMEOUT_FACTOR: u32 = 4;
@@ -21,6 +23,7 @@ impl Imap {
             FlagChange::Unread => "-FLAGS.SILENT (\\Seen)",
             FlagChange::Flagged => "+FLAGS.SILENT (\\Flagged)",
             FlagChange::Unflagged => "-FLAGS.SILENT (\\Flagged)",
+            FlagChange::Answered => "+FLAGS.SILENT (\\Seen \\Answered)",
         };
         run!(self, |session| {
             let at = session.locate(&name).await?;
@@ -28,11 +31,37 @@ impl Imap {
         })
     }
 
-    /// Moves a message to a folder, given by its name or purpose. Returns its new location if the server tells.
+    /// Marks messages as read, given by our ids: those of a folder in one command.
+    pub async fn mark_read(&self, ids: &[String]) -> Result<(), MailError> {
+        let mut folders: BTreeMap<(String, u32), Vec<String>> = BTreeMap::new();
+        for id in ids {
+            let name: MessageRef = id.parse()?;
+            if let MessageRef::Location { uid, validity, folder } = name {
+                folders.entry((folder, validity)).or_default().push(uid.to_string());
+            }
+        }
+        run!(self, |session| {
+            for ((folder, validity), uids) in &folders {
+                if session.select(folder).await?.validity == *validity {
+                    let store = format!("UID STORE {} +FLAGS.SILENT (\\Seen)", uids.join(","));
+                    session.change(&Command::new(&store), |_| {}).await?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Moves a message to a folder, given by its name or purpose; an archive is made if there is none. Returns its new
+    /// location if the server tells.
     pub async fn move_to(&self, id: &str, folder: &str) -> Result<Option<MessageLocation>, MailError> {
         let name: MessageRef = id.parse()?;
         run!(self, |session| {
-            let folder = session.folder_named(folder).await?;
+            let folder = match session.folder_named(folder).await {
+                Err(error) if error.kind == ErrorKind::NotFound && folder.eq_ignore_ascii_case("archive") => {
+                    session.archive().await?
+                }
+                found => found?.name,
+            };
             let at = session.locate(&name).await?;
             if at.folder == folder {
                 return Ok(Some(at.found()));

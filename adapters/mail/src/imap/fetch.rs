@@ -30,6 +30,7 @@ pub(super) struct Item {
     pub(super) arrived: Option<DateTime<FixedOffset>>,
     pub(super) seen: bool,
     pub(super) flagged: bool,
+    pub(super) answered: bool,
     pub(super) whole: Vec<u8>,
     pub(super) header: Vec<u8>,
     pub(super) text: Vec<u8>,
@@ -141,6 +142,7 @@ impl Session {
             date: message.date.or(about.arrived),
             unread: !about.seen,
             flagged: about.flagged,
+            answered: about.answered,
             folder,
             ..message
         })
@@ -240,8 +242,10 @@ fn item(values: &[AttributeValue<'_>]) -> Item {
                 item.arrived = DateTime::parse_from_str(date.trim(), "%d-%b-%Y %H:%M:%S %z").ok();
             }
             AttributeValue::Flags(flags) => {
-                item.seen = flags.iter().any(|flag| flag.eq_ignore_ascii_case("\\Seen"));
-                item.flagged = flags.iter().any(|flag| flag.eq_ignore_ascii_case("\\Flagged"));
+                let has = |name: &str| flags.iter().any(|flag| flag.eq_ignore_ascii_case(name));
+                item.seen = has("\\Seen");
+                item.flagged = has("\\Flagged");
+                item.answered = has("\\Answered");
             }
             AttributeValue::BodyStructure(structure) => leaves(structure, Vec::new(), &mut item.leaves),
             AttributeValue::BodySection { section, data: Some(data), .. } => {

@@ -115,10 +115,28 @@ impl Session {
         self.find_folder(of_kind).await?.ok_or_else(missing)
     }
 
+    /// Where archived messages go if no folder is for them: the folder of all messages, or a new one beside that for
+    /// sent ones, which other programs show.
+    pub(crate) async fn archive(&mut self) -> Result<String, MailError> {
+        let folders = self.folders().await?;
+        let of_kind = |kind| folders.iter().find(|folder| folder.kind == Some(kind));
+        if let Some(all) = of_kind(FolderKind::All) {
+            return Ok(all.name.clone());
+        }
+        let sent = of_kind(FolderKind::Sent);
+        let parent = sent.and_then(|sent| sent.name.strip_suffix(sent.last_part())).unwrap_or_default();
+        let name = format!("{parent}Archive");
+        self.run(&Command::new("CREATE ").folder(&name), |_| {}).await?;
+        self.known.invalidate(&()).await;
+        self.run(&Command::new("SUBSCRIBE ").folder(&name), |_| {}).await?;
+        Ok(name)
+    }
+
     /// The folder that a user means: by its name, the last part of it, or its purpose.
-    pub(crate) async fn folder_named(&mut self, name: &str) -> Result<String, MailError> {
+    pub(crate) async fn folder_named(&mut self, name: &str) -> Result<Folder, MailError> {
         if name.eq_ignore_ascii_case("INBOX") {
-            return Ok("INBOX".to_owned());
+            let (name, delimiter) = ("INBOX".to_owned(), "/".to_owned());
+            return Ok(Folder { name, kind: Some(FolderKind::Inbox), delimiter });
         }
         if let Some(found) = self.find_folder(|folders| named(folders, name)).await? {
             return Ok(found);
@@ -129,11 +147,11 @@ impl Session {
         Err(MailError::not_found(message))
     }
 
-    /// The name of the first match among the cached folders or, if there is none, among the current ones.
-    async fn find_folder(
+    /// The first match among the cached folders or, if there is none, among the current ones.
+    async fn find_folder<T>(
         &mut self,
-        find: impl Fn(&[Folder]) -> Option<String>,
-    ) -> Result<Option<String>, MailError> {
+        find: impl Fn(&[Folder]) -> Option<T>,
+    ) -> Result<Option<T>, MailError> {
         if let Some(found) = find(&self.folders().await?) {
             return Ok(Some(found));
         }
@@ -142,10 +160,9 @@ impl Session {
     }
 }
 
-fn named(folders: &[Folder], name: &str) -> Option<String> {
+fn named(folders: &[Folder], name: &str) -> Option<Folder> {
     let is_same = |a: &str| a.to_lowercase() == name.to_lowercase();
-    let found =
-        |is_it: &dyn Fn(&&Folder) -> bool| folders.iter().find(is_it).map(|folder| folder.name.clone());
+    let found = |is_it: &dyn Fn(&&Folder) -> bool| folders.iter().find(is_it).cloned();
     found(&|folder| folder.name == name)
         .or_else(|| found(&|folder| is_same(&folder.name)))
         .or_else(|| found(&|folder| folder.kind.is_some_and(|kind| is_same(&format!("{kind:?}")))))

@@ -1,12 +1,12 @@
 //! Searches messages; only the newest results are fetched.
 
 use async_imap::imap_proto::{MailboxDatum, Response};
-use chrono::NaiveDate;
+use chrono::{DateTime, FixedOffset, NaiveDate, TimeDelta, Utc};
 
 use super::fetch::Item;
 use super::run;
 use super::session::{Command, Session};
-use super::{FolderKind, Imap, location_id};
+use super::{Folder, FolderKind, Imap, location_id};
 use crate::{Bounce, MailError, Message};
 
 /// The most results of a search.
@@ -17,6 +17,12 @@ const MAX_FOLDERS: usize = 20;
 
 /// How many of the newest messages are searched first.
 const WINDOW: u32 = 2000;
+
+/// How many messages are compared with a time: what is further back isn't found.
+const MAX_TIMED: usize = 500;
+
+/// The headers that name the messages of a thread.
+const THREAD: [&str; 3] = ["MESSAGE-ID", "REFERENCES", "IN-REPLY-TO"];
 
 /// The longest search response, in bytes: the UIDs of a million messages.
 const MAX_UIDS_RESPONSE: usize = 16 << 20;
@@ -42,16 +48,31 @@ pub struct Query {
     pub to: Option<String>,
     /// Text in the subject.
     pub subject: Option<String>,
-    /// Received on this day or later.
-    pub since: Option<NaiveDate>,
-    /// Received before this day.
-    pub before: Option<NaiveDate>,
+    /// Received at this time or later.
+    pub since: Option<DateTime<Utc>>,
+    /// Received before this time.
+    pub before: Option<DateTime<Utc>>,
     /// Only unread messages.
     pub unread: bool,
+    /// Only messages that weren't answered.
+    pub unanswered: bool,
+    /// Only those with one of these Message-IDs, and those that refer to one.
+    pub thread: Vec<String>,
     /// The folder; otherwise all except Drafts, Trash and Junk.
     pub folder: Option<String>,
-    /// The most results; never more than 100.
+    /// The most received messages, and the most sent ones; never more than 100 each.
     pub limit: usize,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The newest received messages, then the newest sent ones.
+    pub messages: Vec<Message>,
+    /// How many there are, with those that aren't among `messages`.
+    pub total: usize,
+    /// Whether everything was searched; if not, there may be more.
+    pub is_exact: bool,
 }
 
 impl Query {
@@ -69,12 +90,28 @@ impl Query {
                 command = command.text(&format!(" {key} ")).string(text);
             }
         }
-        for (key, day) in [("SINCE", self.since), ("BEFORE", self.before)] {
-            if let Some(day) = day {
-                command = command.text(&format!(" {key} {}", day.format("%-d-%b-%Y")));
+        // Servers take the day of a time in a zone of their own.
+        for (key, time, days) in [("SINCE", self.since, -1), ("BEFORE", self.before, 2)] {
+            if let Some(time) = time.and_then(|time| time.checked_add_signed(TimeDelta::days(days))) {
+                command = command.text(&format!(" {key} {}", time.format("%-d-%b-%Y")));
             }
         }
-        if self.unread { command.text(" UNSEEN") } else { command }
+        for (key, is_asked) in [(" UNSEEN", self.unread), (" UNANSWERED", self.unanswered)] {
+            command = if is_asked { command.text(key) } else { command };
+        }
+        let keys = self.thread.iter().flat_map(|id| THREAD.map(|header| (header, id)));
+        for (left, (header, id)) in (0..self.thread.len() * THREAD.len()).rev().zip(keys) {
+            let or = if left > 0 { " OR" } else { "" };
+            command = command.text(&format!("{or} HEADER {header} ")).string(id);
+        }
+        command
+    }
+
+    fn is_in_time(&self, item: &Item) -> bool {
+        let fits = |arrived: DateTime<FixedOffset>| {
+            self.since.is_none_or(|time| arrived >= time) && self.before.is_none_or(|time| arrived < time)
+        };
+        item.arrived.is_none_or(fits)
     }
 
     fn is_unconditional(&self) -> bool {
@@ -84,22 +121,28 @@ impl Query {
 
 impl Imap {
     /// Finds messages, newest first; only the beginning of each is fetched.
-    pub async fn search(&self, query: &Query) -> Result<Vec<Message>, MailError> {
+    pub async fn search(&self, query: &Query) -> Result<Found, MailError> {
         let limit = query.limit.min(MAX_RESULTS);
-        let mut items = run!(self, |session| {
-            let names = match &query.folder {
-                Some(name) => vec![session.folder_named(name).await?],
+        let mut all = run!(self, |session| {
+            let (folders, is_exact) = match &query.folder {
+                Some(name) => (vec![session.folder_named(name).await?], true),
                 None => session.default_folders().await?,
             };
-            let mut items = Vec::new();
-            for folder in names {
-                items.extend(session.newest(query, &folder, limit).await?);
+            let mut all = Newest { items: Vec::new(), total: 0, is_exact };
+            for folder in &folders {
+                let newest = session.newest(query, folder, limit).await?;
+                all.items.extend(newest.items);
+                all.total += newest.total;
+                all.is_exact &= newest.is_exact;
             }
-            Ok(items)
+            Ok(all)
         })?;
         // UIDs order messages within a folder, times between folders.
-        items.sort_by_key(|(arrived, uid, _)| std::cmp::Reverse((*arrived, *uid)));
-        Ok(items.into_iter().take(limit).map(|(_, _, message)| message).collect())
+        all.items.sort_by_key(|(arrived, uid, _)| std::cmp::Reverse((*arrived, *uid)));
+        let messages = all.items.into_iter().map(|(_, _, message)| message);
+        let (sent, received): (Vec<Message>, Vec<Message>) = messages.partition(|message| message.is_sent);
+        let messages = received.into_iter().take(limit).chain(sent.into_iter().take(limit)).collect();
+        Ok(Found { messages, total: all.total, is_exact: all.is_exact })
     }
 
     /// Delivery failure notifications in the inbox, oldest first, with a UID greater than `after` and received on
@@ -132,7 +175,16 @@ impl Imap {
     }
 }
 
-type Dated = (Option<chrono::DateTime<chrono::FixedOffset>>, u32, Message);
+type Dated = (Option<DateTime<FixedOffset>>, u32, Message);
+
+/// The newest of what a search finds: messages, or their UIDs.
+#[derive(Debug)]
+struct Newest<T> {
+    items: Vec<T>,
+    /// How many it finds, and whether it searched everything.
+    total: usize,
+    is_exact: bool,
+}
 
 impl Session {
     /// The UIDs that a search finds, in order.
@@ -148,58 +200,90 @@ impl Session {
         Ok(uids)
     }
 
-    async fn newest(&mut self, query: &Query, folder: &str, limit: usize) -> Result<Vec<Dated>, MailError> {
-        let opened = self.select(folder).await?;
+    async fn newest(
+        &mut self,
+        query: &Query,
+        folder: &Folder,
+        limit: usize,
+    ) -> Result<Newest<Dated>, MailError> {
+        let opened = self.select(&folder.name).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO REPLY-TO SUBJECT MESSAGE-ID \
              MIME-VERSION CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
         );
-        let items = if opened.exists == 0 || limit == 0 {
-            Vec::new()
+        let exists = usize::try_from(opened.exists).unwrap_or(usize::MAX);
+        let (items, total, is_exact) = if exists == 0 || limit == 0 {
+            (Vec::new(), exists, true)
         } else if query.is_unconditional() {
-            let first = u64::from(opened.exists).saturating_sub(limit as u64) + 1;
+            let first = exists.saturating_sub(limit) + 1;
             let fetch =
                 Command::new(&format!("FETCH {first}:* {what}")).response_limit(limit * (HEADERS + TEXT) * 2);
-            self.items(&fetch).await?
+            (self.items(&fetch).await?, exists, true)
         } else {
-            let uids = self.newest_uids(query, opened.exists, limit).await?;
-            self.fetch(&uids, &what, HEADERS + TEXT).await?
+            let found = self.newest_uids(query, opened.exists, limit).await?;
+            (self.fetch(&found.items, &what, HEADERS + TEXT).await?, found.total, found.is_exact)
         };
-        Ok(items.into_iter().map(|item| dated(item, opened.validity, folder)).collect())
+        let items = items.into_iter().map(|item| dated(item, opened.validity, folder)).collect();
+        Ok(Newest { items, total, is_exact })
     }
 
     /// The UIDs of the newest messages that a search finds. It searches the newest messages first and then ever more,
     /// so a big mailbox is not searched as a whole.
-    async fn newest_uids(&mut self, query: &Query, exists: u32, limit: usize) -> Result<Vec<u32>, MailError> {
-        let (mut found, mut last, mut window) = (Vec::new(), exists, WINDOW);
+    async fn newest_uids(
+        &mut self,
+        query: &Query,
+        exists: u32,
+        limit: usize,
+    ) -> Result<Newest<u32>, MailError> {
+        let (mut found, mut last, mut window, mut is_exact) = (Vec::new(), exists, WINDOW, true);
         while last > 0 && found.len() < limit {
             let first = last.saturating_sub(window) + 1;
             let mut earlier = self.uids(&query.command(first, last)).await?;
+            if query.since.or(query.before).is_some() {
+                is_exact &= earlier.len() <= MAX_TIMED;
+                earlier = self.in_time(query, earlier).await?;
+            }
             earlier.append(&mut found);
             (found, last, window) = (earlier, first - 1, window.saturating_mul(8));
         }
-        Ok(found.split_off(found.len().saturating_sub(limit)))
+        let total = found.len();
+        let items = found.split_off(total.saturating_sub(limit));
+        Ok(Newest { items, total, is_exact: is_exact && last == 0 })
     }
 
-    /// The folders to search if none is given.
-    async fn default_folders(&mut self) -> Result<Vec<String>, MailError> {
+    /// Which of these messages arrived within the times of a search; of many, only the newest are looked at.
+    async fn in_time(&mut self, query: &Query, mut uids: Vec<u32>) -> Result<Vec<u32>, MailError> {
+        let newest = uids.split_off(uids.len().saturating_sub(MAX_TIMED));
+        let items = self.fetch(&newest, "(UID INTERNALDATE)", 0).await?;
+        let in_time = items.into_iter().filter(|item| query.is_in_time(item));
+        let mut uids: Vec<u32> = in_time.map(|item| item.uid).collect();
+        uids.sort_unstable();
+        Ok(uids)
+    }
+
+    /// The folders to search if none is given, and whether these are all.
+    async fn default_folders(&mut self) -> Result<(Vec<Folder>, bool), MailError> {
         let unwanted = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk, FolderKind::All];
         let mut folders = self.folders().await?;
         folders.retain(|folder| folder.kind.is_none_or(|kind| !unwanted.contains(&kind)));
         folders.sort_by_key(|folder| folder.kind.is_none());
-        Ok(folders.into_iter().take(MAX_FOLDERS).map(|folder| folder.name).collect())
+        let are_all = folders.len() <= MAX_FOLDERS;
+        folders.truncate(MAX_FOLDERS);
+        Ok((folders, are_all))
     }
 }
 
-fn dated(item: Item, validity: u32, folder: &str) -> Dated {
-    let Item { uid, arrived, seen, flagged, header, text, .. } = item;
+fn dated(item: Item, validity: u32, folder: &Folder) -> Dated {
+    let Item { uid, arrived, seen, flagged, answered, header, text, .. } = item;
     let message = Message::parse(&[header, text].concat());
     let message = Message {
-        id: location_id(uid, validity, folder),
+        id: location_id(uid, validity, &folder.name),
         date: message.date.or(arrived),
         unread: !seen,
         flagged,
-        folder: folder.to_owned(),
+        answered,
+        is_sent: folder.kind == Some(FolderKind::Sent),
+        folder: folder.name.clone(),
         ..message
     };
     (arrived, uid, message)

@@ -94,7 +94,7 @@ pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T
 /// Waits until a letter with this subject has arrived.
 pub(crate) async fn arrived(imap: &Imap, subject: &str) -> Message {
     let query = Query { subject: Some(subject.to_owned()), limit: 5, ..Query::default() };
-    until(subject, async || imap.search(&query).await.unwrap().into_iter().next()).await
+    until(subject, async || imap.search(&query).await.unwrap().messages.into_iter().next()).await
 }
 
 /// What an independent client finds: it runs with `box` logged in, and prints.

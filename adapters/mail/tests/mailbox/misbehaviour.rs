@@ -310,7 +310,7 @@ fn imap_fake(mut otherwise: impl FnMut(usize, &str) -> Option<Does> + Send + 'st
 
 async fn inbox(server: Server) -> Result<usize, MailError> {
     let query = Query { folder: Some("INBOX".to_owned()), limit: 5, ..Query::default() };
-    Imap::new(server).search(&query).await.map(|found| found.len())
+    Imap::new(server).search(&query).await.map(|found| found.messages.len())
 }
 
 #[tokio::test]
@@ -358,7 +358,7 @@ async fn a_dead_connection_is_made_anew_once_for_reading() {
     let imap = Imap::new(server);
     let query = Query { folder: Some("INBOX".to_owned()), limit: 5, ..Query::default() };
     for _ in 0..3 {
-        assert_eq!(imap.search(&query).await.unwrap().len(), 1);
+        assert_eq!(imap.search(&query).await.unwrap().messages.len(), 1);
     }
     let logins = heard.lock().unwrap().iter().filter(|line| line.contains("LOGIN")).count();
     assert_eq!(logins, 2, "one connection is kept, and made anew once");

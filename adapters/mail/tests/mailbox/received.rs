@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use adjutant_mail::{Address, ErrorKind, FlagChange, Folder, FolderKind, Imap, Query};
-use chrono::NaiveDate;
+use chrono::{DateTime, Utc};
 
 use crate::{imap, python, server, unique};
 
@@ -44,7 +44,7 @@ async fn letters_are_found_by_what_is_asked() {
             .search(&Query { subject: query.subject.or_else(|| some(&set_flag)), ..query })
             .await
             .unwrap();
-        found.into_iter().map(|it| it.subject.rsplit(' ').next().unwrap().to_owned()).collect()
+        found.messages.into_iter().map(|it| it.subject.rsplit(' ').next().unwrap().to_owned()).collect()
     };
     assert_eq!(found(in_inbox()).await, ["2", "1", "0"], "the newest first");
     assert_eq!(found(Query { limit: 2, ..in_inbox() }).await, ["2", "1"]);
@@ -56,17 +56,23 @@ async fn letters_are_found_by_what_is_asked() {
         ["2"]
     );
     assert_eq!(found(Query { folder: None, ..in_inbox() }).await, ["2", "1", "0"]);
-    let day = |year| NaiveDate::from_ymd_opt(year, 6, 1);
-    assert_eq!(found(Query { since: day(2020), before: day(2120), ..in_inbox() }).await.len(), 3);
-    assert_eq!(found(Query { since: day(2120), ..in_inbox() }).await.len(), 0);
-    assert_eq!(found(Query { before: day(2020), ..in_inbox() }).await.len(), 0);
+    let year = |year: u32| -> Option<DateTime<Utc>> { format!("{year}-06-01T00:00:00Z").parse().ok() };
+    assert_eq!(found(Query { since: year(2020), before: year(2120), ..in_inbox() }).await.len(), 3);
+    assert_eq!(found(Query { since: year(2120), ..in_inbox() }).await.len(), 0);
+    assert_eq!(found(Query { before: year(2020), ..in_inbox() }).await.len(), 0);
 
-    let first = alice.search(&Query { subject: some(&set_flag), ..in_inbox() }).await.unwrap().remove(0);
+    let query = Query { subject: some(&set_flag), limit: 1, ..in_inbox() };
+    let newest = alice.search(&query).await.unwrap();
+    assert_eq!((newest.total, newest.is_exact), (3, true));
+    let first = newest.messages.first().unwrap();
     assert_eq!(first.from, [Address { name: some("Zoë"), address: "zoe@example.test".to_owned() }]);
     assert_eq!(first.date.unwrap().to_rfc3339(), "2026-06-03T10:00:00+02:00");
     assert_eq!(first.snippet(), "Brötchen \"und\" Käse 2");
     alice.flag(&first.id, FlagChange::Read).await.unwrap();
     assert_eq!(found(Query { unread: true, ..in_inbox() }).await, ["1", "0"]);
+    alice.flag(&first.id, FlagChange::Answered).await.unwrap();
+    assert!(alice.read(&first.id).await.unwrap().answered);
+    assert_eq!(found(Query { unanswered: true, ..in_inbox() }).await, ["1", "0"]);
     let injected = Query { from: some("x\r\na9 LOGOUT"), ..in_inbox() };
     assert_eq!(found(injected).await, [""; 0]);
     let error = alice.search(&Query { folder: some("Nowhere"), ..in_inbox() }).await.unwrap_err();
@@ -81,7 +87,8 @@ async fn a_reply_that_goes_elsewhere_is_found_with_the_letter() {
     let subject = unique();
     let headers = format!("From: Zoe <zoe@example.test>\r\nReply-To: eve@evil.test\r\nSubject: {subject}");
     let id = put(&alice, &headers, "hello\r\n").await;
-    let found = alice.search(&Query { subject: some(&subject), ..in_inbox() }).await.unwrap().remove(0);
+    let found = alice.search(&Query { subject: some(&subject), ..in_inbox() }).await.unwrap();
+    let found = found.messages.first().unwrap();
     let evil: [Address; 1] = ["eve@evil.test".parse().unwrap()];
     assert_eq!(found.reply_elsewhere(), evil);
     assert_eq!(alice.read(&id).await.unwrap().reply_elsewhere(), evil);
@@ -108,8 +115,7 @@ async fn what_is_hidden_in_a_page_is_not_read() {
 
     Pay **3 €** [here (example.test)][1].
 
-    Left
-    Right
+    Left | Right
 
     [1]: https://example.test/pay
     [Hidden text was left out.]
@@ -177,8 +183,62 @@ async fn folders_are_known_by_what_they_are_for() {
     python(server, "bob", "print(box.create('Later'))");
     assert_eq!(bob.folders().await.unwrap().len(), folders.len());
     let later = Query { folder: Some("Later".to_owned()), limit: 5, ..Query::default() };
-    assert!(bob.search(&later).await.unwrap().is_empty());
+    assert!(bob.search(&later).await.unwrap().messages.is_empty());
     assert_eq!(bob.folders().await.unwrap().len(), folders.len() + 1);
+}
+
+#[tokio::test]
+async fn letters_are_found_to_the_minute() {
+    let server = server!();
+    let set_flag = unique();
+    let script = format!(
+        "for time in ['09:00:00 +0200', '07:29:00 +0000', '09:31:00 +0200']:\n\
+         \x20   raw = f'Subject: {set_flag} {{time}}\\r\\n\\r\\nx\\r\\n'.encode()\n\
+         \x20   print(box.append('INBOX', None, f'\"02-Jun-2026 {{time}}\"', raw)[0])\n"
+    );
+    assert_eq!(python(server, "bob", &script), "OK\nOK\nOK\n");
+    let bob = imap(server, "bob");
+    let found = async |query: Query| -> Vec<String> {
+        let found = bob.search(&Query { subject: some(&set_flag), ..query }).await.unwrap();
+        assert_eq!((found.total, found.is_exact), (found.messages.len(), true));
+        found.messages.into_iter().map(|it| it.subject.split(' ').nth(1).unwrap().to_owned()).collect()
+    };
+    let at = |time: &str| -> Option<DateTime<Utc>> { format!("2026-06-02T{time}:00Z").parse().ok() };
+    assert_eq!(found(Query { since: at("07:29"), ..in_inbox() }).await, ["09:31:00", "07:29:00"]);
+    assert_eq!(found(Query { before: at("07:29"), ..in_inbox() }).await, ["09:00:00"]);
+    let both = Query { since: at("07:01"), before: at("07:31"), ..in_inbox() };
+    assert_eq!(found(both).await, ["07:29:00"]);
+}
+
+#[tokio::test]
+async fn a_thread_is_found_in_all_folders_with_what_was_sent_last() {
+    let server = server!();
+    let alice = imap(server, "alice");
+    let headers = "From: a@example.test\r\nSubject: thread";
+    let root = put(&alice, headers, "one\r\n").await;
+    let answer = |refers: &str, own: &str| {
+        format!("Message-ID: {own}\r\n{headers}\r\n{refers}: {root}\r\n\r\nx\r\n").into_bytes()
+    };
+    let ids = [(), ()].map(|()| format!("<{}@example.test>", unique()));
+    alice.append(FolderKind::Sent, &answer("In-Reply-To", &ids[0]), true).await.unwrap();
+    alice.append(FolderKind::Inbox, &answer("References", &ids[1]), true).await.unwrap();
+    put(&alice, headers, "another thread\r\n").await;
+    let query = Query { thread: vec![root.clone(), ids[1].clone()], limit: 10, ..Query::default() };
+    let found = alice.search(&query).await.unwrap();
+    let found: Vec<_> =
+        found.messages.iter().map(|it| (it.message_id.as_deref().unwrap(), it.is_sent)).collect();
+    assert_eq!(found, [(ids[1].as_str(), false), (root.as_str(), false), (ids[0].as_str(), true)]);
+}
+
+#[tokio::test]
+async fn letters_are_archived_where_a_folder_is_for_that_or_in_a_new_one() {
+    let server = server!();
+    let alice = imap(server, "alice");
+    for _ in 0..2 {
+        let id = put(&alice, "From: a@example.test\r\nSubject: keep me", "hello\r\n").await;
+        assert_eq!(alice.move_to(&id, "archive").await.unwrap().unwrap().folder, "Archive");
+    }
+    assert!(python(server, "alice", "print(box.lsub())").contains("Archive"));
 }
 
 /// The highest resident memory of this process, in MB.
@@ -254,7 +314,7 @@ async fn a_mailbox_of_many_letters_is_searched_from_its_newest() {
     let carol = imap(server, "carol");
     let found = async |query: Query, limit: usize| -> Vec<String> {
         let found = carol.search(&Query { folder: some("Many"), limit, ..query }).await.unwrap();
-        found.into_iter().map(|it| it.subject.trim_start_matches("number ").to_owned()).collect()
+        found.messages.into_iter().map(|it| it.subject.trim_start_matches("number ").to_owned()).collect()
     };
     let subject = |text: &str| Query { subject: some(text), ..Query::default() };
     assert_eq!(found(Query::default(), 2).await, ["19999.", "19998."]);
@@ -266,6 +326,12 @@ async fn a_mailbox_of_many_letters_is_searched_from_its_newest() {
     assert_eq!(found(subject("1999."), 10).await, ["11999.", "1999."]);
     assert_eq!(found(subject("number"), 1000).await.len(), 100);
     assert_eq!(found(subject("nothing"), 5).await, [""; 0]);
+    // What wasn't searched isn't counted: "at least".
+    let some_of = carol.search(&Query { folder: some("Many"), limit: 5, ..subject("number") }).await.unwrap();
+    assert_eq!((some_of.messages.len(), some_of.total, some_of.is_exact), (5, 2000, false));
+    let newest = Query { folder: some("Many"), limit: 5, ..Query::default() };
+    let newest = carol.search(&newest).await.unwrap();
+    assert_eq!((newest.total, newest.is_exact), (MANY, true));
     // Some 10 ms each; a client that fetches all takes minutes.
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }

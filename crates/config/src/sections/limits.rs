@@ -8,7 +8,7 @@ use crate::read::{ConfigReader, Section, amount, count, span, whole};
 /// The limits. For tokens and money, zero means no limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Agents a turn may dispatch.
+    /// Agents with a model that a turn may have.
     pub agents_per_turn: u32,
     /// Skill calls of all agents of a turn.
     pub skill_calls_per_turn: u32,
@@ -56,11 +56,11 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            agents_per_turn: 8,
-            skill_calls_per_turn: 30,
-            skill_calls_per_agent: 15,
-            orchestrator_calls_per_turn: 6,
-            conversation_calls: 50,
+            agents_per_turn: 20,
+            skill_calls_per_turn: 60,
+            skill_calls_per_agent: 30,
+            orchestrator_calls_per_turn: 20,
+            conversation_calls: 100,
             conversation_window: Duration::from_mins(5),
             turns_per_minute: 0,
             skill_timeout: Duration::from_secs(30),

@@ -4,7 +4,7 @@ use adjutant_store::questions::QuestionRow;
 use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 
 use super::command::{is_command, is_run};
-use super::verdicts::{self, Verdicts, verdict};
+use super::verdicts::{self, Verdicts, verdict, verdict_on_all};
 
 /// What a typed text means for the open questions.
 #[derive(Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         (QuestionKind::Continue { .. }, "3") => Some(Answer::Stop),
         (QuestionKind::Continue { .. }, "approve" | "reject") => None,
         (QuestionKind::Continue { .. }, word) => {
-            Some(if verdict(word)? { Answer::Continue } else { Answer::Stop })
+            Some(if verdict_on_all(word)? { Answer::Continue } else { Answer::Stop })
         }
         (QuestionKind::Approval { .. }, "1") => Some(Answer::Approve),
         (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
@@ -64,7 +64,7 @@ fn about_plan(text: &str, word: &str) -> Option<Answer> {
         "change" | "change it" | "2" => return Some(Answer::change("")),
         _ => {}
     }
-    if let Some(is_yes) = verdict(word) {
+    if let Some(is_yes) = verdict_on_all(word) {
         return Some(if is_yes { Answer::Approve } else { Answer::Reject });
     }
     let (first, rest) = text.split_once([':', ',', ' ', '\n'])?;
@@ -138,10 +138,12 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
 
 /// Whether a text doesn't say which of several open questions it is for: it has none of the numbers that the question's
 /// message shows.
-pub(super) fn is_bare(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> bool {
-    let is_number = matches!(question.kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
+pub(super) fn is_bare(text: &str, kind: &QuestionKind, asked: &[QuestionRow]) -> bool {
+    let is_number = matches!(kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
         && is_number(&plain(text));
     is_number
+        || matches!(kind, QuestionKind::Plan { .. })
+        || is_asked_word(text, kind)
         || says_always(text)
         || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
 }
@@ -172,10 +174,33 @@ pub(super) fn agrees(text: &str) -> bool {
 }
 
 /// Whether a text is for a question even if something else was said since. An "ok" may be for what came last.
-pub(super) fn is_emphatic(text: &str) -> bool {
-    const WEAK: [&str; 9] = ["ok", "okay", "sure", "stop", "👍", "klar", "stopp", "うん", "了解"];
+pub(super) fn is_emphatic(text: &str, kind: &QuestionKind) -> bool {
     let word = plain(text);
-    verdicts::is_any(text) && !WEAK.contains(&word.as_str()) && !is_number(&word)
+    let is_weak = matches!(word.as_str(), "stop" | "stopp") || is_number(&word);
+    is_asked_word(text, kind) || (verdicts::is_firm(text) && !is_weak)
+}
+
+/// Whether a text is a word that the question itself asks for.
+pub(super) fn is_asked_word(text: &str, kind: &QuestionKind) -> bool {
+    let word = plain(text);
+    match kind {
+        QuestionKind::Plan { .. } => {
+            matches!(word.as_str(), "run" | "run it" | "cancel") || word.starts_with("change:")
+        }
+        QuestionKind::Continue { .. } => {
+            matches!(word.as_str(), "continue" | "summarise" | "summarize" | "stop")
+        }
+        _ => false,
+    }
+}
+
+/// Whether a text says no more than a number or praise, which may be for what stands above a question.
+pub(super) fn is_vague(text: &str, kind: &QuestionKind) -> bool {
+    const PRAISE: [&str; 6] = ["of course", "sounds good", "that's fine", "perfect", "passt", "genau"];
+    let word = plain(text);
+    let is_praise = PRAISE.iter().any(|praise| word.contains(praise)) && !verdicts::is_firm(text);
+    let has_numbers = matches!(kind, QuestionKind::Choice { .. } | QuestionKind::Input { .. });
+    !has_numbers && (is_number(&word) || is_praise)
 }
 
 /// A text in the form used for comparison.
@@ -260,6 +285,14 @@ mod tests {
         {
             assert_eq!(answers(text), (Some(Answer::Continue), Some(Answer::Approve)), "{text}");
         }
+        for (text, answer) in [
+            ("sure, all of them please", Some(Answer::Continue)),
+            ("no, none of them", Some(Answer::Stop)),
+            ("all of them", None),
+            ("yes to all but the second", None),
+        ] {
+            assert_eq!(answers(text).0, answer, "{text}");
+        }
         for text in ["nah", "nope", "no, thanks", "cancel", "don’t", "never mind", "no don't"] {
             assert_eq!(answers(text), (Some(Answer::Stop), Some(Answer::Reject)), "{text}");
         }
@@ -321,7 +354,7 @@ mod tests {
     fn a_plan_is_run_cancelled_or_changed_and_no_wish_is_taken_for_a_yes() {
         let plan = QuestionKind::Plan { goal: "the board meeting".into() };
         let parsed = |text| typed(text, &plan);
-        for text in ["run", "Run it!", "yes", "go."] {
+        for text in ["run", "Run it!", "yes", "go.", "yes to all", "ok run it"] {
             assert_eq!(parsed(text), Some(Answer::Approve), "{text}");
         }
         for text in ["cancel", "No", "stop."] {
@@ -347,6 +380,42 @@ mod tests {
         let words = with_words(&"q".into(), "run");
         let wish = button(&words).and_then(|(_, which)| pressed(which, &plan));
         assert_eq!(wish.as_ref().and_then(Answer::wish), Some("run"), "a wish, whatever its words");
+    }
+
+    #[test]
+    fn what_a_question_asks_for_is_for_it_and_an_ok_may_be_for_something_else() {
+        let plan = QuestionKind::Plan { goal: "the board meeting".into() };
+        for (kind, text, is_for_it) in [
+            (&plan, "Run!", true),
+            (&plan, "go", false),
+            (&plan, "change: without Bob", true),
+            (&plan, "change the date to Friday", false),
+            (&go_on(), "stop", true),
+            (&go_on(), "Summarise", true),
+            (&go_on(), "go", false),
+            (&approval(), "stop", false),
+            (&approval(), "go", false),
+            (&approval(), "yes please", true),
+            (&approval(), "ok do it", true),
+            (&approval(), "ok, thanks", false),
+            (&approval(), "perfect", false),
+            (&approval(), "2", false),
+        ] {
+            assert_eq!(is_emphatic(text, kind), is_for_it, "{text}");
+        }
+        for (kind, text, is_vague) in [
+            (&approval(), "2.", true),
+            (&approval(), "Perfect, thanks!", true),
+            (&approval(), "perfect, do it", false),
+            (&approval(), "ok", false),
+            (&plan, "1", true),
+            (&choice(&["red", "green"]), "1", false),
+        ] {
+            assert_eq!(super::is_vague(text, kind), is_vague, "{text}");
+        }
+        for (kind, text) in [(&plan, "go"), (&plan, "change: without Bob"), (&go_on(), "summarise")] {
+            assert!(is_bare(text, kind, &[]), "{text}: it has no number");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use adjutant_store::outbox::{self, Message};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, inbox};
-use adjutant_turn::journal::TurnContext;
+use adjutant_turn::journal::{TurnContext, below_unshown};
 use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
 use adjutant_types::clock;
@@ -30,13 +30,13 @@ impl Conversations {
 
     /// Adds the message with the turn's new approvals to the batch in which it goes to sleep. After a crash before that
     /// commit the questions are still new, so they are asked again, and only once. What nobody waits for is held back in
-    /// quiet hours.
+    /// quiet hours. Returns whether something is asked now.
     pub(super) async fn ask_approvals(
         &self,
         leased: &LeasedTurn,
         ctx: &TurnContext,
         batch: &mut Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let turn = &leased.turn;
         let now = clock::utc(self.store.now()).with_timezone(&ctx.turn.zone).naive_local();
         let quiet_until = ctx.turn.settings.approval.quiet_hours.and_then(|hours| hours.end(now));
@@ -45,7 +45,7 @@ impl Conversations {
             && self.is_unattended(turn).await?
         {
             questions::hold(batch, &turn.id, until);
-            return Ok(());
+            return Ok(false);
         }
         self.ask_new(turn, batch, |batch, text, choices| ctx.say(batch, text, choices)).await
     }
@@ -82,23 +82,23 @@ impl Conversations {
         Ok(woken)
     }
 
-    /// Adds one message with all of the turn's new approvals.
+    /// Adds one message with all of the turn's new approvals; false if there are none.
     async fn ask_new(
         &self,
         turn: &TurnRow,
         batch: &mut Batch,
         say: impl FnOnce(&mut Batch, String, Vec<Choice>) -> OutboxId,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let mut new: Vec<&QuestionRow> =
             asked.iter().filter(|question| question.is_open() && question.outbox_id.is_empty()).collect();
         if new.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let call =
             |question: &QuestionRow| rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
-        new.sort_by_cached_key(|question| call(question).map(|row| path(row, &rows)));
+        new.sort_by_cached_key(|question| call(question).map(|row| row.path(&rows)));
         let is_delicate =
             new.iter().filter_map(|question| call(question)).any(|row| !row.taint.is_clean() || leaves(row));
         let bodies: Vec<&str> = new.iter().map(|question| question.body.as_str()).collect();
@@ -116,22 +116,14 @@ impl Conversations {
             let days = self.settings.current().approval.rule_days;
             text.push_str(&format!("\n{}", wording::rules::on_offer(rule, days)));
         }
+        let text = below_unshown(&self.store, &turn.id, batch, text).await?;
         let message =
             say(batch, text, wording::questions::approve_choices(&new, is_delicate, delay.is_some()));
         for (position, question) in (1..).zip(&new) {
             questions::asked(batch, &question.id, &message, position, self.store.now());
         }
-        Ok(())
+        Ok(true)
     }
-}
-
-/// Where a call stands in the order in which everything of its turn was dispatched.
-fn path(row: &ExecutionRow, rows: &[ExecutionRow]) -> Vec<(Option<i64>, Option<i64>)> {
-    let parent = |row: &ExecutionRow| rows.iter().find(|other| row.parent_id.as_ref() == Some(&other.id));
-    let mut path: Vec<_> =
-        std::iter::successors(Some(row), |row| parent(row)).map(|row| (row.call_n, row.call_idx)).collect();
-    path.reverse();
-    path
 }
 
 /// Whether a call may tell others something: only what we know to stay here doesn't.

@@ -5,15 +5,16 @@ use adjutant_chat::{COMMANDS, SlashCommand};
 use adjutant_l10n as l10n;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
+use adjutant_store::questions::QuestionRow;
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
+use adjutant_types::{TurnId, TurnStatus};
 use adjutant_workflows::trace;
 
 use super::answers::typed;
-use super::command::Command;
+use super::command::{Command, is_command};
 use super::verdicts;
 use super::{Conversations, Handle};
 use crate::orchestrator::Orchestrator;
@@ -153,7 +154,7 @@ impl Conversations {
         turns::must_rest(&mut batch, &turn.id);
         let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
-        self.close(&mut batch, turn, TurnStatus::Cancelled, ExecutionStatus::Cancelled, &last);
+        self.close(&mut batch, turn, TurnStatus::Cancelled, &last);
         match self.store.write(batch).await {
             Ok(_) => {
                 self.ended(&turn.id, TurnStatus::Cancelled);
@@ -221,12 +222,22 @@ impl Conversations {
         if verdicts::rejects_all(given) {
             return self.reject_all(row).await;
         }
+        let asked = self.newest(&open).await?;
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let named = number.parse::<i64>().ok();
-        let fitting: Vec<_> = open.iter().filter(|question| Some(question.number()) == named).collect();
+        let shown = |question: &QuestionRow| wording::questions::shown_number(question, &open, &asked);
+        // Without the command, a number may be for something else.
+        let is_command = is_command(&row.text);
+        let is_named = |question: &&QuestionRow| {
+            Some(question.number()) == named || (is_command && Some(shown(question)) == named)
+        };
+        let fitting: Vec<_> = open.iter().filter(is_named).collect();
         let [question] = fitting.as_slice() else {
-            let text = wording::questions::no_such_number(number, &open);
-            return self.reply(row, None, text, Batch::new()).await;
+            let message = match is_command {
+                true => wording::questions::no_such_number(number, &open, &asked),
+                false => wording::questions::which(&open, &asked),
+            };
+            return self.reply_with(row, message, Batch::new()).await;
         };
         match typed(answer, &question.kind) {
             Some(answer) => self.answer_questions(row, question, vec![((*question).clone(), answer)]).await,

@@ -1,5 +1,6 @@
 //! The part of a conversation's past that the model sees: a window of recent turns, limited by tokens, and a running
 //! summary of older ones. Compacting older turns into the summary happens after a turn, so that no turn waits for it.
+//! The window's beginning moves in steps, so that for some turns providers find it in their cache.
 
 use adjutant_models::price::tokens;
 use adjutant_models::{Message, Request, Role, SharedModel};
@@ -16,10 +17,12 @@ use tracing::Instrument;
 use super::Conversations;
 use super::recent_entities::RecentEntities;
 
-/// How many tokens of history a request holds.
-const WINDOW: usize = 3000;
-/// With this many tokens outside the window, the history is compacted.
-const COMPACT_AT: usize = 1000;
+/// How many tokens of history a request holds at most; with more, the history is compacted.
+const WINDOW: usize = 4000;
+/// How many tokens stay in the window when its beginning moves.
+const REMAINING: usize = 2000;
+/// How many tokens the window holds at most of turns that can't be compacted yet.
+const HELD: usize = 16_000;
 /// How many tokens are compacted at once.
 const COMPACT_BATCH: usize = 4000;
 /// The length of a summary in tokens.
@@ -30,7 +33,7 @@ const MAX_TURNS: i64 = 40;
 /// How many turns stay when a full window is compacted.
 const KEPT_TURNS: usize = 20;
 /// After how many bytes a text is cut.
-pub const CUT: usize = WINDOW * 2;
+pub const CUT: usize = 6000;
 
 fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(CUT)]
@@ -56,6 +59,8 @@ pub struct Window {
 pub struct EarlierTurn {
     /// Its `turns.seq`.
     pub seq: i64,
+    /// Where it stands, in milliseconds.
+    pub at: i64,
     /// Its message and its answer.
     pub texts: [String; 2],
     /// Their outside sources.
@@ -68,16 +73,17 @@ pub fn bounds(conversation: &Conversation) -> (i64, i64) {
     (conversation.history_from.max(conversation.compacted_to), MAX_TURNS)
 }
 
-/// The window over the newest turns as a person sees it, and whether the history should be compacted.
+/// The window over the newest turns as a person sees it, and whether the history should be compacted. `open_from` is the
+/// `turns.seq` of the oldest open turn.
 pub async fn window(
     store: &Store,
     conversation: &Conversation,
     person: &PersonId,
-    newest: &[PastTurn],
+    (newest, open_from): (&[PastTurn], i64),
     zone: Tz,
 ) -> Result<Window, StoreError> {
-    let needs_compacting = compact_before(newest).is_some();
-    let shown = &newest[..fitting(newest)];
+    let needs_compacting = compact_before(newest, open_from).is_some();
+    let shown = &newest[..shown(newest, open_from)];
     let is_others = |other: &&PersonId| conversation.shared && *other != person;
     let sender_taints =
         people::said_by(store, shown.iter().map(|turn| &turn.person_id).filter(is_others)).await?;
@@ -88,11 +94,12 @@ pub async fn window(
         .rev()
         .filter(|turn| !turn.forgotten)
         .map(|turn| {
-            let added = Added { day: days.of(turn), more: entities.line(turn.seq) };
+            let scheduled = if turn.is_scheduled { "[scheduled] " } else { "" };
+            let added = Added { day: days.of(turn) + scheduled, more: entities.line(turn.seq) };
             let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
             let sender_taint = sender_taints.get(&turn.person_id).cloned().unwrap_or_default();
             let taints = [&turn.text_taint, &turn.taint].map(|taint| sender_taint.clone().and(taint));
-            EarlierTurn { seq: turn.seq, texts, taints, added }
+            EarlierTurn { seq: turn.seq, at: turn.at, texts, taints, added }
         })
         .collect();
     let taint = turns.iter().flat_map(|turn| &turn.taints).collect();
@@ -109,12 +116,12 @@ struct DayMarks {
 impl DayMarks {
     /// `[Fri 20 Nov 2026] `, or nothing.
     fn of(&mut self, turn: &PastTurn) -> String {
-        let day = clock::local_day(turn.started_at, self.zone);
+        let day = clock::local_day(turn.at, self.zone);
         if self.last.as_ref() == Some(&day) {
             return String::new();
         }
         self.last = Some(day);
-        clock::utc(turn.started_at).with_timezone(&self.zone).format("[%a %-d %b %Y] ").to_string()
+        clock::utc(turn.at).with_timezone(&self.zone).format("[%a %-d %b %Y] ").to_string()
     }
 }
 
@@ -123,27 +130,51 @@ async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTu
     turns::ended_after(store, &conversation.id, after, limit).await
 }
 
-/// How many of the newest turns fit into the window.
-fn fitting(newest: &[PastTurn]) -> usize {
+fn total(turns: &[PastTurn]) -> usize {
+    turns.iter().map(cost).sum()
+}
+
+/// The newest turns that have this many tokens together; one at least.
+fn newest_with(tokens: usize, newest: &[PastTurn]) -> &[PastTurn] {
     let mut used = 0;
     let fits = newest.iter().take_while(|turn| {
         used += cost(turn);
-        used <= WINDOW
+        used <= tokens
     });
-    fits.count().max(1).min(newest.len())
+    &newest[..fits.count().max(1).min(newest.len())]
+}
+
+/// The `turns.seq` before which turns may be compacted, if these stay. What is still open would be missing from the summary
+/// and from the window once it has ended; what worked in the background may have a lower one than turns before it.
+fn end(staying: &[PastTurn], open_from: i64) -> i64 {
+    staying.iter().map(|turn| turn.seq).fold(open_from, i64::min)
+}
+
+/// How many of the newest turns are shown: as many as if each step had been compacted at once, where that is possible.
+fn shown(newest: &[PastTurn], open_from: i64) -> usize {
+    let open_from = end(newest_with(REMAINING, newest), open_from);
+    let mut count = 0;
+    for at in (0..newest.len()).rev() {
+        count += 1;
+        let window = &newest[at..at + count];
+        if total(window) <= WINDOW {
+            continue;
+        }
+        let end = end(newest_with(REMAINING, window), open_from);
+        count = window.iter().rposition(|turn| turn.seq >= end).map_or(count, |last| last + 1);
+        if total(&window[..count]) > HELD {
+            count = newest_with(HELD / 2, window).len();
+        }
+    }
+    count
 }
 
 /// The `turns.seq` before which everything should be compacted; none if there is too little.
-fn compact_before(newest: &[PastTurn]) -> Option<i64> {
-    let fitting = fitting(newest);
-    let beyond = &newest[fitting..];
-    let full = i64::try_from(newest.len()) == Ok(MAX_TURNS);
-    let remaining = match beyond.iter().map(cost).sum::<usize>() >= COMPACT_AT {
-        true => fitting,
-        false if full => fitting.min(KEPT_TURNS),
-        false => return None,
-    };
-    newest.get(remaining.checked_sub(1)?).map(|turn| turn.seq)
+fn compact_before(newest: &[PastTurn], open_from: i64) -> Option<i64> {
+    let is_full = i64::try_from(newest.len()) == Ok(MAX_TURNS);
+    let staying = newest_with(REMAINING, newest);
+    let staying = &staying[..staying.len().min(KEPT_TURNS)];
+    (is_full || total(newest) > WINDOW).then(|| end(staying, open_from))
 }
 
 impl Conversations {
@@ -153,10 +184,14 @@ impl Conversations {
         let ledger = self.ledger(self.settings.current(), &ctx.turn.person.id, &TurnId::default());
         let conversation = ctx.turn.conversation.id.clone();
         let compacting = async move {
-            match compact(&ledger, &model, &conversation).await {
-                // The next start compacts it.
-                Ok(_) | Err(StoreError::Closed) => {}
-                Err(error) => tracing::warn!(%error, "the history wasn't compacted"),
+            loop {
+                match compact(&ledger, &model, &conversation).await {
+                    Ok(true) => continue,
+                    // The next start compacts it.
+                    Ok(false) | Err(StoreError::Closed) => {}
+                    Err(error) => tracing::warn!(%error, "the history wasn't compacted"),
+                }
+                break;
             }
         };
         tokio::spawn(compacting.in_current_span());
@@ -164,7 +199,8 @@ impl Conversations {
 }
 
 /// Compacts some turns from before the window into the summary, if there are enough of them and the daily budgets cover
-/// the call. Returns whether it did. If the model fails, nothing changes.
+/// the call. Returns whether it did and more are left, as where an open turn held them back. If the model fails, nothing
+/// changes.
 pub async fn compact(
     ledger: &BudgetLedger,
     model: &SharedModel,
@@ -172,7 +208,9 @@ pub async fn compact(
 ) -> Result<bool, StoreError> {
     let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
-    let Some(first_remaining) = compact_before(&newest(store, &conversation).await?) else {
+    let open = turns::open_of(store, &conversation.id).await?;
+    let open_from = open.iter().map(|turn| turn.seq).min().unwrap_or(i64::MAX);
+    let Some(end) = compact_before(&newest(store, &conversation).await?, open_from) else {
         return Ok(false);
     };
     let after = conversation.history_from.max(conversation.compacted_to);
@@ -182,7 +220,7 @@ pub async fn compact(
         conversation.summary_by.split(' ').filter(|_| !conversation.summary.is_empty()).collect();
     let mut to = after;
     let mut days = DayMarks { zone: ledger.zone, last: None };
-    for turn in oldest.iter().take_while(|turn| turn.seq < first_remaining) {
+    for turn in oldest.iter().take_while(|turn| turn.seq < end) {
         if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
             break;
         }
@@ -209,7 +247,7 @@ pub async fn compact(
     let mut batch = Batch::new();
     people::compact(&mut batch, &conversation, (&summary, &taint, &by.join(" ")), to);
     match store.write(batch).await {
-        Ok(_) => Ok(true),
+        Ok(_) => Ok(oldest.iter().any(|turn| to < turn.seq && turn.seq < end)),
         // `/new` or another process was faster.
         Err(StoreError::Stale(_)) => Ok(false),
         Err(error) => Err(error),
@@ -238,6 +276,7 @@ async fn summarise(
     let request = Request {
         messages: vec![Message::new(Role::System, INSTRUCTIONS), Message::new(Role::User, asked)],
         tools: Vec::new(),
+        stable: None,
     };
     let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {
         tracing::info!("the history wasn't compacted: the day's budget doesn't cover it");
@@ -269,25 +308,49 @@ mod tests {
             text_taint: Taint::default(),
             answer: None,
             taint: Taint::default(),
-            started_at: seq,
+            at: seq,
             forgotten: false,
             has_calls: false,
+            is_scheduled: false,
         };
         (1..=count).rev().map(turn).collect()
     }
 
     #[test]
     fn short_turns_are_compacted_twenty_at_a_time() {
-        assert_eq!(compact_before(&[]), None);
-        assert_eq!(compact_before(&turns(39, 4)), None);
-        assert_eq!(compact_before(&turns(40, 4)), Some(21), "the newest twenty stay");
+        assert_eq!(compact_before(&[], i64::MAX), None);
+        assert_eq!(compact_before(&turns(39, 4), i64::MAX), None);
+        assert_eq!(compact_before(&turns(40, 4), i64::MAX), Some(21), "the newest twenty stay");
     }
 
     #[test]
-    fn long_turns_are_compacted_when_enough_no_longer_fits() {
-        assert_eq!(fitting(&turns(9, 500)), 6);
-        assert_eq!(compact_before(&turns(7, 500)), None);
-        assert_eq!(compact_before(&turns(8, 500)), Some(3), "what still fits stays");
-        assert_eq!(fitting(&turns(3, 50_000)), 2, "an endless text is clipped");
+    fn long_turns_are_compacted_when_they_no_longer_fit() {
+        assert_eq!(compact_before(&turns(8, 500), i64::MAX), None);
+        assert_eq!(compact_before(&turns(9, 500), i64::MAX), Some(6), "half of the window stays");
+        let shown = [2, 3].map(|count| shown(&turns(count, 50_000), i64::MAX));
+        assert_eq!(shown, [2, 1], "an endless text is clipped");
+    }
+
+    #[test]
+    fn what_ended_late_in_the_background_holds_back_what_came_after_its_beginning() {
+        let mut late = turns(15, 500);
+        late[0].seq = 0;
+        assert_eq!((compact_before(&late, i64::MAX), shown(&late, i64::MAX)), (Some(0), 15));
+    }
+
+    #[test]
+    fn what_an_open_turn_holds_back_stays_in_a_larger_window() {
+        assert_eq!(compact_before(&turns(15, 500), 3), Some(3));
+        assert_eq!([9, 15, 34, 35].map(|count| shown(&turns(count, 500), 3)), [7, 13, 32, 16]);
+    }
+
+    #[test]
+    fn the_window_moves_in_steps_also_where_nothing_is_compacted() {
+        let first = |count: i64| {
+            let turns = turns(count, 500);
+            turns[shown(&turns, i64::MAX) - 1].seq
+        };
+        let first: Vec<i64> = (1..=15).map(first).collect();
+        assert_eq!(first, [1, 1, 1, 1, 1, 1, 1, 1, 6, 6, 6, 6, 6, 11, 11]);
     }
 }

@@ -15,6 +15,7 @@ use adjutant_types::{ConversationId, ExecutionKind, PersonId, TurnId};
 
 use super::Conversations;
 use super::turn::LeasedTurn;
+use crate::orchestrator::only_wait;
 
 impl Conversations {
     /// The ledger of the daily budgets, for a turn or for a background model call.
@@ -52,16 +53,23 @@ impl Conversations {
         if leased.is_new() {
             return Ok(spent);
         }
+        let model_calls = calls::of_turn(&self.store, &leased.turn.id).await?;
         let counted = |row: &&ExecutionRow| row.started_at.is_some_and(|started| started >= since);
+        // A direct call, a workflow in a workflow and an approval step use no model.
+        let thinks = |row: &ExecutionRow| model_calls.iter().any(|call| call.execution_id == row.id);
         for row in leased.rows.iter().filter(counted) {
-            spent.agents += i64::from(row.kind == ExecutionKind::Agent);
+            spent.agents += i64::from(row.kind == ExecutionKind::Agent && thinks(row));
             spent.skill_calls += i64::from(row.kind == ExecutionKind::Skill);
         }
-        for call in calls::of_turn(&self.store, &leased.turn.id).await? {
+        let tools = calls::tools_of_execution(&self.store, &leased.root).await?;
+        let is_wait = |n: i64| only_wait(tools.iter().filter(|call| call.n == n).map(|call| &*call.name));
+        for call in model_calls {
             let tokens = call.prompt_tokens.saturating_add(call.completion_tokens);
             let used = Amount::new(tokens.unsigned_abs(), call.cost_usd);
             if call.started_at >= since {
-                spent.orchestrator_calls += i64::from(call.execution_id == leased.root);
+                let is_first_wait = is_wait(call.n) && !is_wait(call.n - 1);
+                let is_thinking = call.execution_id == leased.root && !is_first_wait;
+                spent.orchestrator_calls += i64::from(is_thinking);
                 spent.used = spent.used.plus(used);
             }
             let is_granted = call.started_at >= leased.turn.granted_at;

@@ -41,7 +41,7 @@ struct Remembered {
 }
 
 impl Conversations {
-    /// Shows a page of what may be recalled here, the newest first.
+    /// Shows a page of what may be recalled here, preferences and then the newest first.
     pub(super) async fn show_memories(&self, row: &InboxRow, page: &str) -> Result<(), StoreError> {
         let page = page.parse().unwrap_or(1_i64);
         let page_size = i64::try_from(SHOWN).unwrap_or(i64::MAX);
@@ -52,8 +52,10 @@ impl Conversations {
             (before + 1..).zip(all.iter().skip(usize::try_from(before).unwrap_or_default())).collect();
         let is_more = shown.len() > SHOWN;
         let shown = &shown[..shown.len().min(SHOWN)];
+        let preferences = shown.iter().take_while(|(_, stored)| stored.memory.is_preference()).count();
         let lines = lines(shown, *zone);
-        let text = wording::memories::list(&lines, is_more.then_some(page + 1), here.shared);
+        let lists = lines.split_at(preferences);
+        let text = wording::memories::list(lists, is_more.then_some(page + 1), here.shared);
         self.reply_with(row, with_buttons(text, shown), Batch::new()).await
     }
 

@@ -1,6 +1,7 @@
 //! Conversations: runs turns, from a person's message to its answer, and the questions in between.
 //!
-//! Promises: a turn ends in exactly one answer, a question is answered once, and only admitted people start turns.
+//! Promises: a turn ends in one answer, or silently where nobody waits for one; a question is answered once, and only
+//! admitted people start turns.
 
 pub mod access;
 mod answers;

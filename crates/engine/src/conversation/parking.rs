@@ -5,11 +5,9 @@
 //! goes out about another turn of the same person: it ends at once and says when to try again.
 
 use adjutant_store::{Batch, StoreError, control, people, questions, turns};
-use adjutant_turn::journal::{Limit, Question, TurnContext, fail_point};
-use adjutant_turn::wording::{self, StatusSummary};
-use adjutant_types::{
-    ConversationId, Ending, ExecutionStatus, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus,
-};
+use adjutant_turn::journal::{Limit, Question, TurnContext, below_unshown, fail_point};
+use adjutant_turn::wording::{self, LimitReport};
+use adjutant_types::{ConversationId, Ending, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus};
 
 use super::Conversations;
 use super::turn::{LeasedTurn, TurnOutcome};
@@ -30,22 +28,22 @@ impl Conversations {
         leased: &LeasedTurn,
         ctx: &TurnContext,
         limit: Limit,
-        summary: &StatusSummary,
+        report: &LimitReport,
     ) -> Result<TurnOutcome, StoreError> {
         let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
         let is_asked = asked
             .iter()
             .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
         let mut question = Batch::new();
-        self.ask_approvals(leased, ctx, &mut question).await?;
-        if !is_asked && !self.chosen_meanwhile(&leased.turn).await? {
+        // A pause asks nothing else. Otherwise approvals go first: after the answers the turn comes to its limit again.
+        let asks_approval = limit != Limit::Paused && self.ask_approvals(leased, ctx, &mut question).await?;
+        if !is_asked && !asks_approval && !self.chosen_meanwhile(&leased.turn).await? {
             let Some(approver) = self.approver(ctx, limit).await? else {
-                let text = wording::no_further_question(limit, &ctx.limits.budget.limits, summary, self.zone);
-                let root = ExecutionStatus::Cancelled;
-                self.end(leased, ctx, TurnStatus::Cancelled, root, text.into(), Batch::new()).await?;
+                let text = wording::no_further_question(limit, &ctx.limits.budget.limits, report, self.zone);
+                self.end(leased, ctx, TurnStatus::Cancelled, text.into(), Batch::new()).await?;
                 return Ok(TurnOutcome::Ended);
             };
-            self.ask(ctx, &mut question, (limit, summary), approver).await?;
+            self.ask(ctx, &mut question, (limit, report), approver).await?;
         }
         // From here on the answer decides what happens.
         control::forget_pause(&mut question, &leased.turn.id);
@@ -76,14 +74,15 @@ impl Conversations {
         &self,
         ctx: &TurnContext,
         batch: &mut Batch,
-        (limit, summary): (Limit, &StatusSummary),
+        (limit, report): (Limit, &LimitReport),
         approver: Approver,
     ) -> Result<(), StoreError> {
         let limits = &ctx.limits.budget.limits;
         let needs_owner = limit.needs_owner();
         let (text, choices): (_, fn(&QuestionId) -> _) = match approver {
             Approver::Owner(owner) => {
-                let text = wording::owner_asked(limit, limits, summary, self.zone);
+                let text = wording::owner_asked(limit, limits, report, self.zone);
+                let text = below_unshown(&self.store, &ctx.turn.id, batch, text).await?;
                 ctx.say(batch, text, Vec::new());
                 let who = format!("{} ({})", ctx.turn.person.name, ctx.turn.conversation.channel);
                 let text = wording::ask_owner(limit, limits, &who, &ctx.turn.id, self.zone);
@@ -92,14 +91,15 @@ impl Conversations {
             }
             Approver::NobodyReachable => {
                 let owners = self.owners(ctx).await?;
-                (wording::owner_needed(limit, limits, summary, &owners, self.zone), |_| Vec::new())
+                (wording::owner_needed(limit, limits, report, &owners, self.zone), |_| Vec::new())
             }
             Approver::Person if needs_owner => {
-                (wording::parked(limit, limits, summary), wording::owner_choices)
+                (wording::parked(limit, limits, report), wording::owner_choices)
             }
-            Approver::Person => (wording::parked(limit, limits, summary), wording::continue_choices),
+            Approver::Person => (wording::parked(limit, limits, report), wording::continue_choices),
         };
         let kind = QuestionKind::Continue { text: text.clone(), needs_owner };
+        let text = below_unshown(&self.store, &ctx.turn.id, batch, text).await?;
         ctx.ask(batch, Question { kind, execution: None, text, choices });
         Ok(())
     }

@@ -30,9 +30,11 @@ use adjutant_types::{
 
 use super::Conversations;
 use super::answers::{
-    ALWAYS, SHOW, Typed, agrees, by_number, is_bare, is_emphatic, press, read, says_always,
+    ALWAYS, SHOW, Typed, agrees, by_number, is_asked_word, is_bare, is_emphatic, is_vague, press, read,
+    says_always,
 };
 use super::command::Command;
+use super::verdicts;
 
 pub use super::answers::button;
 
@@ -68,11 +70,11 @@ impl Conversations {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
             let Some(question) = question else { return Ok(None) };
             let asked = questions::of_message(&self.store, &question.outbox_id).await?;
-            return Ok(match read(text, &question, &asked) {
-                Some(Typed::Answers(_)) => Some(AnswerMatch::Question(question.id)),
-                Some(Typed::Unclear) => Some(AnswerMatch::Unclear),
-                None => None,
-            });
+            let is_clear = !self.may_be_for_text_above(text, &question).await?;
+            return Ok(read(text, &question, &asked).map(|meaning| match meaning {
+                Typed::Answers(_) if is_clear => AnswerMatch::Question(question.id),
+                _ => AnswerMatch::Unclear,
+            }));
         }
         let (open, asked_at) = questions::open_and_read(&self.store, &conversation.id).await?;
         let (Some(question), Some(asked_at)) = (open.last(), asked_at) else { return Ok(None) };
@@ -91,30 +93,52 @@ impl Conversations {
             return Ok(None);
         }
         let asked = questions::of_message(&self.store, &question.outbox_id).await?;
-        let Some(meaning) = read(text, question, &asked) else { return Ok(None) };
+        let meaning = match read(text, question, &asked) {
+            Some(meaning) => meaning,
+            // "All of them" may be those of several messages.
+            None if open.len() > 1 && verdicts::is_any(text) => Typed::Unclear,
+            None => return Ok(None),
+        };
+        let kind = &question.kind;
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
         // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
         let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
             || outbox::asks_since(&self.store, &conversation.id, &question.outbox_id).await?;
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
-        // "Do you mean this?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
-        let is_repeated = wrote_since && open.len() == 1 && {
-            let last = inbox::last_text(&self.store, &conversation.id, person).await?;
-            let last = match &last {
-                Some((InboxKind::Command, last)) => Command::read(last),
-                _ => Command::Help,
+        // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
+        let is_repeated = wrote_since
+            && is_only
+            && (open.len() == 1 || verdicts::selects(text))
+            && {
+                let last = inbox::last_text(&self.store, &conversation.id, person).await?;
+                let last = match &last {
+                    Some((InboxKind::Command, last)) => Command::read(last),
+                    _ => Command::Help,
+                };
+                matches!(last, Command::Answer(last) if is_emphatic(last, kind) && (agrees(last) || !agrees(text)))
             };
-            matches!(last, Command::Answer(last) if is_emphatic(last) && (agrees(last) || !agrees(text)))
-        };
-        let is_clear = !wrote_since || is_repeated || (is_emphatic(text) && !may_be_for_another);
+        let is_clear = !wrote_since
+            || is_asked_word(text, kind)
+            || is_repeated
+            || (is_emphatic(text, kind) && !may_be_for_another);
+        let is_clear = is_clear && !self.may_be_for_text_above(text, question).await?;
         Ok(match meaning {
-            Typed::Answers(_) if is_clear && (is_only || !is_bare(text, question, &asked)) => {
+            Typed::Answers(_) if is_clear && (is_only || !is_bare(text, kind, &asked)) => {
                 Some(AnswerMatch::Question(question.id.clone()))
             }
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ => (!wrote_since || is_emphatic(text)).then_some(AnswerMatch::Unclear),
+            _ => (!wrote_since || is_emphatic(text, kind)).then_some(AnswerMatch::Unclear),
         })
+    }
+
+    /// Whether a text may be for what a model said above its own question, in the same message.
+    async fn may_be_for_text_above(&self, text: &str, question: &QuestionRow) -> Result<bool, StoreError> {
+        if !is_vague(text, &question.kind) {
+            return Ok(false);
+        }
+        let turn = turns::by_id(&self.store, &question.turn_id).await?;
+        Ok(turn.is_some_and(|turn| turn.shown_round >= 0))
     }
 
     /// Whether an account may press a button. True if the question doesn't exist: the press gets that reply.
@@ -242,8 +266,11 @@ impl Conversations {
             }
             let noted: Vec<_> =
                 closed.iter().map(|question| wording::questions::noted(question, &Answer::Reject)).collect();
-            let text = if noted.is_empty() { wording::questions::which(&open) } else { noted.join("\n") };
-            match self.reply(row, None, text, batch).await {
+            let message = match noted.is_empty() {
+                true => wording::questions::which(&open, &self.newest(&open).await?),
+                false => noted.join("\n").into(),
+            };
+            match self.reply_with(row, message, batch).await {
                 // A turn woke up or went to sleep, or somebody else was faster.
                 Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}
                 Err(StoreError::Stale(_)) => return Ok(()),
@@ -258,6 +285,14 @@ impl Conversations {
                     return Ok(());
                 }
             }
+        }
+    }
+
+    /// The questions of the message with the newest open one.
+    pub(super) async fn newest(&self, open: &[QuestionRow]) -> Result<Vec<QuestionRow>, StoreError> {
+        match open.last() {
+            Some(question) => questions::of_message(&self.store, &question.outbox_id).await,
+            None => Ok(Vec::new()),
         }
     }
 
@@ -310,7 +345,9 @@ impl Conversations {
         rule.iter().for_each(|rule| rules::add(&mut batch, rule));
         // An owner who was asked in another conversation doesn't see the turn's next message.
         let is_here = is_asked_here && turn.conversation_id == question.conversation_id;
+        // What was left out for a reason is repeated, because that reason was cut off.
         if rule.is_none()
+            && !verdicts::has_reason(&row.text)
             && is_suspended
             && is_here
             && (remaining.next().is_none() || question.asks_to_continue())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_store::executions::{self, PastCall};
+use adjutant_store::executions;
 use adjutant_store::people::Conversation;
 use adjutant_store::turns::PastTurn;
 use adjutant_store::{Store, StoreError};
@@ -12,6 +12,8 @@ use serde_json::Value;
 const MAX: usize = 10;
 /// How much of a title is shown, in bytes.
 const TITLE: usize = 60;
+/// The skills whose results are the assistant's own emails.
+const SENDING: [&str; 3] = ["email.send", "email.reply", "email.forward"];
 
 /// The things that each turn found, made or changed.
 #[derive(Default)]
@@ -21,67 +23,38 @@ pub(super) struct RecentEntities {
 }
 
 /// Why a thing is listed; the first are the most important.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
+    /// The answer names it, at this position, whole or in part.
+    Answered((usize, bool)),
     /// It was made, changed or read by itself.
     Single,
-    /// It was found among others, and the answer names it.
-    Named,
+    /// It was found among others, and the person's message names it.
+    Asked((usize, bool)),
     /// It was found among others.
     Found,
 }
 
 impl RecentEntities {
-    /// What these turns of a conversation touched; the last one is the oldest.
+    /// What these turns of a conversation touched.
     pub(super) async fn load(
         store: &Store,
         conversation: &Conversation,
         turns: &[PastTurn],
     ) -> Result<Self, StoreError> {
-        let mut entities = Self::default();
-        let Some(oldest) = turns.iter().rfind(|turn| turn.has_calls) else { return Ok(entities) };
-        let calls = executions::calls_since(store, &conversation.id, oldest.seq).await?;
-        // Where others read along, what was found may be for one person alone.
-        let reasons: &[Reason] = match conversation.shared {
-            true => &[Reason::Single],
-            false => &[Reason::Single, Reason::Named, Reason::Found],
+        let Some(oldest) = turns.iter().filter(|turn| turn.has_calls).map(|turn| turn.seq).min() else {
+            return Ok(Self::default());
         };
-        let calls: Vec<(PastCall, Value)> = calls
-            .into_iter()
-            .map(|call| {
-                let data = serde_json::from_str(&call.data).unwrap_or_default();
-                (call, data)
-            })
-            .collect();
-        for reason in reasons {
-            for (call, data) in &calls {
-                let turn = turns.iter().find(|turn| turn.seq == call.turn_seq);
-                let answer = turn.and_then(|turn| turn.answer.as_deref()).unwrap_or_default();
-                entities.add(call, data, answer, *reason);
-            }
-        }
-        Ok(entities)
-    }
-
-    /// Adds what a call touched, as far as this reason holds.
-    fn add(&mut self, call: &PastCall, data: &Value, answer: &str, reason: Reason) {
-        let items = data.get("items").and_then(Value::as_array);
-        let things = items.map_or_else(|| std::slice::from_ref(data), Vec::as_slice);
-        let turn = self.turns.entry(call.turn_seq).or_default();
-        for thing in things {
-            let holds = match reason {
-                Reason::Single => items.is_none(),
-                Reason::Named => items.is_some() && is_named(thing, answer),
-                Reason::Found => items.is_some(),
-            };
-            let Some(line) = line(&call.skill, thing).filter(|_| holds) else { continue };
-            if turn.len() == MAX {
-                return;
-            }
-            if !turn.contains(&line) {
-                turn.push(line);
-            }
-        }
+        let calls = executions::calls_since(store, &conversation.id, oldest).await?;
+        let of_turn = |turn: &PastTurn| {
+            let calls = calls.iter().filter(|call| call.turn_seq == turn.seq);
+            let data = |json: &str| serde_json::from_str::<Value>(json).unwrap_or_default();
+            let calls: Vec<(&str, Value)> =
+                calls.map(|call| (call.skill.as_str(), data(&call.data))).collect();
+            let texts = (turn.text.as_str(), turn.answer.as_deref().unwrap_or_default());
+            (turn.seq, touched(&calls, texts, conversation.shared))
+        };
+        Ok(Self { turns: turns.iter().map(of_turn).collect() })
     }
 
     /// The line to add to a turn's answer; empty if it touched nothing. A turn that touched something from outside is
@@ -94,10 +67,66 @@ impl RecentEntities {
     }
 }
 
-/// Whether an answer names a thing, or who wrote it.
-fn is_named(thing: &Value, answer: &str) -> bool {
-    let title = title(thing);
-    (!title.is_empty() && answer.contains(title)) || writer(thing).is_some_and(|name| answer.contains(name))
+/// What the calls of a turn with this message and this answer touched, the most important first. Where others read along,
+/// what was found may be for one person alone.
+fn touched(calls: &[(&str, Value)], (message, answer): (&str, &str), is_shared: bool) -> Vec<String> {
+    let calls = calls.iter().filter(|(skill, _)| !SENDING.contains(skill));
+    let things = calls.flat_map(|(skill, data)| {
+        let items = data["items"].as_array();
+        let things = items.map_or_else(|| std::slice::from_ref(data), Vec::as_slice);
+        things.iter().map(move |thing| (*skill, thing, items.is_none()))
+    });
+    let (answer, message) = (answer.to_lowercase(), message.to_lowercase());
+    let reason = |thing: &Value, is_single: bool| match (position(&answer, thing), is_single) {
+        (Some(at), _) => Reason::Answered(at),
+        (None, true) => Reason::Single,
+        (None, false) => position(&message, thing).map_or(Reason::Found, Reason::Asked),
+    };
+    let mut lines: Vec<(Reason, String)> = things
+        .filter(|(_, thing, is_single)| thing["sent"] != true && (*is_single || !is_shared))
+        .filter_map(|(skill, thing, is_single)| Some((reason(thing, is_single), line(skill, thing)?)))
+        .collect();
+    lines.sort_by_key(|(reason, _)| *reason);
+    let mut first: Vec<String> = Vec::new();
+    for (_, line) in lines {
+        if first.len() < MAX && !first.contains(&line) {
+            first.push(line);
+        }
+    }
+    first
+}
+
+/// Where a text in small letters names a thing, and whether only in part: by its title or its writer, else by one of the
+/// writer's names or by most of the title's words.
+fn position(text: &str, thing: &Value) -> Option<(usize, bool)> {
+    let (title, writer) = (title(thing).to_lowercase(), writer(thing).unwrap_or_default().to_lowercase());
+    let names = words(writer.split('@').next().unwrap_or_default(), 3);
+    let by_words = || {
+        let words: Vec<&str> = words(&title, 4).collect();
+        let found: Vec<usize> = words.iter().filter_map(|word| find(text, word)).collect();
+        found.iter().min().copied().filter(|_| found.len() * 2 >= words.len())
+    };
+    let whole = [title.trim(), writer.as_str()].into_iter().filter_map(|name| find(text, name)).min();
+    let in_part = || names.filter_map(|name| find(text, name)).min().or_else(by_words);
+    whole.map(|at| (at, false)).or_else(|| Some((in_part()?, true)))
+}
+
+/// The words of a text that have at least so many letters.
+fn words(text: &str, min: usize) -> impl Iterator<Item = &str> {
+    let words = text.split(|char: char| !char.is_alphanumeric());
+    words.filter(move |word| word.chars().count() >= min)
+}
+
+/// Where some words stand in a text, but not as a part of longer ones.
+fn find(text: &str, words: &str) -> Option<usize> {
+    // From here on, scripts don't part their words.
+    let is_joined = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() && char < '\u{2e80}');
+    let is_whole = |at: &usize| {
+        let (before, after) = (&text[..*at], &text[at + words.len()..]);
+        !is_joined(before.chars().next_back()) && !is_joined(after.chars().next())
+    };
+    let mut positions = text.match_indices(words).map(|(at, _)| at);
+    if words.is_empty() { None } else { positions.find(is_whole) }
 }
 
 fn title(thing: &Value) -> &str {
@@ -132,7 +161,9 @@ fn line(skill: &str, thing: &Value) -> Option<String> {
     };
     let gone = if verb.starts_with("delete") || verb == "forget" { "deleted " } else { "" };
     let from = writer(thing).map(|name| format!(" from {}", clip(name))).unwrap_or_default();
-    Some(format!("{gone}{kind} {id} “{}”{from}", clip(title(thing))))
+    // Which event of a series it is.
+    let instance = text("instance").map(|at| format!(", instance {at}")).unwrap_or_default();
+    Some(format!("{gone}{kind} {id} “{}”{from}{instance}", clip(title(thing))))
 }
 
 #[cfg(test)]
@@ -141,27 +172,83 @@ mod tests {
 
     use super::*;
 
-    fn call(skill: &str) -> PastCall {
-        PastCall { turn_seq: 1, skill: skill.into(), data: String::new() }
+    /// The line of a turn with these calls, this message and this answer.
+    fn line_of(calls: &[(&str, Value)], message: &str, answer: &str) -> String {
+        touched(calls, (message, answer), false).join("; ")
+    }
+
+    /// A search that found an email of each.
+    fn found(writers: &[(&str, &str)]) -> [(&'static str, Value); 1] {
+        let mail = |(at, (from, subject)): (usize, &(&str, &str))| json!({"id": format!("<{at}>"), "subject": subject, "from": [format!("{from} <{at}@x.test>")]});
+        [("email.search", json!({"items": writers.iter().enumerate().map(mail).collect::<Vec<_>>()}))]
     }
 
     #[test]
     fn the_lines_name_kind_id_and_title_of_ten_things_at_most() {
-        let mut entities = RecentEntities::default();
-        let made = json!({"id": "t1", "title": "milk"});
-        entities.add(&call("tasks.create"), &made, "", Reason::Single);
-        let deleted = json!({"id": "e1", "title": "Demo"});
-        entities.add(&call("calendar.delete_event"), &deleted, "", Reason::Single);
-        entities.add(&call("calendar.check_availability"), &json!({"free": true}), "", Reason::Single);
+        let calls = [
+            ("calendar.check_availability", json!({"free": true})),
+            ("tasks.create", json!({"id": "t1", "title": "milk"})),
+            ("calendar.delete_event", json!({"id": "e1", "title": "Demo"})),
+        ];
+        let entities = RecentEntities { turns: [(1, touched(&calls, ("", ""), true))].into() };
         assert_eq!(entities.line(1), "\n(touched: task t1 “milk”; deleted event e1 “Demo”)");
         assert_eq!(entities.line(2), "");
-        let mail = |n: u32| json!({"id": format!("<{n}@x>"), "subject": "a\nb", "from": [format!("No. {n}: Ada <w@x>")]});
-        let mails = json!({"items": (0..20).map(mail).collect::<Vec<_>>()});
-        for reason in [Reason::Named, Reason::Found] {
-            entities.add(&call("email.search"), &mails, "No. 17: Ada wants an answer.", reason);
-        }
-        let line = entities.line(1);
-        assert_eq!(line.matches("mail <").count(), 8, "{line}");
-        assert!(line.contains("; mail <17@x> “a b” from No. 17: Ada; mail <0@x>"), "{line}");
+        let all = line_of(&found(&[("Ada", "a\nb"); 20]), "", "");
+        assert!(all.starts_with("mail <0> “a b” from Ada; mail <1> “a b”"), "{all}");
+        assert_eq!(all.matches("mail <").count(), 10, "{all}");
+    }
+
+    #[test]
+    fn what_the_answer_names_is_first_in_its_order() {
+        let mails = found(&[
+            ("Mallory Fox", "Prize"),
+            ("Erin Hall", "Review"),
+            ("Priya Rao", "Figures"),
+            ("Frank Castellano", "Lunch?"),
+            ("nobody@example.test", "Hi"),
+            ("Pat Low", "Contract draft for Acme"),
+        ]);
+        let answer = "Frank's lunch and Priya's figures are urgent, the draft contract too. Erin can wait.";
+        let line = line_of(&mails, "what did Nobody want?", answer);
+        let ids: Vec<&str> = line.split("; ").filter_map(|thing| thing.split(' ').nth(1)).collect();
+        assert_eq!(ids, ["<3>", "<2>", "<5>", "<1>", "<4>", "<0>"], "{line}");
+        // What was made by itself goes before what was only found.
+        let made = ("tasks.create", json!({"id": "t1", "title": "milk"}));
+        let both = [mails[0].clone(), made];
+        assert!(line_of(&both, "", "Done.").starts_with("task t1 “milk”; mail <0>"));
+        let line = line_of(&both, "", "Erin waits for milk.");
+        assert!(line.starts_with("mail <1> “Review” from Erin Hall; task t1"), "{line}");
+        assert_eq!(touched(&both, ("", ""), true), ["task t1 “milk”"], "where others read along");
+    }
+
+    #[test]
+    fn of_two_with_one_first_name_the_one_that_was_named_is_first() {
+        let mails = found(&[("Bob Miller", "Draft"), ("Ann Bell", "Minutes"), ("Bob Stone", "Hi")]);
+        let line = line_of(&mails, "", "Bob Stone says hi.");
+        assert!(line.starts_with("mail <2> “Hi” from Bob Stone; mail <0>"), "{line}");
+        let line = line_of(&mails, "", "Ann sent the minutes, then Bob wrote.");
+        assert!(line.starts_with("mail <1> “Minutes” from Ann Bell; mail <0>"), "{line}");
+        let line = line_of(&mails, "", "Bobby wrote.");
+        assert!(line.starts_with("mail <0> “Draft” from Bob Miller; mail <1>"), "a part of a word: {line}");
+    }
+
+    #[test]
+    fn the_assistants_own_emails_are_left_out() {
+        let mut mails = found(&[("Carol Clark", "Re: Hi"), ("Bob Stone", "Hi")]);
+        mails[0].1["items"][0]["sent"] = json!(true);
+        let sent = ("email.reply", json!({"message_id": "<9>", "subject": "Re: Hi", "to": ["bob@x.test"]}));
+        let line = line_of(&[mails[0].clone(), sent], "answer Bob", "I told Bob. Re: Hi");
+        assert_eq!(line, "mail <1> “Hi” from Bob Stone");
+    }
+
+    #[test]
+    fn an_event_of_a_series_has_its_instance() {
+        let event = |instance: &str| json!({"id": "e1", "title": "Stand-up", "instance": instance});
+        let events = json!({"items": [event("2026-11-24T09:30"), event("2026-11-25T09:30")]});
+        let line = line_of(&[("calendar.list_events", events)], "", "");
+        let days = ["24", "25"].map(|day| format!("event e1 “Stand-up”, instance 2026-11-{day}T09:30"));
+        assert_eq!(line, days.join("; "));
+        let once = [("calendar.create_event", event(""))];
+        assert_eq!(line_of(&once, "", ""), "event e1 “Stand-up”");
     }
 }

@@ -114,6 +114,7 @@ impl Conversations {
             text: text.join("\n"),
             text_taint: rows.iter().map(|row| &row.taint).collect(),
             answer: None,
+            shown_round: -1,
             answers: serde_json::to_string(&events).unwrap_or_default(),
             instance: self.instance.id.clone(),
             ending: None,

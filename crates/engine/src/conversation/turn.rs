@@ -4,7 +4,8 @@
 //!
 //! - The commit that starts a turn fixes which messages belong to it.
 //! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
-//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message.
+//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Two ends are
+//!   silent: of a turn whose question the person withdrew, and of a scheduled one that has nothing to tell.
 //! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
 use std::sync::Arc;
@@ -23,15 +24,19 @@ use adjutant_turn::journal::{
 };
 use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::metrics;
+use adjutant_types::text::one_line;
 use adjutant_types::{
-    Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId,
-    TurnStatus,
+    Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, NOTHING_TO_TELL, QuestionKind,
+    QuestionState, TurnId, TurnStatus,
 };
 use parking_lot::Mutex;
 
-use super::context::{self, PromptContext};
+use super::context;
 use super::{Conversations, Handle};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
+
+/// What later turns read as the answer of a turn whose question was withdrawn.
+const WITHDRAWN: &str = "(changed by the person)";
 
 /// A turn that this process has the lease for.
 pub struct LeasedTurn {
@@ -115,15 +120,7 @@ impl Conversations {
         tracing::error!("a turn failed three times; giving up");
         // The handle isn't registered: the turn ends without running.
         let ctx = self.turn_context(leased, &Handle::new(&leased.turn.conversation_id)).await?;
-        self.end(
-            leased,
-            &ctx,
-            TurnStatus::Dead,
-            ExecutionStatus::Failed,
-            l10n::turns::gave_up().into(),
-            Batch::new(),
-        )
-        .await
+        self.end(leased, &ctx, TurnStatus::Dead, l10n::turns::gave_up().into(), Batch::new()).await
     }
 
     /// Runs a turn until it ends or is suspended. After an error, the journal has its progress.
@@ -142,13 +139,15 @@ impl Conversations {
         }
         let needs_compacting = AtomicBool::new(false);
         let (end, writes) = match leased.turn.ending {
-            Some(Ending::Stop | Ending::Withdrawn) => {
-                (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new())
+            Some(Ending::Withdrawn) => {
+                self.end_withdrawn(leased, &ctx).await?;
+                return Ok(TurnOutcome::Ended);
             }
+            Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new()),
             Some(Ending::Summarise) => self.orchestrator.summarise(&ctx, leased.begun()).await?,
             _ => {
                 let first_messages = async || {
-                    let context = self.prompt_context(&ctx, &leased.turn).await?;
+                    let context = context::of_turn(&ctx, &leased.turn, &self.orchestrator).await?;
                     needs_compacting.store(context.needs_compacting, Ordering::Relaxed);
                     Ok((context.messages, context.taint))
                 };
@@ -157,32 +156,18 @@ impl Conversations {
         };
         fail_point("turn-before-end");
         match end {
-            TurnEnd::Answered(mut answer) => {
-                let expired = self.expired_approvals(leased, &ctx).await?;
-                for line in expired.into_iter().chain(self.notices(&ctx).await?) {
-                    answer.text.push_str("\n\n");
-                    answer.text.push_str(&line);
-                }
-                self.end(leased, &ctx, TurnStatus::Completed, ExecutionStatus::Completed, answer, writes)
-                    .await?;
+            TurnEnd::Answered(answer) => {
+                self.end_answered(leased, &ctx, answer, writes).await?;
                 if needs_compacting.into_inner() {
                     self.compact_later(&ctx);
                 }
             }
             TurnEnd::Failed(answer) => {
-                self.end(leased, &ctx, TurnStatus::Failed, ExecutionStatus::Failed, answer, writes).await?
+                self.end(leased, &ctx, TurnStatus::Failed, answer, writes).await?;
             }
             TurnEnd::Cancelled(summary) => {
                 let text = self.cancelled(&leased.turn, &summary).await?;
-                self.end(
-                    leased,
-                    &ctx,
-                    TurnStatus::Cancelled,
-                    ExecutionStatus::Cancelled,
-                    text.into(),
-                    writes,
-                )
-                .await?;
+                self.end(leased, &ctx, TurnStatus::Cancelled, text.into(), writes).await?;
             }
             TurnEnd::Later(until) => {
                 turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
@@ -197,10 +182,47 @@ impl Conversations {
         Ok(TurnOutcome::Ended)
     }
 
-    async fn prompt_context(&self, ctx: &TurnContext, turn: &TurnRow) -> Result<PromptContext, StoreError> {
-        let services = &self.orchestrator.agents.executor.services;
-        let takes_pictures = self.orchestrator.model.takes_pictures();
-        context::of_turn(ctx, turn, services.vectors.as_deref(), services.fade, takes_pictures).await
+    /// Ends a turn with its answer and what the person must know besides. If that is nothing, one that a schedule of their
+    /// own words began is silent, unless they have answered it since; the journal says so.
+    async fn end_answered(
+        &self,
+        leased: &LeasedTurn,
+        ctx: &TurnContext,
+        mut answer: outbox::Message,
+        writes: Batch,
+    ) -> Result<(), StoreError> {
+        let status = TurnStatus::Completed;
+        let mut parts = vec![without_token(answer.text)];
+        parts.extend(self.expired_approvals(leased, ctx).await?);
+        parts.extend(self.notices(ctx).await?);
+        parts.retain(|part| !part.is_empty());
+        answer.text = parts.join("\n\n");
+        if answer.text.is_empty() && answer.file.is_none() {
+            let is_scheduled = ctx.turn.is_scheduled && leased.turn.text_taint.is_clean();
+            let is_unanswered = ctx.io.in_reply_to.lock().iter().all(|id| id.starts_with("schedule:"));
+            if is_scheduled && is_unanswered {
+                return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
+            }
+            answer.text = l10n::schedules::nothing_to_tell(one_line(&leased.turn.text, 200));
+        }
+        self.end(leased, ctx, status, answer, writes).await
+    }
+
+    /// Ends a turn whose question the person withdrew. They hear only what it has done.
+    async fn end_withdrawn(&self, leased: &LeasedTurn, ctx: &TurnContext) -> Result<(), StoreError> {
+        let status = TurnStatus::Cancelled;
+        let receipts = self.orchestrator.receipts(ctx, leased.begun()).await?;
+        if receipts.is_empty() {
+            self.end_silently(leased, ctx, status, WITHDRAWN, Batch::new()).await?;
+        } else {
+            self.end(leased, ctx, status, receipts.join("\n").into(), Batch::new()).await?;
+        }
+        let mut asked = questions::of_turn(&self.store, &leased.turn.id).await?;
+        asked.dedup_by(|next, question| next.outbox_id == question.outbox_id);
+        for question in asked {
+            self.events.send(TurnEvent::QuestionClosed(question.outbox_id));
+        }
+        Ok(())
     }
 
     async fn turn_context(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnContext, StoreError> {
@@ -208,6 +230,9 @@ impl Conversations {
         let (here, person, spent) = self.participants(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
         let own_text = leased.turn.text_taint.is_clean().then_some(leased.turn.text.as_str());
+        // A new turn has the name of its run in its own row.
+        let may_be_scheduled = !leased.is_new() || leased.turn.answers.contains("schedule:");
+        let is_scheduled = may_be_scheduled && inbox::is_scheduled(&self.store, &leased.turn.id).await?;
         Ok(TurnContext {
             store: self.store.clone(),
             turn: TurnFacts {
@@ -216,6 +241,7 @@ impl Conversations {
                 zone: self.zone_of(&person),
                 person: Arc::new(person),
                 settings: settings.clone(),
+                is_scheduled,
             },
             limits: TurnLimits {
                 budget: Arc::new(
@@ -234,6 +260,7 @@ impl Conversations {
                 cancel: handle.cancel.clone(),
                 answered: handle.answered.subscribe(),
                 asked: Arc::default(),
+                asking: Arc::default(),
             },
             trust: TurnTrust::new(own_text),
         })
@@ -245,7 +272,6 @@ impl Conversations {
         leased: &LeasedTurn,
         ctx: &TurnContext,
         status: TurnStatus,
-        root: ExecutionStatus,
         answer: outbox::Message,
         last_writes: Batch,
     ) -> Result<(), StoreError> {
@@ -255,7 +281,7 @@ impl Conversations {
         let is_answer = status == TurnStatus::Completed && self.speaks;
         let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;
         let answer = outbox::Message { file: answer.file, aloud, ..ctx.message(answer.text, Vec::new()) };
-        self.close_work(&mut batch, &leased.turn, status, root, &answer.whole());
+        self.close_work(&mut batch, &leased.turn, status, &answer.whole());
         let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
         let lock = (self.lock_place)(&ctx.turn.conversation.id, &row);
         let claimed = self.write_answer(batch, ctx, (row, &answer), lock).await?;
@@ -268,6 +294,25 @@ impl Conversations {
             }
             None => ctx.wake_delivery(),
         }
+        Ok(())
+    }
+
+    /// Ends a turn without a word: journal and lane in one commit. Later turns read the note as its answer.
+    async fn end_silently(
+        &self,
+        leased: &LeasedTurn,
+        ctx: &TurnContext,
+        status: TurnStatus,
+        note: &str,
+        last_writes: Batch,
+    ) -> Result<(), StoreError> {
+        let mut batch = leased.lease.release();
+        batch.append(last_writes);
+        ctx.free_all(&mut batch);
+        self.close_work(&mut batch, &leased.turn, status, note);
+        self.store.write(batch).await?;
+        fail_point("turn-ended");
+        self.ended(&leased.turn.id, status);
         Ok(())
     }
 
@@ -304,23 +349,20 @@ impl Conversations {
         batch: &mut Batch,
         turn: &TurnRow,
         status: TurnStatus,
-        root: ExecutionStatus,
         answer: &outbox::Message,
     ) {
-        self.close_work(batch, turn, status, root, &answer.whole());
+        self.close_work(batch, turn, status, &answer.whole());
         outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), answer);
     }
 
     /// Adds a turn's end to the batch, without its answer's message.
-    fn close_work(
-        &self,
-        batch: &mut Batch,
-        turn: &TurnRow,
-        status: TurnStatus,
-        root: ExecutionStatus,
-        answer: &str,
-    ) {
+    fn close_work(&self, batch: &mut Batch, turn: &TurnRow, status: TurnStatus, answer: &str) {
         let now = self.store.now();
+        let root = match status {
+            TurnStatus::Completed => ExecutionStatus::Completed,
+            TurnStatus::Cancelled => ExecutionStatus::Cancelled,
+            _ => ExecutionStatus::Failed,
+        };
         turns::end(batch, &turn.id, status, answer, now);
         executions::close_all(batch, &turn.id, root, now);
         runs::cancel_all(batch, &turn.id, now);
@@ -347,10 +389,6 @@ impl Conversations {
 
     /// The answer of a turn that a person ended, or whose "continue?" nobody answered.
     async fn cancelled(&self, turn: &TurnRow, summary: &StatusSummary) -> Result<String, StoreError> {
-        if turn.ending == Some(Ending::Withdrawn) {
-            let own = turn.text_taint.is_clean().then_some(turn.text.as_str());
-            return Ok(wording::questions::withdrawn(own));
-        }
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let last = asked.into_iter().rfind(|question| question.asks_to_continue());
         Ok(match last.filter(|question| question.state == QuestionState::Expired) {
@@ -372,11 +410,39 @@ impl Conversations {
     }
 }
 
+/// An answer without the token that there is nothing to tell, wherever it stands among what was said before.
+fn without_token(answer: String) -> String {
+    if !answer.contains(NOTHING_TO_TELL) {
+        return answer;
+    }
+    let parts = answer.split("\n\n").map(|part| part.replace(NOTHING_TO_TELL, ""));
+    let parts = parts.filter(|part| part.contains(|char: char| !char.is_whitespace() && char != '.'));
+    parts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
+}
+
 /// How long a failed turn waits for its retry, in milliseconds.
 pub fn back_off(failures: i64) -> i64 {
     match failures {
         1 => 1_000,
         2 => 10_000,
         _ => 60_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_never_sent() {
+        for (answer, told) in [
+            ("(nothing to tell)", ""),
+            ("(nothing to tell).\n", ""),
+            ("I looked.\n\n(nothing to tell)\n\n✓ Added “milk”", "I looked.\n\n✓ Added “milk”"),
+            ("(nothing to tell)\nFrank wrote.", "Frank wrote."),
+            (" as it is ", " as it is "),
+        ] {
+            assert_eq!(without_token(answer.into()), told);
+        }
     }
 }

@@ -3,12 +3,12 @@
 //! Properties:
 //!
 //! - A text is read whole or not at all. One word that isn't listed here, and it is no answer: "yes but change the
-//!   date" approves nothing.
+//!   date" approves nothing. Only a reason may follow what "all except" leaves out.
 //! - A yes and a no to the same thing is no answer, and what "all except" leaves out is never approved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest text that is read, in characters.
+/// The longest text that is read, in characters, and the longest reason behind it.
 const MAX_CHARS: usize = 80;
 
 /// What a word or a phrase contributes.
@@ -16,8 +16,12 @@ const MAX_CHARS: usize = 80;
 enum Token {
     /// "yes", "no".
     Lead(bool),
+    /// A yes that may just as well be for what was said last: "ok".
+    Mild,
     /// "do it", "cancel".
     Act(bool),
+    /// "do 2". Alone it is Thursday, in German.
+    Do,
     All,
     Both,
     /// A no to all.
@@ -39,16 +43,22 @@ const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yep", "yup", "ok", "okay", "sure", "👍", "ja", "jep", "klar", "gerne", "in ordnung",
-        "einverstanden", "はい", "うん", "ええ", "オッケー", "了解",
+        "yes", "yeah", "yep", "yup", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい", "ええ",
+        "オッケー",
+    ]),
+    (Token::Mild, &[
+        "ok", "okay", "sure", "👍", "of course", "sounds good", "that's fine", "perfect", "klar", "passt", "genau",
+        "うん", "了解",
     ]),
     (Token::Lead(false), &["no", "nope", "nah", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
     (Token::Act(true), &[
-        "approve", "approved", "continue", "go on", "go ahead", "do it", "do them", "do that", "send", "send it",
-        "send them", "run", "run it", "please do", "mach es", "mach das", "mach sie", "mach weiter", "genehmigt",
-        "genehmigen", "senden", "schick es ab", "schick sie ab", "schick sie", "お願いします", "お願い", "承認",
-        "承認します", "送って", "送ってください", "送信して", "やって", "やってください", "進めて", "進めてください",
+        "approve", "approved", "continue", "go on", "go ahead", "go for it", "do it", "do them", "do that",
+        "send", "send it", "send them", "run", "run it", "please do", "mach es", "mach das", "mach sie",
+        "mach weiter", "genehmigt", "genehmigen", "senden", "schick es ab", "schick sie ab", "schick sie",
+        "お願いします", "お願い", "承認", "承認します", "送って", "送ってください", "送信して", "やって",
+        "やってください", "進めて", "進めてください",
     ]),
+    (Token::Do, &["do"]),
     (Token::Act(false), &[
         "reject", "stop", "cancel", "cancel it", "cancel them", "don't", "don't do it", "don't do that",
         "don't send it", "don't send them", "don't send", "do not", "do not do it", "do not send it", "never mind",
@@ -83,19 +93,35 @@ const PHRASES: &[(Token, &[&str])] = &[
     ]),
 ];
 
+const REASONS: [&str; 7] = ["i", "i've", "because", "since", "already", "weil", "ich"];
+
+/// Words of conditions, of wishes and for something more: what holds one is more than a reason.
+#[rustfmt::skip]
+const WISHES: &[&str] = &[
+    "if", "unless", "until", "when", "then", "instead", "want", "need", "would", "should", "must", "will",
+    "prefer", "change", "aber", "wenn", "falls", "sondern", "statt", "stattdessen", "dann", "möchte", "brauche",
+    "soll", "muss", "too", "also", "either", "neither", "well", "and", "auch", "und", "two", "three", "four",
+    "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "eins", "zwei", "drei", "vier", "fünf",
+    "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf",
+];
+
 /// One yes or no of a text, and to what.
 #[derive(Debug, Default)]
 struct Clause {
     verdict: Option<bool>,
     has_act: bool,
+    /// Whether it has more than what may be for something else.
+    is_firm: bool,
     /// Whether what it is about came first: "1 yes, 2 no".
     is_after: bool,
     is_all: bool,
     is_both: bool,
     is_rest: bool,
     has_to: bool,
+    has_do: bool,
     numbers: BTreeSet<usize>,
     except: Option<BTreeSet<usize>>,
+    has_reason: bool,
 }
 
 impl Clause {
@@ -108,10 +134,13 @@ impl Clause {
     }
 
     fn decide(&mut self, yes: bool, is_act: bool) -> Option<()> {
-        let is_repeated = is_act && self.has_act;
-        if is_repeated || self.verdict.is_some_and(|verdict| verdict != yes) {
+        // "Don't stop" is no no.
+        let is_doubled = is_act && self.has_act && !yes;
+        if is_doubled || self.verdict.is_some_and(|verdict| verdict != yes) {
             return None;
         }
+        // "Go ahead and send it".
+        self.has_to &= !(is_act && self.verdict.is_some());
         self.is_after = self.verdict.is_none() && self.has_selection();
         self.verdict = Some(yes);
         self.has_act |= is_act;
@@ -139,18 +168,19 @@ impl Clause {
         Some(())
     }
 
-    /// Whether it selects in one way only, and says what it leaves out.
+    /// Whether it selects in one way only, and says what it does or leaves out.
     fn is_sound(&self) -> bool {
         let ways =
             [self.is_all || self.except.is_some(), self.is_both, self.is_rest, !self.numbers.is_empty()];
         let is_left_out = self.except.as_ref().is_none_or(|except| !except.is_empty());
-        is_left_out && ways.into_iter().filter(|way| *way).count() <= 1
+        let is_done = !self.has_do || self.has_selection();
+        is_left_out && is_done && ways.into_iter().filter(|way| *way).count() <= 1
     }
 }
 
 /// The clauses of a text that holds nothing else.
 fn clauses(text: &str) -> Option<Vec<Clause>> {
-    if text.chars().count() > MAX_CHARS {
+    if text.chars().count() > 2 * MAX_CHARS {
         return None;
     }
     let to_ascii = |char: char| match char {
@@ -159,10 +189,16 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
         other => other,
     };
     let text: String = text.to_lowercase().chars().map(to_ascii).collect();
+    let (text, has_reason) = without_reason(&text);
+    if text.chars().count() > MAX_CHARS {
+        return None;
+    }
     let (mut done, mut clause) = (Vec::new(), Clause::default());
-    for token in tokens(&text)? {
+    for token in tokens(text)? {
+        let is_do = token == Token::Do;
+        let token = if is_do { Token::Act(true) } else { token };
         let begins = match token {
-            Token::Lead(_) => clause.has_verdict_on_selection(),
+            Token::Lead(_) | Token::Mild => clause.has_verdict_on_selection(),
             Token::Act(yes) => {
                 clause.has_verdict_on_selection() && (clause.has_act || clause.verdict != Some(yes))
             }
@@ -172,9 +208,12 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
         if begins {
             done.push(std::mem::take(&mut clause));
         }
+        clause.has_do |= is_do;
+        clause.is_firm |= !matches!(token, Token::Mild | Token::Link | Token::To);
         match token {
             Token::Link => {}
             Token::To => clause.has_to = true,
+            Token::Mild => clause.decide(true, false)?,
             Token::Lead(yes) => clause.decide(yes, false)?,
             Token::Act(yes) => clause.decide(yes, true)?,
             Token::Nothing => {
@@ -184,9 +223,36 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
             selection => clause.select(selection)?,
         }
     }
+    clause.has_reason = has_reason;
+    let is_explained = !has_reason || clause.except.is_some();
     done.push(clause);
     let is_answer = |clause: &Clause| clause.verdict.is_some() || clause.has_selection();
-    done.iter().all(|clause| is_answer(clause) && clause.is_sound()).then_some(done)
+    (is_explained && done.iter().all(|clause| is_answer(clause) && clause.is_sound())).then_some(done)
+}
+
+/// A text without the reason behind it, and whether it has one: "all except 5, I paid that one already".
+fn without_reason(text: &str) -> (&str, bool) {
+    let parts = text.match_indices([',', ';', '–', '—']);
+    let mut parts = parts.map(|(at, mark)| (&text[..at], &text[at + mark.len()..]));
+    parts.find(|(_, rest)| is_reason(rest)).map_or((text, false), |(before, _)| (before, true))
+}
+
+/// Whether a text only says why: it decides and chooses nothing, and neither asks nor wishes for anything.
+fn is_reason(text: &str) -> bool {
+    let is_latin = |char: char| char.is_alphabetic() && (char as u32) < 0x2E80;
+    let is_plain = |char: char| is_latin(char) || char.is_whitespace() || ",.!'-".contains(char);
+    let is_inside = |char: char| char.is_alphabetic() || char == '\'';
+    let mut words = text.split(|char: char| !is_inside(char)).filter(|word| !word.is_empty()).peekable();
+    let is_begun = words.peek().is_some_and(|first| REASONS.contains(first));
+    let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(is_inside));
+    let is_silent = |at: usize| {
+        first_tokens(&text[at..]).iter().all(|(token, _)| matches!(token, Token::Link | Token::To))
+    };
+    is_begun
+        && text.chars().count() <= MAX_CHARS
+        && text.chars().all(is_plain)
+        && words.all(|word| !WISHES.contains(&word))
+        && starts.all(|(at, _)| is_silent(at))
 }
 
 /// The tokens of a text, the longest phrases first; none if it holds anything else.
@@ -196,6 +262,15 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     if text.is_empty() {
         return Some(Vec::new());
     }
+    first_tokens(text).into_iter().find_map(|(token, rest)| {
+        let mut all = vec![token];
+        all.extend(tokens(rest)?);
+        Some(all)
+    })
+}
+
+/// The tokens that a text may begin with, each with what follows it, the longest first.
+fn first_tokens(text: &str) -> Vec<(Token, &str)> {
     let after_digits = text.trim_start_matches(|char: char| char.is_ascii_digit());
     let digits = &text[..text.len() - after_digits.len()];
     let ending = ["st", "nd", "rd", "th"].iter().find_map(|ending| after_digits.strip_prefix(ending));
@@ -211,11 +286,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     };
     let mut found: Vec<_> = number.into_iter().chain(phrases).filter(|(_, rest)| is_whole(rest)).collect();
     found.sort_by_key(|(_, rest)| rest.len());
-    found.into_iter().find_map(|(token, rest)| {
-        let mut all = vec![token];
-        all.extend(tokens(rest)?);
-        Some(all)
-    })
+    found
 }
 
 /// Whether a text is a yes and nothing else, or a no: "ok", "yeah go on", "no, thanks".
@@ -226,14 +297,39 @@ pub(super) fn verdict(text: &str) -> Option<bool> {
     }
 }
 
+/// The same, or a yes or a no to all of something: "sure, all of them please".
+pub(super) fn verdict_on_all(text: &str) -> Option<bool> {
+    let all = clauses(text)?;
+    let whole = all.first().filter(|only| all.len() == 1 && only.is_all && only.except.is_none());
+    whole.map_or_else(|| verdict(text), |only| only.verdict)
+}
+
 /// Whether a text is an answer of any of these forms.
 pub(super) fn is_any(text: &str) -> bool {
-    clauses(text).is_some()
+    has_any(text, |_| true)
+}
+
+/// Whether it says more than "ok", which may be for something else.
+pub(super) fn is_firm(text: &str) -> bool {
+    has_any(text, |clause| clause.is_firm)
+}
+
+/// Whether it says to which of several things.
+pub(super) fn selects(text: &str) -> bool {
+    has_any(text, Clause::has_selection)
+}
+
+pub(super) fn has_reason(text: &str) -> bool {
+    has_any(text, |clause| clause.has_reason)
+}
+
+fn has_any(text: &str, is: impl Fn(&Clause) -> bool) -> bool {
+    clauses(text).is_some_and(|all| all.iter().any(is))
 }
 
 /// Whether a text says yes or no itself.
 pub(super) fn decides(text: &str) -> bool {
-    clauses(text).is_some_and(|all| all.iter().any(|clause| clause.verdict.is_some()))
+    has_any(text, |clause| clause.verdict.is_some())
 }
 
 /// Whether a text is a no to all of something.
@@ -244,8 +340,7 @@ pub(super) fn rejects_all(text: &str) -> bool {
 
 /// Whether a text names things by their numbers.
 pub(super) fn names_numbers(text: &str) -> bool {
-    let names = |clause: &Clause| !clause.numbers.is_empty() || clause.except.is_some();
-    clauses(text).is_some_and(|all| all.iter().any(names))
+    has_any(text, |clause| !clause.numbers.is_empty() || clause.except.is_some())
 }
 
 /// To what a text says yes or no.

@@ -2,7 +2,7 @@
 
 use adjutant_l10n as l10n;
 use adjutant_models::{ModelResponse, ToolCall};
-use adjutant_skills::{Handler, Registry};
+use adjutant_skills::Registry;
 use adjutant_store::{StoreError, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
@@ -11,10 +11,11 @@ use adjutant_types::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL};
 use adjutant_workflows::agents::AgentTask;
 use adjutant_workflows::command;
 use adjutant_workflows::run::RunRequest;
-use adjutant_workflows::skill::PLANNING;
+use adjutant_workflows::skill::{DRAFTING, PLANNING};
 use adjutant_workflows::view::report::Report;
 use serde_json::{Value, json};
 
+use super::task_graph::Agent;
 use super::{Orchestrator, Run, TurnEnd};
 use crate::basic::{self, Understood};
 
@@ -36,26 +37,25 @@ impl Direct {
     }
 }
 
-/// Stands for a skill: turns a task's words into a workflow first. No model can dispatch it, because it isn't a skill.
+/// Stands for the skill `workflow.draft` where a person typed the command: no model can dispatch it, because it isn't a
+/// skill, and it needs no workflows.
 const DRAFT: &str = "draft";
-/// The same: makes a plan for a goal first.
+/// The same for `workflow.plan`.
 const PLAN: &str = "plan";
 
 /// The run request of an agent that runs a workflow.
 pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
     let skill = task.skills.first().filter(|_| task.is_direct())?;
-    if skill == DRAFT {
-        let words = task.arguments.as_ref()?["words"].as_str().map(str::to_owned);
-        return Some(RunRequest { words, ..RunRequest::default() });
-    }
-    if skill == PLAN {
-        let goal = task.arguments.as_ref()?["goal"].as_str().map(str::to_owned);
-        return Some(RunRequest { goal, ..RunRequest::default() });
-    }
-    let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
-    if workflow == PLANNING {
-        let goal = task.arguments.as_ref()?["goal"].as_str().map(str::to_owned);
-        return Some(RunRequest { goal, ..RunRequest::default() });
+    let workflow = match skill.as_str() {
+        DRAFT => DRAFTING,
+        PLAN => PLANNING,
+        _ => registry.get(skill)?.workflow()?,
+    };
+    let text = |name: &str| Some(task.arguments.as_ref()?[name].as_str()?.to_owned());
+    match workflow {
+        DRAFTING => return Some(RunRequest { words: text("words"), ..RunRequest::default() }),
+        PLANNING => return Some(RunRequest { goal: text("goal"), ..RunRequest::default() }),
+        _ => {}
     }
     // A model may send any context, so this may not match.
     let again = task.context.as_deref().and_then(|again| {
@@ -63,7 +63,7 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
         Some((of.into(), from.to_owned()))
     });
     let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
-    Some(RunRequest { workflow: workflow.clone(), given, again, ..RunRequest::default() })
+    Some(RunRequest { workflow: workflow.to_owned(), given, again, ..RunRequest::default() })
 }
 
 impl Orchestrator {
@@ -175,7 +175,7 @@ impl Run<'_> {
         self.dialogue.record(&self.ctx.store, &mut batch, &response, self.ctx.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
             match tasks.is_empty() {
-                true => self.add_dispatches(&round, &mut batch),
+                true => self.add_dispatches(&round, &mut batch).await?,
                 false => {
                     (0..).zip(tasks).for_each(|(idx, task)| self.add_agent(round.n, idx, task, &mut batch))
                 }
@@ -233,6 +233,28 @@ impl Run<'_> {
             context: run_request.again.map(|(of, from)| format!("--of {of} --from {from}")),
             ..AgentTask::default()
         })
+    }
+
+    /// The end of a turn whose round ran a plan, beside calls that dropped or changed a question: the plan's report, as
+    /// after `/plan`. A plan that never ran, because it couldn't be made, goes to the model.
+    pub(super) async fn report_of_plan(&self, ids: &[&String]) -> Result<Option<TurnEnd>, StoreError> {
+        let is_other = |agent: &&Agent| {
+            let skill = agent.task.skills.first().map(String::as_str);
+            agent.status != ExecutionStatus::Completed
+                || !matches!(skill, Some("assistant.withdraw" | "assistant.replace"))
+        };
+        let agents: Vec<&Agent> =
+            ids.iter().filter_map(|id| self.task_graph.get(id)).filter(is_other).collect();
+        let [agent] = agents[..] else { return Ok(None) };
+        let goal = run_request(&self.registry, &agent.task).and_then(|request| request.goal);
+        if goal.is_none() || self.task_graph.is_open() || agent.status == ExecutionStatus::Cancelled {
+            return Ok(None);
+        }
+        let run = runs::by_id(&self.ctx.store, &agent.row.id).await?;
+        if !agent.status.ended_well() && run.is_none_or(|run| run.report.is_none()) {
+            return Ok(None);
+        }
+        self.answer_with_report(&agent.row.id, &self.task_graph.report(agent)).await.map(Some)
     }
 
     /// Ends the turn with the run's report as its answer.

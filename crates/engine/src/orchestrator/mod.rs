@@ -8,8 +8,10 @@
 //! - A dispatch is answered once all agents of the same response have ended, or once only agents that wait for a person
 //!   are left.
 //! - Once a limit is reached, nothing new starts, running agents finish, and then the turn is parked.
-//! - If the model answers in text while agents are open, their results are collected first, so that none is lost.
+//! - If the model answers in text while agents are open, their results are collected first, so that none is lost. The
+//!   person reads the text above the next question, or else above the answer.
 
+mod about;
 mod direct;
 mod pictures;
 mod prompt;
@@ -31,7 +33,7 @@ use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{
     Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, TurnContext, TurnEvent, fail_point, ledger,
 };
-use adjutant_turn::wording::{self, StatusSummary};
+use adjutant_turn::wording::{self, LimitReport, StatusSummary};
 use adjutant_types::{AccessLevel, BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
 use adjutant_workflows::agents::{AgentEnd, Agents, usable};
 use adjutant_workflows::command;
@@ -59,6 +61,16 @@ pub struct Orchestrator {
     pub runner: Arc<Runner>,
     /// The prefixes by skill catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
+}
+
+const GET_RESULTS: &str = "get_agent_results";
+/// How the id of its call begins where we wait for agents before an answer.
+const COLLECT: &str = "collect-";
+
+/// Whether the tool calls of a response, by their names, only wait for agents.
+pub fn only_wait<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    let mut names = names.peekable();
+    names.peek().is_some() && names.all(|name| name == GET_RESULTS)
 }
 
 /// When basic mode takes a person's message.
@@ -95,7 +107,7 @@ pub enum TurnEnd {
     /// There is nothing to do before this time, in milliseconds.
     Later(i64),
     /// A limit was reached, and nothing is running.
-    Parked(Limit, StatusSummary),
+    Parked(Limit, LimitReport),
     /// The turn was stopped.
     Cancelled(StatusSummary),
 }
@@ -154,6 +166,9 @@ impl Orchestrator {
             Some(_) => None,
             None => direct,
         };
+        if !begun.is_new && run.direct.is_none() {
+            run.skip_done_meanwhile(begun.rows).await?;
+        }
         let end = run.run_loop().await;
         run.show(None);
         let end = match end? {
@@ -165,7 +180,7 @@ impl Orchestrator {
             run.dialogue.shorten(&mut run.last_writes);
         }
         let taint = run.taint();
-        if !taint.is_clean() {
+        if !taint.is_clean() && !run.is_own_answer(&end).await? {
             turns::set_taint(&mut run.last_writes, &ctx.turn.id, &taint);
         }
         Ok((end, run.last_writes))
@@ -188,6 +203,12 @@ impl Orchestrator {
         let taint = run.taint();
         turns::set_taint(&mut run.last_writes, &ctx.turn.id, &taint);
         Ok((end, run.last_writes))
+    }
+
+    /// The receipts of what a turn has done so far.
+    pub async fn receipts(&self, ctx: &TurnContext, begun: Begun<'_>) -> Result<Vec<String>, StoreError> {
+        let run = self.start(ctx, begun, async || Ok(Default::default())).await?;
+        run.receipts(&outbox::Message::default()).await
     }
 
     /// The results of a turn so far.
@@ -351,7 +372,7 @@ impl Run<'_> {
         self.ctx.settle(&mut batch, &reservation, Ok(&response), false);
         self.dialogue.record(&self.ctx.store, &mut batch, &response, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {
-            self.add_dispatches(&round, &mut batch);
+            self.add_dispatches(&round, &mut batch).await?;
         }
         self.ctx.store.write(batch).await?;
         fail_point("dispatched");
@@ -368,19 +389,25 @@ impl Run<'_> {
         is_understood.then(|| Direct::Basic(own.to_string()))
     }
 
-    /// Turns a text answer into a call that collects the open agents' results.
+    /// Turns a text answer into a call that collects the open agents' results. A response that only waits isn't counted,
+    /// unless the one before it was such a response, too: it could go on for ever.
     fn collect_first(&self, response: &mut ModelResponse) {
         if response.tool_calls.is_empty() && self.task_graph.is_open() {
             response.tool_calls.push(ToolCall {
-                id: format!("collect-{}", self.dialogue.recorded()),
-                name: "get_agent_results".into(),
+                id: format!("{COLLECT}{}", self.dialogue.recorded()),
+                name: GET_RESULTS.into(),
                 arguments: "{}".into(),
             });
+        }
+        let before = self.dialogue.rounds().last();
+        let is_second = before.is_some_and(|round| only_wait(round.calls.iter().map(|call| &*call.name)));
+        if !is_second && only_wait(response.tool_calls.iter().map(|call| &*call.name)) {
+            self.ctx.limits.budget.uncount_orchestrator_call();
         }
     }
 
     /// Answers calls that need no waiting, and adds the valid dispatches to the task graph and the batch.
-    fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) {
+    async fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) -> Result<(), StoreError> {
         let mut dispatches = Vec::new();
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
             let position = Some((call.n, call.idx));
@@ -388,11 +415,15 @@ impl Run<'_> {
             {
                 continue;
             }
-            match tools::read(self.tool_context(), &call.name, &call.arguments) {
+            match tools::read(self.tool_context(), call) {
                 ToolUse::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
                 ToolUse::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
                 // It may name agents dispatched in the same response, so it's checked later.
                 ToolUse::Results(_) => {}
+                ToolUse::About => {
+                    let about = self.about().await?;
+                    self.dialogue.set_result(call.idx, about);
+                }
                 ToolUse::Text(text) => self.dialogue.set_result(call.idx, text),
             }
         }
@@ -416,11 +447,14 @@ impl Run<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
-        Ok(TurnEnd::Parked(limit, self.task_graph.summary_at(Some(limit))))
+        let receipts = self.receipts(&outbox::Message::default()).await?;
+        let left = self.task_graph.agents.iter().filter(|agent| !agent.status.has_ended()).count();
+        Ok(TurnEnd::Parked(limit, LimitReport { receipts, left }))
     }
 
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
@@ -428,8 +462,11 @@ impl Run<'_> {
         Ok(TurnEnd::Cancelled(self.task_graph.summary()))
     }
 
-    /// Shows the turn's progress.
+    /// Shows the turn's progress, where somebody waits for it.
     fn show(&self, step: Option<&str>) {
+        if self.ctx.turn.is_scheduled {
+            return;
+        }
         self.ctx.io.events.send(TurnEvent::Progress(Progress {
             address: adjutant_chat::Address {
                 channel: self.ctx.turn.conversation.channel.clone(),

@@ -3,14 +3,17 @@
 use adjutant_turn::journal::Suspend;
 use std::sync::Arc;
 
+use adjutant_l10n as l10n;
 use adjutant_models::Message;
+use adjutant_skills::{Handler, Skill};
+use adjutant_store::calls::{self, CallRow};
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, StoreError, files, turns};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText};
-use adjutant_workflows::agents::{AgentEnd, AgentTask, Job};
+use adjutant_workflows::agents::{AgentEnd, AgentTask, Job, Report};
 use adjutant_workflows::run::RunRequest;
 use serde_json::json;
 use tracing::Instrument;
@@ -96,7 +99,7 @@ impl Run<'_> {
                 let has_news = awaited
                     .iter()
                     .flat_map(|call| &call.agents)
-                    .any(|id| self.task_graph.get(id).is_some_and(|agent| self.task_graph.is_news(agent)));
+                    .any(|id| self.task_graph.get(id).is_some_and(|agent| self.is_news(agent)));
                 if until_ended || !has_news {
                     return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Later)));
                 }
@@ -113,6 +116,12 @@ impl Run<'_> {
         self.show(Some("working"));
         if let Some(text) = self.as_answer(round, &awaited) {
             return Ok(Some(TurnEnd::Answered(text.into())));
+        }
+        let agents: Vec<&String> = awaited.iter().flat_map(|call| &call.agents).collect();
+        if awaited.len() == round.calls.len()
+            && let Some(end) = self.report_of_plan(&agents).await?
+        {
+            return Ok(Some(end));
         }
         for call in awaited {
             let text = self.results(&call);
@@ -131,12 +140,23 @@ impl Run<'_> {
                 let agent =
                     self.task_graph.get(id).filter(|agent| agent.task.as_answer && agent.task.is_direct())?;
                 let report = self.task_graph.report(agent);
-                let is_ours = report.status == ExecutionStatus::Completed && !report.untrusted;
-                is_ours.then(|| report.for_person())
+                let is_own = report.status == ExecutionStatus::Completed && report.is_own;
+                is_own.then(|| report.for_person())
             })
             .collect();
         let is_whole = awaited.len() == round.calls.len() && !self.task_graph.is_open();
         lines.filter(|lines| is_whole && !lines.is_empty()).map(|lines| lines.join("\n"))
+    }
+
+    /// Whether the results of the last round are the answer, and neither they nor anything else of the turn holds words of
+    /// others or of a model that has read them.
+    pub(super) async fn is_own_answer(&self, end: &TurnEnd) -> Result<bool, StoreError> {
+        let is_own = |agent: &Agent| agent.report.as_ref().is_some_and(|report| report.is_own);
+        let is_own = matches!(end, TurnEnd::Answered(_))
+            && self.dialogue.unanswered().is_some()
+            && self.dialogue.rounds().iter().all(|round| round.text.trim().is_empty())
+            && self.task_graph.agents.iter().all(is_own);
+        Ok(is_own && files::of_turn(&self.ctx.store, &self.ctx.turn.id).await?.is_empty())
     }
 
     /// Adds dispatches that a crash cut off from the model's response.
@@ -153,7 +173,7 @@ impl Run<'_> {
             return Ok(());
         }
         let mut batch = Batch::new();
-        self.add_dispatches(round, &mut batch);
+        self.add_dispatches(round, &mut batch).await?;
         if batch.is_empty() {
             return Ok(());
         }
@@ -177,7 +197,7 @@ impl Run<'_> {
                 awaited.push(Awaited { idx: call.idx, agents, until_ended: false });
                 continue;
             }
-            match tools::read(self.tool_context(), &call.name, &call.arguments) {
+            match tools::read(self.tool_context(), &call) {
                 ToolUse::Results(ids) => match self.named(&ids) {
                     Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, until_ended: true }),
                     Err(reason) => self.dialogue.set_result(call.idx, tools::error(&reason)),
@@ -217,6 +237,63 @@ impl Run<'_> {
         PromptText::lines(agents.map(report))
     }
 
+    /// The skill of an agent that makes one call, if it does more than read.
+    fn effect(&self, agent: &Agent) -> Option<&Skill> {
+        let name = agent.task.skills.first().filter(|_| agent.task.is_direct())?;
+        self.registry.get(name).map(|skill| &**skill).filter(|skill| skill.has_effect())
+    }
+
+    /// Whether the model should hear of an agent before a person is asked. Receipts tell what our own skills have done.
+    fn is_news(&self, agent: &Agent) -> bool {
+        let is_done = agent.status == ExecutionStatus::Completed
+            && self.effect(agent).is_some_and(|skill| matches!(skill.handler, Handler::Builtin(_)));
+        !is_done && self.task_graph.is_news(agent)
+    }
+
+    /// Closes the effects that a turn has held back at a limit, if another turn of the person has done something here
+    /// since they were dispatched: the model decides whether they are still wanted. `rows` are the turn's executions.
+    pub(super) async fn skip_done_meanwhile(&mut self, rows: &[ExecutionRow]) -> Result<(), StoreError> {
+        let (store, turn) = (&self.ctx.store, &self.ctx.turn.id);
+        // What needs something else isn't held back: what it does may depend on that.
+        let is_held_back = |agent: &&Agent| {
+            let has_begun = rows.iter().any(|row| row.parent_id.as_ref() == Some(&agent.row.id));
+            let is_ready = !agent.status.has_ended() && !has_begun && self.task_graph.needs_nothing(agent);
+            is_ready && self.effect(agent).is_some()
+        };
+        if !self.task_graph.agents.iter().any(|agent| is_held_back(&agent)) {
+            return Ok(());
+        }
+        let went_on_at = turns::by_id(store, turn).await?.map_or(0, |turn| turn.budget_from);
+        let made = calls::taken_in(store, turn).await?;
+        // Those that were dispatched before the person let the turn go on, each with the time of its dispatch.
+        let dispatched = |agent: &Agent| {
+            let is_its = |call: &&CallRow| call.execution_id == self.root && agent.row.call_n == Some(call.n);
+            let at = made.iter().find(is_its)?.started_at;
+            (at < went_on_at).then(|| (agent.task.agent_id.clone(), at))
+        };
+        let held_back: Vec<(String, i64)> =
+            self.task_graph.agents.iter().filter(is_held_back).filter_map(dispatched).collect();
+        let Some(since) = held_back.iter().map(|(_, at)| *at).min() else { return Ok(()) };
+        let mut done = executions::done_elsewhere(store, turn, since).await?;
+        done.retain(|row| {
+            let skill = row.skill.as_ref().and_then(|skill| self.registry.get(skill));
+            skill.is_some_and(|skill| skill.has_effect())
+        });
+        if done.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<&str> = done.iter().filter_map(|row| row.result.as_deref()?.lines().next()).collect();
+        let own = self.taint();
+        let closing = Closing {
+            result: Some(l10n::orchestrator::done_meanwhile(lines.join("; "))),
+            untrusted: done.iter().any(|row| row.untrusted),
+            taint: done.iter().map(|row| &row.taint).chain([&own]).collect(),
+            ..Closing::default()
+        };
+        let skipped: Vec<_> = held_back.into_iter().map(|(name, _)| (name, closing.clone())).collect();
+        self.skip(&skipped).await
+    }
+
     /// Closes agents that will never start.
     async fn skip_unreachable(&mut self) -> Result<(), StoreError> {
         loop {
@@ -224,23 +301,27 @@ impl Run<'_> {
             if unreachable.is_empty() {
                 return Ok(());
             }
-            let skipped = unreachable.len();
-            let now = self.ctx.store.now();
-            let mut batch = self.ctx.batch();
-            for (id, reason) in unreachable {
-                let Some(agent) = self.task_graph.get_mut(&id) else { continue };
-                let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
-                executions::close(&mut batch, &agent.row.id, ExecutionStatus::Skipped, &closing, now);
-                agent.status = ExecutionStatus::Skipped;
-                agent.row.status = ExecutionStatus::Skipped;
-                agent.row.result = Some(reason);
-                agent.row.started_at = Some(now);
-                agent.row.ended_at = Some(now);
-                agent.report = Some(adjutant_workflows::agents::Report::of(&agent.row, &[]));
-            }
-            self.ctx.store.write(batch).await?;
-            (0..skipped).for_each(|_| metrics::agent_ended(None, ExecutionStatus::Skipped.as_str()));
+            let closing = |reason| Closing { result: Some(reason), ..Closing::default() };
+            let skipped: Vec<_> = unreachable.into_iter().map(|(id, reason)| (id, closing(reason))).collect();
+            self.skip(&skipped).await?;
         }
+    }
+
+    async fn skip(&mut self, agents: &[(String, Closing)]) -> Result<(), StoreError> {
+        let now = self.ctx.store.now();
+        let mut batch = self.ctx.batch();
+        for (name, closing) in agents {
+            let Some(agent) = self.task_graph.get_mut(name) else { continue };
+            executions::close(&mut batch, &agent.row.id, ExecutionStatus::Skipped, closing, now);
+            // The reason may repeat words of its task.
+            let taint = [&agent.row.taint, &closing.taint].into_iter().collect();
+            agent.status = ExecutionStatus::Skipped;
+            agent.row = ExecutionRow { taint, ..agent.row.closed(ExecutionStatus::Skipped, closing, now) };
+            agent.report = Some(Report::of(&agent.row, &[]));
+        }
+        self.ctx.store.write(batch).await?;
+        agents.iter().for_each(|_| metrics::agent_ended(None, ExecutionStatus::Skipped.as_str()));
+        Ok(())
     }
 
     /// Starts the agents that are ready, as far as the limits allow.
@@ -251,7 +332,14 @@ impl Run<'_> {
                 return Ok(());
             }
             let Some(agent) = self.task_graph.get_mut(&id) else { continue };
-            if !agent.counted && self.ctx.limits.budget.take_agent().is_err() {
+            let budget = &self.ctx.limits.budget;
+            let allowed = match agent.task.is_direct() {
+                _ if agent.counted => Ok(()),
+                // It uses no model; the agents of a run are counted there.
+                true => budget.check_time(),
+                false => budget.take_agent(),
+            };
+            if allowed.is_err() {
                 agent.limit_reached = true;
                 continue;
             }

@@ -15,7 +15,7 @@ impl Run<'_> {
         }
         if let Some(round) = self.dialogue.unanswered().cloned() {
             let mut ignored = Batch::new();
-            self.add_dispatches(&round, &mut ignored);
+            self.add_dispatches(&round, &mut ignored).await?;
             self.answer_as_it_stands(&round);
         }
         self.dialogue.note(wording::SUMMARISE_NOW);

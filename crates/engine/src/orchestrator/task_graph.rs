@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
 use adjutant_store::executions::ExecutionRow;
-use adjutant_turn::journal::{Limit, SubProgress};
+use adjutant_turn::journal::SubProgress;
 use adjutant_turn::wording::{StatusSummary, never_begins};
 use adjutant_types::text::one_line;
 use adjutant_types::{ExecutionKind, ExecutionStatus};
@@ -28,25 +28,20 @@ pub(super) struct Agent {
     pub(super) at_work: bool,
     /// Whether it waits for a limit of the turn.
     pub(super) limit_reached: bool,
-    /// Whether it is already counted against the turn's limit of agents.
+    /// Whether it has passed the limits already.
     pub(super) counted: bool,
 }
 
 impl Agent {
-    /// Why it hasn't ended, at this limit of the turn. `tasks` are those of the agents that it needs.
-    fn why_open(&self, limit: Option<Limit>, tasks: &[String]) -> String {
-        let limit = limit.filter(|_| self.limit_reached);
-        match (self.status, limit) {
-            (ExecutionStatus::Waiting, Some(Limit::Paused)) => l10n::orchestrator::held_back_by_pause(),
-            (ExecutionStatus::Waiting, Some(_)) => l10n::orchestrator::held_back_by_limit(),
+    /// Why it hasn't ended. `tasks` are those of the agents that it needs.
+    fn why_open(&self, tasks: &[String]) -> String {
+        match self.status {
             // At a limit that nobody asks about any more, or before a retry.
-            (ExecutionStatus::Waiting, None) if self.limit_reached => l10n::orchestrator::held_back(),
-            (ExecutionStatus::Waiting, None) => l10n::orchestrator::awaits_approval(),
-            (ExecutionStatus::Running, _) => l10n::orchestrator::in_progress(),
-            (_, Some(Limit::Paused)) => l10n::orchestrator::not_started_pause(),
-            (_, Some(_)) => l10n::orchestrator::not_started_limit(),
-            (_, None) if tasks.is_empty() => l10n::orchestrator::not_started(),
-            (_, None) => l10n::orchestrator::not_started_needs(tasks.join(", ")),
+            ExecutionStatus::Waiting if self.limit_reached => l10n::orchestrator::held_back(),
+            ExecutionStatus::Waiting => l10n::orchestrator::awaits_approval(),
+            ExecutionStatus::Running => l10n::orchestrator::in_progress(),
+            _ if tasks.is_empty() => l10n::orchestrator::not_started(),
+            _ => l10n::orchestrator::not_started_needs(tasks.join(", ")),
         }
     }
 }
@@ -118,11 +113,14 @@ impl TaskGraph {
             .iter()
             .filter(|agent| !agent.at_work && !agent.limit_reached)
             .filter(|agent| matches!(agent.status, ExecutionStatus::Pending | ExecutionStatus::Running))
-            .filter(|agent| {
-                graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
-            })
+            .filter(|agent| self.needs_nothing(agent))
             .map(|agent| agent.task.agent_id.clone())
             .collect()
+    }
+
+    /// Whether everything that an agent depends on has ended well.
+    pub(super) fn needs_nothing(&self, agent: &Agent) -> bool {
+        graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
     }
 
     /// Agents that will never start, with the reason.
@@ -172,11 +170,6 @@ impl TaskGraph {
 
     /// The results so far, for people.
     pub(super) fn summary(&self) -> StatusSummary {
-        self.summary_at(None)
-    }
-
-    /// The results so far of a turn that has come to this limit.
-    pub(super) fn summary_at(&self, limit: Option<Limit>) -> StatusSummary {
         let mut summary = StatusSummary::default();
         for agent in &self.agents {
             let mission = agent.task.mission.clone();
@@ -186,7 +179,7 @@ impl TaskGraph {
                 (None, _) => {
                     let needed = agent.task.depends_on.iter();
                     let tasks: Vec<String> = needed.map(|id| format!("“{}”", self.task(id))).collect();
-                    summary.open.push((mission, agent.why_open(limit, &tasks)));
+                    summary.open.push((mission, agent.why_open(&tasks)));
                 }
             }
         }

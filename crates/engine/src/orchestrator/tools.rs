@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use adjutant_models::Tool;
 use adjutant_skills::{Registry, by_itself};
+use adjutant_store::calls::ToolCallRow;
 use adjutant_turn::journal::Limits;
 use adjutant_types::{AccessLevel, PromptText};
 use adjutant_workflows::agents::{AgentTask, Assignment};
@@ -13,49 +14,48 @@ use adjutant_workflows::roles::RoleSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The domain whose look-up also says what the product can do.
+pub(super) const ABOUT: &str = "assistant";
+
 /// The tools, in their fixed order.
 pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
-    let (calls, seconds) = (limits.skill_calls_per_agent, limits.agent_timeout.as_secs());
-    let names: Vec<&str> = roles.roles.iter().map(|role| role.name.as_str()).collect();
+    let calls = limits.skill_calls_per_agent;
     let strings = json!({"type": "array", "items": {"type": "string"}});
     vec![
         Tool {
             name: "dispatch_agent".into(),
-            description: "Gives a mission to a sub-agent. Several in one answer run in parallel; depends_on waits for \
-                others to succeed and gets their results. Exactly one skill with its arguments runs directly, which \
-                is fastest: do so whenever you know them. Returns when the agent has ended or waits for a \
-                person."
+            description: "Starts a sub-agent; with depends_on once those have succeeded, with their results. One skill \
+                with its arguments runs directly, which is fastest: do so whenever you know them. Returns when it has \
+                ended or waits for a person."
                 .into(),
             parameters: json!({
                 "type": "object",
                 "properties": {
-                    "agent_id": {"type": "string", "description": "Unique in this turn"},
-                    "mission": {"type": "string", "description": "All it needs to know"},
+                    "agent_id": {"type": "string", "description": "For depends_on; unique"},
+                    "mission": {"type": "string", "description": "Without arguments: all it needs to know"},
                     "skills": {"type": "array", "items": {"type": "string"},
-                        "description": "[] to only think and write; left out: all of its role's"},
+                        "description": "[] to only think and write; left out: its role's"},
                     "arguments": {"type": "object"},
                     "as_answer": {"type": "boolean", "description": "With arguments: its result, an English \
-                        sentence or list, is the whole answer. Saves a call for simple requests"},
+                        sentence or list, is the whole answer. Saves a call"},
                     "depends_on": strings,
                     "context": {"type": "string", "description": "Texts to work on"},
-                    "role": {"type": "string", "enum": names, "description": roles.listing()},
-                    "max_tool_calls": {"type": "integer", "minimum": 1,
-                        "description": format!("Default and most: {calls}")},
-                    "timeout_s": {"type": "integer", "minimum": 1,
-                        "description": format!("Default and most: {seconds}")},
+                    "role": {"type": "string", "description": roles.listing()},
+                    "max_tool_calls": {"type": "integer", "description": format!("Most: {calls}")},
+                    "timeout_s": {"type": "integer"},
                 },
-                "required": ["agent_id", "mission"],
             }),
         },
         Tool {
             name: "get_agent_results".into(),
-            description: "Waits for agents that wait for a person; for all if you name none."
-                .into(),
+            description: "Waits for agents that wait for a person; default: all.".into(),
             parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
         },
         Tool {
             name: "get_skill".into(),
-            description: "Lists all domains; with a domain, its skills; with a name, that skill's arguments.".into(),
+            description: "Lists all domains, a domain's skills, or a skill's arguments. Domain assistant: all you can \
+                do."
+                .into(),
             parameters: json!({
                 "type": "object",
                 "properties": {"domain": {"type": "string"}, "name": {"type": "string"}},
@@ -73,6 +73,8 @@ pub enum ToolUse {
     BadDispatch(Refused),
     /// Wait for these agents; all if empty.
     Results(Vec<String>),
+    /// A question about what the product can do.
+    About,
     /// A call that is answered at once.
     Text(PromptText),
 }
@@ -109,7 +111,8 @@ pub struct ToolContext<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Dispatch {
-    agent_id: String,
+    agent_id: Option<String>,
+    #[serde(default)]
     mission: String,
     skills: Option<Vec<String>>,
     context: Option<String>,
@@ -124,11 +127,11 @@ struct Dispatch {
 }
 
 /// Reads one tool call.
-pub fn read(context: ToolContext<'_>, name: &str, arguments: &str) -> ToolUse {
-    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    match name {
+pub fn read(context: ToolContext<'_>, call: &ToolCallRow) -> ToolUse {
+    let arguments = if call.arguments.trim().is_empty() { "{}" } else { call.arguments.as_str() };
+    match call.name.as_str() {
         "dispatch_agent" => match serde_json::from_str(arguments).map_err(|error| error.to_string()) {
-            Ok(dispatch) => match admit(context, dispatch) {
+            Ok(dispatch) => match admit(context, dispatch, (call.n, call.idx)) {
                 Ok(task) => ToolUse::Dispatch(Box::new(task)),
                 Err(reason) => ToolUse::BadDispatch(Refused { id: name_in(arguments), reason }),
             },
@@ -144,6 +147,7 @@ pub fn read(context: ToolContext<'_>, name: &str, arguments: &str) -> ToolUse {
             }
         },
         "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
+            Ok(GetSkill { domain: Some(domain), name: None }) if domain == ABOUT => ToolUse::About,
             Ok(wanted) => ToolUse::Text(get_skill(context.listed, &wanted)),
             Err(reason) => ToolUse::Text(error(&format!(
                 "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {reason}"
@@ -166,14 +170,27 @@ pub fn error(reason: &str) -> PromptText {
     PromptText::of_model(json!({"error": reason}))
 }
 
-fn admit(context: ToolContext<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
+fn admit(context: ToolContext<'_>, dispatch: Dispatch, (n, idx): (i64, i64)) -> Result<AgentTask, String> {
     let registry = context.registry;
+    let skill = match (&dispatch.arguments, dispatch.skills.as_deref()) {
+        (Some(_), Some([name])) => registry.get(name),
+        _ => None,
+    };
     // A slash stands in the names of agents below others.
     let fits = |name: &str| !name.is_empty() && name.len() <= 64 && !name.contains('/');
-    if !fits(&dispatch.agent_id) {
+    let agent_id = dispatch.agent_id.unwrap_or_else(|| {
+        let name = skill.map_or("agent", |skill| skill.name.as_str());
+        // The same after a crash.
+        format!("{}-{n}-{idx}", &name[..name.floor_char_boundary(40)])
+    });
+    if !fits(&agent_id) {
         return Err("agent_id must have 1 to 64 characters, and no slash".into());
     }
-    if dispatch.mission.trim().is_empty() {
+    let mission = match skill {
+        Some(skill) if dispatch.mission.trim().is_empty() => skill.title().to_owned(),
+        _ => dispatch.mission,
+    };
+    if mission.trim().is_empty() {
         return Err("mission is empty: say what the agent should do".into());
     }
     let asked = dispatch.skills.map(|mut skills| {
@@ -189,8 +206,8 @@ fn admit(context: ToolContext<'_>, dispatch: Dispatch) -> Result<AgentTask, Stri
         }
     }
     let task = AgentTask {
-        agent_id: dispatch.agent_id,
-        mission: dispatch.mission,
+        agent_id,
+        mission,
         context: dispatch.context,
         depends_on: dispatch.depends_on,
         arguments: dispatch.arguments,
@@ -248,7 +265,13 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> PromptText {
         });
         return PromptText::config(whole);
     }
-    let Some(domain) = &wanted.domain else { return PromptText::config(registry.catalogue()) };
+    match &wanted.domain {
+        Some(domain) => skills_of(registry, domain),
+        None => PromptText::config(registry.catalogue()),
+    }
+}
+
+pub(super) fn skills_of(registry: &Registry, domain: &str) -> PromptText {
     let Some(found) = registry.domain(domain) else {
         let names: Vec<&str> = registry.domains().iter().map(|domain| domain.name.as_str()).collect();
         return error(&format!("there is no domain \"{domain}\"; the domains are {}", names.join(", ")));

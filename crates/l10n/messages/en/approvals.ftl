@@ -17,6 +17,8 @@ show-all-button = Show all
 
 ## The question below the effects
 
+# Between what a model said and everything below.
+before-i-go-on = Before I go on:
 # $text: the beginning of what the person wrote.
 you-asked = You asked: “{ $text }”.
 shall-i = Shall I do this?
@@ -32,11 +34,18 @@ hidden-characters =
         [one] … and { $count } more character: “{ show-all-button }”
        *[other] … and { $count } more characters: “{ show-all-button }”
     }
+# $replaced: the effect that this one was asked for in the place of.
+instead-of = Instead of: { $replaced }
 # $roles: the agents, from the top, such as "lead › reviewer".
 asked-for-by = Asked for by { $roles }
-# $recipients: each one alone, or as one of the three below.
+# $recipients: each one alone, or as one of those below. $contact: a name and an address.
 goes-to = Goes to: { $recipients }
-known-recipient = { $address } (in your contacts; you didn't mention them)
+contact-recipient = { $contact } (in your contacts)
+known-recipient = { $contact } (in your contacts; you didn't mention them)
+# $name: what the person said.
+ambiguous-recipient = { $contact } (in your contacts; more than one is called “{ $name }”)
+answered-recipient = { $address } (sender of the email this answers)
+foreign-recipient = { $address } (not in your contacts)
 new-recipient = { $address } (new address: not in your contacts, and you didn't mention it)
 unmentioned-recipient = { $address } (you didn't mention it)
 
@@ -48,9 +57,9 @@ too-many-deletions = This would delete more than two things.
 too-many-deletions-from = This would delete more than two things, and the idea may come from { $source }.
 # $reason: a sentence without its full stop.
 note = Note: { $reason }.
-idea-from = This idea comes from { $source }, not from you.
-address-from = The address comes from { $source }, not from you.
-details-from = The details come from { $source }, not from you.
+idea-from = I'm not sure you asked for this. It may come from { $source }.
+address-from = I'm not sure you gave me this address. It may come from { $source }.
+details-from = I'm not sure you asked for exactly this. It may come from { $source }.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
 two-sources = { $first } and { $second }
 three-sources = { $first }, { $second } and { $third }

@@ -22,6 +22,9 @@ message-not-done =
         [dead] given up
        *[other] { $status }
     })
+# The beginning of what I said to it.
+answer = I said: “{ $text }”
+nothing-told = nothing to tell
 # $skill: what it was to do, in a few words.
 call-failed =
     { $skill } ({ $status ->
@@ -67,9 +70,14 @@ usage-without-cost =
 
 # $question: what it asks, in a few words.
 withdrawn = Withdrawn: { $question }
-withdrawn-unnamed = Withdrawn
+not-typed = only a message that the person types can drop or change a question
 no-such-question = no such question is open here
 answered-yes = this question was answered with yes before
 answered-no = this question was answered with no before
 answered = this question was answered before
 closed = this question was closed before
+
+## Calls that replace one that waits
+
+no-call = only a call can be replaced: this question isn't about one. Withdraw it instead
+replace-alone = a call is replaced in a dispatch of its own, with its arguments and without a role

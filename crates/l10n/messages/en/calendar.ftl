@@ -15,6 +15,13 @@ delete-series = Delete the whole series: { $event }
 place = where: { $place }
 rule = repeats: { $rule }
 guests = invited: { $guests }
+# $when: one of the two below, or several of them.
+reminder = reminder: { $when }, by your calendar app
+# $time: "10 minutes".
+before-start = { $time } before
+at-start = when it starts
+# After an arrow, where a line becomes empty.
+none = none
 notes = notes: { $notes }
 instance = occurrence: { $start }
 all-day = { $days }, all day
@@ -32,8 +39,12 @@ deleted = Deleted “{ $title }”
 deleted-one = Deleted “{ $title }” on { $when }
 deleted-following = Deleted “{ $title }” from { $when } on
 deleted-before = The event is deleted
-# $events: their titles, each with its time.
+# On a line under the receipt. $when: "10 minutes before".
+app-reminds = Your calendar app will remind you { $when }; I won't
+# $events: their titles, each with its times.
 overlaps = It overlaps with { $events }
+# $list: events that overlap.
+and-more = { $list } and { $count } more
 
 ## Whom a change was told to, on a line under the receipt
 
@@ -70,8 +81,16 @@ free = You're free ({ $period })
 # The events follow, a line each.
 busy = You're busy ({ $period }):
 busy-partly = You're busy for part of that time ({ $period }):
+# $busy: one of the two above.
+first-of = { $busy } the first { $shown } of { $count } events
 # The times follow, a line each.
 slots = Free, on weekdays between 9:00 and 18:00:
+# Below them. $when: when the next one begins.
+more-slots =
+    { $count ->
+        [one] and 1 more, from { $when }
+       *[other] and { $count } more, from { $when }
+    }
 no-slot = There's no free slot on a weekday between 9:00 and 18:00
 others-unknown = I can't read the calendars of { $people }, so I only checked yours. Their emails may say when they're free.
 
@@ -85,6 +104,8 @@ end-too-late = /end: that is too late
 end-before-start = /end: it must be after start
 end-too-far = /end: an event can last a year at most
 end-or-duration = /duration: give either end or duration
+# $due: such as "2026-11-27T13:50".
+no-reminders = /reminders: no calendar app shows this calendar, so nobody would be reminded. Leave them out, and add a task with tasks.create that is due then: { $due }
 too-long = /duration: an event can last at most a year
 not-a-rule = /recurrence: "{ $rule }" isn't an RRULE ({ $why }); try FREQ=WEEKLY;BYDAY=MO
 which-instance = /instance: say which event of the series, by its start

@@ -10,8 +10,6 @@ emails-change = addresses: { $old } → { $new }
 phones-change = phones: { $old } → { $new }
 organization-changes = organisation: { $old } → { $new }
 notes-change = notes: { $old } → { $new }
-# Instead of what a contact doesn't have.
-empty = none
 # Why it is asked, after "Note: ".
 changes-address = it changes where email to a contact goes
 

@@ -9,6 +9,8 @@ preview-bcc = bcc: { $recipients }
 preview-attachments = attachments: { $files }
 # Above the text of the email, which follows on a line of its own.
 preview-text = text:
+# Why it is asked, after "Note: ".
+replaces-draft = it replaces a draft that I didn't write
 
 ## Receipts
 
@@ -21,6 +23,7 @@ sent-with-attachments =
     }
 saved-instead = Saved, not sent: no email account is connected. “{ $subject }” to { $to } is in { $path }
 in-drafts = “{ $subject }” is in your drafts
+in-drafts-instead = “{ $subject }” is in your drafts, in place of “{ $replaced }”
 draft-saved-as-file = There is no mailbox for drafts, so I saved “{ $subject }” as { $path }
 marked =
     { $state ->
@@ -39,6 +42,11 @@ found =
         [one] 1 email:
        *[other] { $count } emails, the newest first:
     }
+# Instead, where some are left out. $total is a number, or the next message.
+found-part = { $shown } of { $total } emails, the newest:
+at-least = at least { $total }
+# `before` is an argument of email.search.
+found-part-with-texts = { $shown } of { $total } emails, the newest (20 texts at a time; `before` reaches the rest):
 found-nothing = I found no such email
 # The emails follow, a line each.
 read-several =
@@ -47,8 +55,23 @@ read-several =
        *[other] { $found } of { $total } emails:
     }
 not-found = Not found: { $ids }
+# The emails of a thread follow, a line each.
+thread =
+    { $count ->
+        [one] 1 email of the thread:
+       *[other] { $count } emails of the thread, the oldest first:
+    }
+thread-part = The last { $shown } of { $total } emails of the thread, the oldest first:
 # A line of a list: when, from whom and about what.
 unread-line = { $line } (unread)
+answered-line = { $line } (answered)
+sent-line = { $line } (sent)
+# Stands for the quote at the end of a text.
+quoted =
+    { $count ->
+        [one] [1 quoted line; email.read has it]
+       *[other] [{ $count } quoted lines; email.read has them]
+    }
 from = From { $sender }
 from-to = From { $sender } to { $recipients }
 attachments = Attachments: { $files } (email.attachment reads one by its number)
@@ -75,10 +98,14 @@ no-account = no email account is connected yet. Whoever runs me can connect one 
 no-inbox = I can send email but not read it. Whoever runs me can change that
 which-email = /message_id: say which email
 no-such-emails = there are no such emails; email.search gives their ids
-not-a-date = /{ $argument }: "{ $text }" isn't a date; write 2026-11-27
+missing = /{ $argument }: say it, or name a draft to send
+no-such-draft = there is no draft { $id } in the mailbox; email.search lists them with folder "Drafts"
+draft-too-long = the draft is too long for me to send; an email program can
+# $why is the error.
+about = “{ $subject }”: { $why }
 set-aside = it made me crash twice, so I don't open it any more
 empty-attachment = the attachment is empty
-attachments-too-big = its attachments are bigger than { $megabytes } MB together, so I can't forward them; email.send can send its text
+attachments-too-big = its attachments are bigger than { $megabytes } MB together, so I can't send them; email.send can send its text
 cannot-save = I couldn't write the email to { $path }: { $why }
 # $why is the error of the server, which refused the email.
 kept-as-draft = { $why }. The email is in your drafts

@@ -8,6 +8,11 @@ found =
         [one] 1 file:
        *[other] { $count } files:
     }
+newest =
+    { $count ->
+        [one] The newest file; there are more:
+       *[other] The newest { $count } files; there are more:
+    }
 none = You haven't sent me any files
 # In front of a file's text: its name, what it is, such as "PDF, 3 pages, 120 KB", and its id.
 head = “{ $name }” ({ $about }) [file { $id }]

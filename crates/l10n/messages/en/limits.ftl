@@ -36,6 +36,14 @@ tokens =
        *[other] { $shown } tokens
     }
 
+## What is left, below the receipts of what has been done
+
+left-to-do =
+    { $count ->
+        [one] There's { $count } thing left to do.
+       *[other] There are { $count } things left to do.
+    }
+
 ## Who decides
 
 shall-i-continue = Shall I continue?

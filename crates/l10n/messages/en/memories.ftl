@@ -5,6 +5,10 @@
 remembered-in-room = I remember for this chat:
 nothing = I don't remember anything yet. Tell me what to remember, such as: remember that Bob prefers mornings.
 nothing-in-room = I remember nothing for this chat. To see what I remember about you, write to me directly.
+# The preferences follow.
+preferences = Your preferences, the newest of which I always keep in mind:
+# Whatever isn't a preference follows, below those.
+others = I also remember:
 more = There's more: `/memories { $page }`
 told = { $number }. { $memory } (you told me on { $day })
 written = { $number }. { $memory } (from what you wrote on { $day })

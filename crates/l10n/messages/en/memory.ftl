@@ -9,6 +9,11 @@ remembered = I'll remember: { $text }
 recalled = I remember: { $text }
 # The memories follow, a line each.
 recalled-several = I remember:
+newest =
+    { $count ->
+        [one] The newest thing that I remember; there are more:
+       *[other] The newest { $count } things that I remember; there are more:
+    }
 # Messages follow, a line each.
 said-before = Said before:
 nothing-yet = I don't remember anything yet
@@ -41,6 +46,8 @@ no-text = /text: say what to remember
 too-long = this is too long to remember: { $length } characters, and { $limit } are the most. Say what matters of it in a few sentences, or keep it as a file or a note
 secret = that looks like a password, a key or a card number. I don't store those; please use a password manager
 no-such-memory = no memory here has the ID { $id }; memory.search shows IDs, or leave `replaces_id` out
+# A model reads it.
+same-topic = since { $day } I remember: “{ $memory }” [{ $id }]. Ask which is true now. With replaces_id = { $id } the new one takes its place; with replaces_id = none both stay
 nothing-to-forget = I don't remember anything about “{ $query }”, so there is nothing to forget
 nothing-to-forget-but =
     I don't remember anything about “{ $query }”, so there is nothing to forget. If one of these is meant, forget it by its ID:

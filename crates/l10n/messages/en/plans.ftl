@@ -51,21 +51,16 @@ changed-title = Changed plan: { $goal }
 done-when = Done when: { $criteria }
 uncertain = Uncertain
 will-ask = You'll be asked
-# $estimate is the message of that name.
+# $estimate is one of the messages estimate, estimate-unpriced and estimate-free, and below it one of by-limits,
+# by-some-agents and by-agents.
 takes = It takes { $estimate }
 rest-takes = The rest takes { $estimate }
-# The numbers are ranges, such as "2 to 31"; $basis is one of the three sentences below.
-estimate =
-    { $agents } agents (including the reviewer), { $model-calls } model calls, { $skill-calls } skill calls, { $tokens } tokens, { $cost }.
-    { $basis }
-unknown-cost = unknown cost, because the model's price isn't known
-no-cost = no cost
-from-to = { $least } to { $most }
-# $number: such as "1.2".
-million = { $number } million
-by-limits = The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
-by-some-agents = Roles whose agents have worked often count with what those usually took, the others with their limits.
-by-agents = That's what earlier agents of these roles usually took.
+estimate = about { $model-calls } model calls and { $cost }; rarely more than { $most-calls } and { $most-cost }.
+estimate-unpriced = about { $model-calls } model calls; rarely more than { $most-calls }. I don't know the model's price.
+estimate-free = about { $model-calls } model calls; rarely more than { $most-calls }. They cost nothing.
+by-limits = These are typical figures; I've run too few plans to say better.
+by-some-agents = I've partly estimated this from earlier plans, and partly from typical figures.
+by-agents = That's what earlier plans usually took.
 
 ## A change of a plan that runs
 

@@ -37,6 +37,11 @@ which-of-several =
     Reply “yes to { $first }” or “no to { $second }”.
 # $which: one of the three above.
 no-such-number = No open question has the number { $number }. { $which }
+yes-button = Yes
+no-button = No
+# $number: one of several questions.
+yes-to-button = Yes to { $number }
+no-to-button = No to { $number }
 
 ## How to answer by /answer
 
@@ -62,9 +67,3 @@ chosen = OK: { $option }.
 # $preview: what would have been done.
 expired-approval = I didn't hear back in time, so I didn't do this: { $preview }
 expired = I didn't hear back, so I stopped.
-
-## The person wants something else
-
-withdrawn = I dropped this.
-# $text: the request, as the person wrote it.
-withdrawn-request = I dropped this: “{ $text }”

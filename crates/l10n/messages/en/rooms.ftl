@@ -52,6 +52,12 @@ found-last =
        *[other] { $count } messages, the last { $shown }:
     }
 found-nothing = I found no message about “{ $query }”
+# Where there are more messages, or more chats, than were searched.
+searched =
+    { $chats ->
+        [one] (I searched the newest { $messages } messages there.)
+       *[other] (I searched the newest { $messages } messages in { $chats } chats; there may be more.)
+    }
 no-history = (This platform shows me no history, so this is only what was said to me.)
 # A message with answers of its own.
 with-replies =

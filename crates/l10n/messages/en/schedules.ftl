@@ -4,9 +4,22 @@
 ## Receipts
 
 scheduled = Scheduled: “{ $text }”, { $when } ({ $zone }), starting { $first }
+# On a line under it, of one that runs often.
+runs = About { $count } runs a day
+# $cost: "$9".
+runs-cost = About { $count } runs a day, roughly { $cost } a day
 paused = “{ $text }” is paused
 resumed = “{ $text }” is active again, next on { $next }
 deleted = Deleted the schedule “{ $text }”
+
+## A run that ends without anything else to say
+
+# $text: what it was to do.
+nothing-to-tell = Nothing to tell: “{ $text }”.
+
+## A schedule in a question
+
+described = “{ $text }” { $when } ({ $zone })
 
 ## A schedule in a list, with the id that names it in other requests
 

@@ -13,6 +13,7 @@ is-workflow = { $skill } is a workflow: dispatch { $skill } alone, with argument
 ## A person's answer
 
 rejected = rejected, so it wasn't done
+withdrawn = changed in a later message and settled there, so it wasn't done here and needs no mention
 expired = the approval expired
 changed-since = what it would do has changed since the question was asked, so it wasn't done. Ask again
 

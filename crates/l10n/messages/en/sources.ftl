@@ -6,6 +6,7 @@ room-message = a message by { $name } in this chat
 # Stands for all others where there are too many to name.
 other-texts = other texts from outside
 email = the email “{ $subject }” from { $sender }
+draft = the draft “{ $subject }”
 note = the note “{ $note }”
 event = the event “{ $title }”
 contact = the contact “{ $name }”

@@ -13,6 +13,18 @@ complete-all =
        *[other] Mark { $count } tasks as done:
     }
 
+## Asking before a task changes. What changes follows, a line each.
+
+change-task = Change the task “{ $title }”:
+title-changes = title: { $old } → { $new }
+due-changes = due: { $old } → { $new }
+recurrence-changes = repeats: { $old } → { $new }
+notes-change = notes: { $old } → { $new }
+tags-change = tags: { $old } → { $new }
+priority-changes = priority: { $old } → { $new }
+# Instead of what a task, or a contact, doesn't have.
+empty = none
+
 ## Receipts
 
 # $repeats is empty, or like “, repeating every Monday”.

@@ -15,6 +15,11 @@ schedule-is-paused = “{ $text }” is paused again
 remembered-again = I remember again: { $text }
 changed-since = Left alone, because it was changed since: { $change }
 impossible = This can't be undone: { $change }
+sent = It was sent, so it can't be undone: { $change }
+# The guests of an event.
+guests-know = The guests may know of it, so I can't undo it: { $change }
+# Of an event that was moved. $before: when it was.
+guests-know-move = The guests may know of it, so I can't undo it; ask me to move it back to { $before }: { $change }
 
 ## What was done, where the receipt is a promise
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::days;
 use crate::secrets::has_secret;
-use crate::words::{Word, all_words, has_no_spaces, words};
+use crate::words::{Word, all_words, has_no_spaces, topic_stems, words};
 
 /// A longer message was pasted rather than written.
 const MAX_MESSAGE: usize = 2000;
@@ -141,11 +141,9 @@ pub(super) fn checked(facts: Vec<Fact>, written: &[Message], name: &str) -> (Vec
     let all = facts.len();
     let check = |fact: Fact| {
         let message = written.get(fact.message.checked_sub(1)?)?.clone();
-        let mut topic: Vec<String> = words(&fact.topic).map(|word| word.stem).collect();
-        topic.sort();
-        topic.dedup();
-        let is_topic = (1..=6).contains(&topic.len());
-        (is_topic && holds(&fact, &message, name)).then(|| Checked { topic: topic.join(" "), fact, message })
+        let topic = topic_stems(&fact.topic);
+        let is_fact = !topic.is_empty() && holds(&fact, &message, name);
+        is_fact.then_some(Checked { topic, fact, message })
     };
     let checked: Vec<Checked> = facts.into_iter().filter_map(check).collect();
     let refused = all - checked.len();

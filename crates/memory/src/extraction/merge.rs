@@ -57,6 +57,7 @@ pub(super) async fn merge(
             scope: "private".into(),
             text,
             tags: serde_json::to_string(&[&fact.kind, &fact.topic]).unwrap_or_else(|_| "[]".into()),
+            topic: topic.clone(),
             created_at: message.at,
         };
         let origin = OriginRow {

@@ -109,7 +109,7 @@ async fn propose(
             Message::new(Role::System, INSTRUCTIONS),
             Message::new(Role::User, PromptText::own(text)),
         ],
-        tools: Vec::new(),
+        ..Request::default()
     };
     let Some(outcome) = ledger.background_call(&**model, "extract", &due.id, &request).await? else {
         tracing::info!("no facts were taken: the day's budget doesn't cover it");

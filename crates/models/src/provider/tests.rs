@@ -29,6 +29,7 @@ fn ask() -> Request {
             Message::new(Role::User, "hello"),
         ],
         tools: vec![Tool { name: "use_skill".into(), description: "uses a skill".into(), parameters }],
+        stable: None,
     }
 }
 
@@ -159,6 +160,44 @@ async fn anthropic_gets_a_cache_breakpoint_after_the_prefix_and_the_results_in_o
     assert_eq!(body["system"][1], json!({"type": "text", "text": "the person"}));
     assert_eq!(body.to_string().matches("cache_control").count(), 1);
     assert_eq!(body["messages"][2]["content"].as_array().unwrap().len(), 2);
+}
+
+/// A request of a later turn: what the system says of it stands behind the history.
+fn ask_later() -> Request {
+    let mut request = Request { stable: Some(3), ..ask() };
+    request.messages.push(Message::new(Role::Assistant, "hi"));
+    request.messages.push(Message::new(Role::System, "now"));
+    request.messages.push(Message::new(Role::User, "more"));
+    request
+}
+
+#[tokio::test]
+async fn what_the_system_says_later_stays_behind_the_history_that_is_cached() {
+    let cached = |text: &str| json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
+    let (_, body) = answer_to(&ask_later(), "anthropic", Reply::text("fine")).await;
+    assert_eq!(body["system"].as_array().unwrap().len(), 2, "{body}");
+    let message = |role: &str, content: Value| json!({"role": role, "content": content});
+    assert_eq!(
+        body["messages"],
+        json!([
+            message("user", "hello".into()),
+            message("assistant", cached("hi")),
+            message("user", "now".into()),
+            message("user", "more".into()),
+        ])
+    );
+    assert_eq!(body.to_string().matches("cache_control").count(), 2);
+    let fake = FakeModel::start(|_| Reply::text("hi"));
+    let config = ProviderConfig { name: "anthropic/claude-test".into(), ..config("openrouter", &fake) };
+    Provider::new(config).unwrap().call(&ask_later()).await.unwrap();
+    let body = fake.received()[0].body.clone();
+    assert_eq!(body["messages"][3], message("assistant", cached("hi")));
+    assert_eq!(body["messages"][4], message("user", "now".into()));
+    assert_eq!(body.to_string().matches("cache_control").count(), 2);
+    let (_, body) = answer_to(&ask_later(), "openai", Reply::text("fine")).await;
+    let roles: Vec<_> =
+        body["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["system", "system", "user", "assistant", "user", "user"]);
 }
 
 #[tokio::test]

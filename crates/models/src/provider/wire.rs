@@ -36,12 +36,26 @@ fn is_gemini(kind: AdapterKind) -> bool {
     matches!(kind, AdapterKind::Gemini | AdapterKind::GeminiIx | AdapterKind::Vertex)
 }
 
-/// The request, with the cache breakpoint after its message 0.
+/// The role in which a message is sent. What the system says later on is sent as the user's: providers with a place
+/// for the system's words would move it there, before the dialogue, and nothing behind it could be cached.
+fn role(messages: &[Message], index: usize) -> Role {
+    let is_late = messages[..index].iter().any(|before| before.role != Role::System);
+    match messages[index].role {
+        Role::System if is_late => Role::User,
+        role => role,
+    }
+}
+
+fn ends_cache(request: &Request, index: usize) -> bool {
+    index == 0 || request.stable == Some(index)
+}
+
+/// The request, with cache breakpoints after its message 0 and its stable messages.
 pub(super) fn chat(request: &Request, kind: AdapterKind, sees: bool) -> ChatRequest {
     let mut messages: Vec<ChatMessage> = Vec::with_capacity(request.messages.len());
     let mut results: Vec<ToolResponse> = Vec::new();
     for (index, message) in request.messages.iter().enumerate() {
-        match message.role {
+        match role(&request.messages, index) {
             Role::System => messages.push(ChatMessage::system(message.text.as_str())),
             Role::User => messages.push(user(message, sees)),
             Role::Assistant => messages.push(assistant(message, kind)),
@@ -56,9 +70,9 @@ pub(super) fn chat(request: &Request, kind: AdapterKind, sees: bool) -> ChatRequ
                 }
             }
         }
-    }
-    if let Some(prefix) = messages.first_mut() {
-        prefix.options = Some(CacheControl::Ephemeral.into());
+        if let Some(last) = messages.last_mut().filter(|_| ends_cache(request, index)) {
+            last.options = Some(CacheControl::Ephemeral.into());
+        }
     }
     let chat = ChatRequest::new(messages);
     if request.tools.is_empty() {
@@ -146,13 +160,14 @@ fn object(call: &ToolCall) -> Value {
     }
 }
 
-/// The messages as OpenRouter wants them for Anthropic's models: with `cache_control` in message 0,
-/// for which the library's OpenAI protocol has no place.
+/// The messages as OpenRouter wants them for Anthropic's models: with `cache_control` in message 0
+/// and the last stable one, for which the library's OpenAI protocol has no place.
 pub(super) fn openrouter_messages(request: &Request, sees: bool) -> Value {
     let kind = AdapterKind::OpenRouter;
-    let message = |(index, message): (usize, &Message)| match message.role {
-        Role::System if index == 0 => json!({
-            "role": "system",
+    let is_plain = |message: &Message| message.tool_calls.is_empty() && message.pictures.is_empty();
+    let message = |(index, message): (usize, &Message)| match role(&request.messages, index) {
+        role if role != Role::Tool && is_plain(message) && ends_cache(request, index) => json!({
+            "role": role,
             "content": [{"type": "text", "text": message.text, "cache_control": {"type": "ephemeral"}}],
         }),
         Role::Assistant if !message.tool_calls.is_empty() => {

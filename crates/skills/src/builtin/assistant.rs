@@ -2,15 +2,17 @@
 
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, control, questions, usage};
+use adjutant_store::{Batch, Store, StoreError, control, usage};
+use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
 use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
 use adjutant_types::text::shortened;
 use adjutant_types::{
-    Answer, Ending, ExecutionKind, ExecutionStatus, FromCall, Own, QuestionId, QuestionKind, Taint,
+    Answer, ExecutionKind, ExecutionStatus, FromCall, NOTHING_TO_TELL, Own, QuestionId, QuestionState, Taint,
     TurnStatus, ours,
 };
 use async_trait::async_trait;
@@ -18,7 +20,7 @@ use chrono::NaiveTime;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under, undo};
-use crate::{Approved, Failure, Output, Registry, SkillError};
+use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 
 domain! {
     "assistant", "../../../../skills/assistant.toml", AssistantSkill {
@@ -26,6 +28,7 @@ domain! {
         Usage = "assistant.usage",
         Undo = "assistant.undo",
         Withdraw = "assistant.withdraw",
+        Replace = "assistant.replace",
     }
 }
 
@@ -38,7 +41,7 @@ impl BuiltinSkill for AssistantSkill {
         Resource::Store
     }
 
-    // To withdraw a question only takes back what was about to happen.
+    // To withdraw a question only takes back what was about to happen. The call that replaces another has its own kind.
     fn action(&self) -> Option<ActionKind> {
         matches!(self, Self::Undo).then_some(ActionKind::Undo)
     }
@@ -46,7 +49,7 @@ impl BuiltinSkill for AssistantSkill {
     fn effect(&self, services: &Services) -> Idempotency {
         match self {
             Self::Undo => undo::effect(services),
-            Self::History | Self::Usage | Self::Withdraw => Idempotency::OwnStore,
+            Self::History | Self::Usage | Self::Withdraw | Self::Replace => Idempotency::OwnStore,
         }
     }
 
@@ -56,6 +59,8 @@ impl BuiltinSkill for AssistantSkill {
             Self::History => history(call).await,
             Self::Usage => spent(call).await,
             Self::Withdraw => withdraw(call, writes).await,
+            // The executor makes the call that it stands for.
+            Self::Replace => Err(SkillError::params(ours!(l10n::assistant::replace_alone)).into()),
         }
     }
 }
@@ -77,26 +82,36 @@ fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
 
 async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
     let limit = i64::try_from(call.limit()).unwrap_or(20);
+    let (store, here) = (call.store(), &call.ctx.turn);
     // Where others read along, only what happened there is told.
-    let here = Some(&call.ctx.turn.conversation.id).filter(|_| call.ctx.turn.conversation.shared);
-    let past = turns::of_person(call.store(), &call.ctx.turn.person.id, here, period(call)?, limit).await?;
+    let place = Some(&here.conversation.id).filter(|_| here.conversation.shared);
+    let past = turns::of_person(store, (&here.person.id, &here.id), place, period(call)?, limit).await?;
     let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
     for turn in &past {
-        let rows = executions::of_turn(call.store(), &turn.id).await?;
-        let calls: Vec<&ExecutionRow> =
-            rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
-        let taint: Taint = calls.iter().map(|row| &row.taint).chain([&turn.text_taint]).collect();
-        untrusted |= !taint.is_clean() || calls.iter().any(|row| row.untrusted);
-        let done: Vec<String> = calls.iter().map(|row| outcome(call.registry, row)).collect();
+        let rows = executions::of_turn(store, &turn.id).await?;
+        let effects: Vec<&ExecutionRow> = rows.iter().filter(|row| is_effect(call.registry, row)).collect();
+        let mut told: Vec<String> = effects.iter().map(|row| outcome(call.registry, row)).collect();
+        let answer = answer(store, turn).await?;
+        let done = json!(told);
+        told.extend(answer.as_deref().map(|answer| match answer {
+            NOTHING_TO_TELL => l10n::assistant::nothing_told(),
+            _ => l10n::assistant::answer(answer),
+        }));
+        // Only of what is told: an answer with text from outside isn't.
+        let taint: Taint = effects.iter().map(|row| &row.taint).chain([&turn.text_taint]).collect();
+        untrusted |= !taint.is_clean() || effects.iter().any(|row| row.untrusted);
         let at = utc(turn.started_at).with_timezone(&call.zone());
-        let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };
-        let date = at.format("%a %-d %b %Y, %H:%M");
         let message = match turn.status {
             TurnStatus::Completed => l10n::assistant::message(clip(&turn.text)),
             status => l10n::assistant::message_not_done(clip(&turn.text), status),
         };
-        lines.push(format!("- {date}: {message}{did}"));
-        let mut item = item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done);
+        let told: String = told.iter().map(|line| format!("; {line}")).collect();
+        lines.push(format!("- {}: {message}{told}", at.format("%a %-d %b %Y, %H:%M")));
+        let mut item = json!({"at": at.format("%Y-%m-%dT%H:%M").to_string(), "text": clip(&turn.text),
+            "status": turn.status, "done": done});
+        if let Some(answer) = answer {
+            item["answer"] = json!(answer);
+        }
         if !taint.is_clean() {
             item["sources"] = json!(taint.label());
         }
@@ -106,16 +121,26 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
         0 => l10n::assistant::nothing_done(),
         count => under(l10n::assistant::messages(count), lines),
     };
-    let (open, _) = questions::open_and_read(call.store(), &call.ctx.turn.conversation.id).await?;
-    let waiting = open.iter().filter(|question| question.person_id == call.ctx.turn.person.id).count();
+    let (open, _) = questions::open_and_read(store, &here.conversation.id).await?;
+    let waiting = open.iter().filter(|question| question.person_id == here.person.id).count();
     if waiting > 0 {
         summary = under(summary, [l10n::assistant::waiting(waiting)]);
     }
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
-fn item(turn: &TurnRow, at: &str, done: Vec<String>) -> Value {
-    json!({"at": at, "text": clip(&turn.text), "status": turn.status, "done": done})
+/// Whether it is a call that has ended and may have changed something. What can't be looked up any more may have.
+fn is_effect(registry: &Registry, row: &ExecutionRow) -> bool {
+    let skill = row.skill.as_deref().filter(|_| row.kind == ExecutionKind::Skill && row.status.has_ended());
+    skill.is_some_and(|name| registry.get(name).is_none_or(|skill| skill.has_effect()))
+}
+
+/// The beginning of a turn's answer, if it holds nothing from outside.
+async fn answer(store: &Store, turn: &TurnRow) -> Result<Option<String>, StoreError> {
+    let answer = turn.answer.as_deref().filter(|_| turn.status == TurnStatus::Completed).map(clip);
+    let Some(answer) = answer.filter(|answer| !answer.is_empty()) else { return Ok(None) };
+    let is_clean = answer == NOTHING_TO_TELL || turns::taint(store, &turn.id).await?.is_clean();
+    Ok(is_clean.then_some(answer))
 }
 
 /// `Added “milk”`, or what failed and why.
@@ -131,45 +156,65 @@ fn outcome(registry: &Registry, row: &ExecutionRow) -> String {
     }
 }
 
-/// Takes back an open question, because the person wants something else. A turn that did nothing yet ends; of one that
-/// did, only the call that asked is left undone.
-async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let (ctx, store) = (call.ctx, call.store());
-    let id = QuestionId::from(call.text("question").unwrap_or_default());
-    let question = questions::by_id(store, &id).await?.filter(|question| {
-        question.person_id == ctx.turn.person.id && question.conversation_id == ctx.turn.conversation.id
-    });
-    let Some(question) = question else {
-        return Err(SkillError::not_found(ours!(l10n::assistant::no_such_question)).into());
-    };
-    let turn = turns::by_id(store, &question.turn_id).await?;
-    let Some(turn) = turn.filter(|turn| question.is_open() && turn.ended_at.is_none()) else {
-        let why = match &question.answer {
-            Some(Answer::Approve | Answer::Continue) => ours!(l10n::assistant::answered_yes),
-            Some(Answer::Reject | Answer::Stop) => ours!(l10n::assistant::answered_no),
-            Some(_) => ours!(l10n::assistant::answered),
-            None => ours!(l10n::assistant::closed),
+/// An open question that the person takes back, because they want something else or nothing any more.
+#[derive(Debug)]
+pub(crate) struct Withdrawal {
+    pub(crate) question: QuestionRow,
+    /// The call or the step that waits for its answer.
+    pub(crate) waits: Option<ExecutionRow>,
+    turn: TurnRow,
+}
+
+impl Withdrawal {
+    /// Of a question that a turn of this turn's person asked them here.
+    pub(crate) async fn of(ctx: &TurnContext, id: &QuestionId) -> Result<Self, Failure> {
+        let store = &ctx.store;
+        if !ctx.is_typed() {
+            return Err(SkillError::new(ErrorKind::Permission, ours!(l10n::assistant::not_typed)).into());
+        }
+        let question = questions::by_id(store, id).await?;
+        let turn = match &question {
+            Some(question) => turns::by_id(store, &question.turn_id).await?,
+            None => None,
         };
-        return Err(SkillError::tool(why).into());
-    };
-    turns::expect_status(writes, &turn);
-    let questions = questions::of_turn(store, &turn.id).await?;
-    let has_others = questions.iter().any(|other| other.is_open() && other.id != question.id);
-    let rows = executions::of_turn(store, &turn.id).await?;
-    let is_begun = rows.iter().any(|row| row.kind != ExecutionKind::Orchestrator && row.status.has_ended());
-    let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
-    let ending = match turn.status {
-        TurnStatus::Waiting if !has_others && !is_begun => Some(Ending::Withdrawn),
-        _ if is_approval => None,
-        _ => Some(Ending::Stop),
-    };
-    control::withdraw(writes, &question, ending, &ctx.turn.person.id, store.now());
-    let waits = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
-    let summary = match waits.is_none_or(|row| row.taint.is_clean()) {
-        true => l10n::assistant::withdrawn(wording::questions::subject(&question)),
-        false => l10n::assistant::withdrawn_unnamed(),
-    };
-    Ok(Output::ours(summary, json!({"question": id})))
+        let here = (&ctx.turn.person.id, &ctx.turn.conversation.id);
+        let found = question.zip(turn).filter(|(question, turn)| {
+            let asked = (&question.person_id, &question.conversation_id);
+            [asked, (&turn.person_id, &turn.conversation_id)] == [here; 2]
+        });
+        let Some((question, turn)) = found else {
+            return Err(SkillError::not_found(ours!(l10n::assistant::no_such_question)).into());
+        };
+        if !question.is_open() || turn.ended_at.is_some() {
+            let why = match (question.state, &question.answer) {
+                (_, Some(Answer::Approve | Answer::Continue)) => ours!(l10n::assistant::answered_yes),
+                (QuestionState::Answered, Some(Answer::Reject | Answer::Stop)) => {
+                    ours!(l10n::assistant::answered_no)
+                }
+                (_, Some(Answer::Summarise | Answer::Text(_))) => ours!(l10n::assistant::answered),
+                _ => ours!(l10n::assistant::closed),
+            };
+            return Err(SkillError::tool(why).into());
+        }
+        let rows = executions::of_turn(store, &turn.id).await?;
+        let waits = rows.into_iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
+        Ok(Self { question, waits, turn })
+    }
+
+    /// Adds it to the batch, which fails if the question was answered meanwhile.
+    pub(crate) fn write(&self, ctx: &TurnContext, batch: &mut Batch) {
+        turns::expect_status(batch, &self.turn);
+        control::withdraw(batch, &self.question, &ctx.turn.person.id, ctx.store.now());
+    }
+}
+
+async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let id = QuestionId::from(call.text("question").unwrap_or_default());
+    let withdrawal = Withdrawal::of(call.ctx, &id).await?;
+    withdrawal.write(call.ctx, writes);
+    let summary = l10n::assistant::withdrawn(wording::questions::subject(&withdrawal.question));
+    let is_outside = withdrawal.waits.is_some_and(|row| !row.taint.is_clean());
+    Ok(Output::outside_if(is_outside, summary, json!({"question": id})))
 }
 
 /// The beginning of a text's first line.

@@ -15,7 +15,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::calendar::event;
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, under};
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 
@@ -170,19 +170,21 @@ impl<'a> JoinedChat<'a> {
         Ok(Self { channel, rooms, room })
     }
 
-    /// The chats of the channel we are on in which we were spoken to and the person is.
-    async fn of_person(call: &CallContext<'a>) -> Result<Vec<Self>, Failure> {
+    /// The chats of the channel we are on in which we were spoken to and the person is, and whether these are all.
+    async fn of_person(call: &CallContext<'a>) -> Result<(Vec<Self>, bool), Failure> {
         let (channel, rooms, _) = channel_of(call, "")?;
         let accounts = accounts_on(call, channel).await?;
+        let places = self::rooms::places(call.store(), channel, MAX_CHATS).await?;
+        let is_all = i64::try_from(places.len()).is_ok_and(|count| count < MAX_CHATS);
         let mut all = Vec::new();
-        for chat in self::rooms::places(call.store(), channel, MAX_CHATS).await? {
+        for chat in places {
             if is_member(rooms, &chat, &accounts).await? {
                 let is_here = chat == call.ctx.turn.conversation.place;
                 let name = if is_here { l10n::rooms::here() } else { chat.clone() };
                 all.push(Self { channel, rooms, room: Room { place: chat, name } });
             }
         }
-        Ok(all)
+        Ok((all, is_all))
     }
 
     /// The name of the chat; the platform is asked where we only have its id.
@@ -304,13 +306,16 @@ async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.text("query").unwrap_or_default();
-    let chats = match call.text("place") {
-        Some(_) => vec![JoinedChat::open(call).await?],
+    let (chats, mut is_all) = match call.text("place") {
+        Some(_) => (vec![JoinedChat::open(call).await?], true),
         None => JoinedChat::of_person(call).await?,
     };
     let mut found = Messages { lines: Vec::new(), is_journal: false };
+    let mut searched = 0;
     for chat in &chats {
         let mut here = chat.messages(call, None, MAX_SEARCHED).await?;
+        searched += here.lines.len();
+        is_all &= here.lines.len() < MAX_SEARCHED;
         let matches = |line: &RoomMessage| {
             has_all_words(&format!("{} {}", line.author, line.text).to_lowercase(), &query.to_lowercase())
         };
@@ -332,7 +337,8 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         count => l10n::rooms::found(count),
     };
     found.lines.drain(..hidden);
-    Ok(found.output(head, call.zone()))
+    let note = (!is_all).then(|| l10n::rooms::searched(chats.len(), searched));
+    Ok(found.output(under(head, note), call.zone()))
 }
 
 async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {

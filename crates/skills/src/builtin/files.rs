@@ -46,14 +46,17 @@ const LAST: &str = "last";
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
-    let limit = i64::try_from(call.limit()).unwrap_or(20);
-    let found = files::newest(call.store(), person, here, limit).await?;
+    let one_more = i64::try_from(call.limit() + 1).unwrap_or(i64::MAX);
+    let mut found = files::newest(call.store(), person, here, one_more).await?;
+    let has_more = found.len() > call.limit();
+    found.truncate(call.limit());
     let line = |file: &FileRow| format!("- “{}”: {} [{}]", file.name, wording::files::about(file), file.id);
     let lines: Vec<String> = found.iter().map(line).collect();
     let items: Vec<Value> = found.iter().map(file_store::item).collect();
     let untrusted = !items.is_empty();
     let summary = match lines.len() {
         0 => files_read::none(),
+        count if has_more => under(files_read::newest(count), lines),
         count => under(files_read::found(count), lines),
     };
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))

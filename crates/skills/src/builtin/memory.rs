@@ -11,9 +11,9 @@ use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::search::SaidRow;
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::clock::utc;
+use adjutant_types::clock::{long_date, utc};
 use adjutant_types::text::one_line;
-use adjutant_types::{FromCall, MemoryId, ours};
+use adjutant_types::{FromCall, FromStore, MemoryId, Own, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -29,6 +29,8 @@ const MAX_LENGTH: usize = 4_000;
 const FEW: usize = 5;
 /// How much of a memory, or of what was said, is shown, in characters.
 const SHOWN: usize = 400;
+/// Stands for the id of a memory to replace, where an old one of the same topic stays true.
+const NONE: &str = "none";
 
 domain! {
     "memory", "../../../../skills/memory.toml", MemorySkill {
@@ -87,21 +89,28 @@ impl BuiltinSkill for MemorySkill {
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
-        let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
-        let (kind, limit) =
-            (call.text("kind").unwrap_or_default(), i64::try_from(call.limit()).unwrap_or(20));
         match self {
             Self::Save => save(call, writes).await,
             Self::Search => search(call).await,
-            Self::List => {
-                let found = memories::list(call.store(), person, here, kind, limit).await?;
-                let quotes = quotes(call).await?;
-                let summary = if found.is_empty() { l10n::memory::nothing_yet() } else { recalled(&found) };
-                Ok(output(call.zone(), &found, &quotes, summary))
-            }
+            Self::List => list(call).await,
             Self::Forget => forget(call, writes).await,
         }
     }
+}
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
+    let (kind, limit) = (call.text("kind").unwrap_or_default(), call.limit());
+    let one_more = i64::try_from(limit + 1).unwrap_or(i64::MAX);
+    let mut found = memories::list(call.store(), person, here, kind, one_more).await?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let summary = match found.len() {
+        0 => l10n::memory::nothing_yet(),
+        count if has_more => listed(l10n::memory::newest(count), &found),
+        _ => recalled(&found),
+    };
+    Ok(output(call.zone(), &found, &quotes(call).await?, summary))
 }
 
 fn item(memory: &MemoryRow, quotes: &Quotes, zone: Tz) -> Value {
@@ -225,15 +234,30 @@ fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
     item
 }
 
-/// The memory that a new one replaces.
-async fn former(call: &CallContext<'_>) -> Result<Option<MemoryRow>, Failure> {
-    let Some(id) = call.text("replaces_id") else { return Ok(None) };
+/// The memory that a new one replaces. A second one of the same topic is refused: the person says which one holds.
+async fn former(call: &CallContext<'_>, new: &MemoryRow) -> Result<Option<MemoryRow>, Failure> {
+    let id = call.text("replaces_id");
+    if id == Some(NONE) || (id.is_none() && new.topic.is_empty()) {
+        return Ok(None);
+    }
     let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
-    let Some(former) = all.into_iter().find(|memory| *memory.id == *id) else {
-        return Err(SkillError::not_found(ours!(l10n::memory::no_such_memory, FromCall(id))).into());
+    let is_meant = |old: &MemoryRow| match id {
+        Some(id) => *old.id == *id,
+        None => old.topic == new.topic && old.scope == new.scope,
     };
-    Ok(Some(former))
+    match (id, all.into_iter().find(is_meant)) {
+        (Some(id), None) => {
+            Err(SkillError::not_found(ours!(l10n::memory::no_such_memory, FromCall(id))).into())
+        }
+        (None, Some(old)) => {
+            let day = Own(long_date(&utc(old.created_at).with_timezone(&call.zone())));
+            let text = one_line(now_of(&old.text), SHOWN);
+            let text = FromStore("memory", old.id.as_str(), text.as_str());
+            Err(SkillError::params(ours!(l10n::memory::same_topic, day, text, Own(old.id.as_str()))).into())
+        }
+        (_, former) => Ok(former),
+    }
 }
 
 async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -257,9 +281,10 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
         scope: call.text("scope").unwrap_or(usual).to_owned(),
         text: text.to_owned(),
         tags,
+        topic: adjutant_memory::topic_stems(call.text("topic").unwrap_or_default()),
         created_at: call.store().now(),
     };
-    let former = former(call).await?;
+    let former = former(call, &new).await?;
     let memory = match &former {
         Some(former) => in_place_of(call, former, new),
         None => new,
@@ -282,6 +307,7 @@ fn in_place_of(call: &CallContext<'_>, former: &MemoryRow, new: MemoryRow) -> Me
         kind: call.text("kind").unwrap_or(&former.kind).to_owned(),
         scope: call.text("scope").unwrap_or(&former.scope).to_owned(),
         tags: if new.tags == "[]" { former.tags.clone() } else { new.tags },
+        topic: if new.topic.is_empty() { former.topic.clone() } else { new.topic },
         text: with_history(&new.text, &former.text, new.created_at, call.zone()),
         ..new
     }

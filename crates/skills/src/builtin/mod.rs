@@ -49,7 +49,8 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde_json::Value;
 
-pub use calendar::CalendarAccount;
+pub(crate) use assistant::Withdrawal;
+pub use calendar::{CalendarAccount, agenda};
 pub use contacts::{ContactsAccount, contacts_among};
 pub use email::Mailbox;
 pub use notes::Notes;
@@ -61,8 +62,9 @@ use adjutant_store::{Batch, Store};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
-use adjutant_types::{Allowance, ErrorText, ExecutionId, FromCall, ours};
+use adjutant_types::{Allowance, ErrorText, ExecutionId, FromCall, Taint, ours};
 
+use super::risk::fenced;
 use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 
 /// A built-in skill.
@@ -159,6 +161,23 @@ pub struct Preview {
     pub text: Option<String>,
 }
 
+/// The sentence for a field's old and new text.
+type Sentence = fn(String, String) -> String;
+
+impl Preview {
+    /// What becomes of the fields that change, each on a line under the heading.
+    fn of_changes<const N: usize>(heading: String, fields: [(Sentence, String, String); N]) -> Self {
+        let shown = |text: String| match text.contains('\n') {
+            true => format!("\n{}\n", fenced(&text)),
+            false if text.is_empty() => l10n::tasks::empty(),
+            false => text,
+        };
+        let changes = fields.into_iter().filter(|(_, old, new)| old != new);
+        let lines = changes.map(|(line, old, new)| format!("- {}", line(shown(old), shown(new))));
+        Self { text: Some(under(heading, lines)), ..Self::default() }
+    }
+}
+
 impl Default for Preview {
     fn default() -> Self {
         Self { risk: Risk::Low, text: None }
@@ -179,6 +198,8 @@ pub struct CallContext<'a> {
     pub is_retry: bool,
     /// The arguments, valid for the skill's schema.
     pub arguments: &'a Value,
+    /// The outside sources of everything that the caller was given or has read.
+    pub taint: &'a Taint,
 }
 
 impl<'a> CallContext<'a> {
@@ -292,7 +313,8 @@ pub fn names(has_platform: bool) -> Vec<&'static str> {
 
 /// Whether the catalogue leaves a skill out. Who has something for it is told of it then, so it costs nobody else a word.
 pub fn is_unlisted(name: &str) -> bool {
-    name.starts_with("files.") || matches!(name, "email.attachment" | "assistant.withdraw")
+    name.starts_with("files.")
+        || matches!(name, "email.attachment" | "assistant.withdraw" | "assistant.replace")
 }
 
 /// The names of those that work with a configuration.

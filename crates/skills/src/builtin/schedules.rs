@@ -1,8 +1,8 @@
 //! What the assistant does by itself, again and again.
 
 use adjutant_l10n as l10n;
-use adjutant_store::Batch;
 use adjutant_store::schedules::{self, ScheduleRow};
+use adjutant_store::{Batch, usage};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::utc;
@@ -28,6 +28,10 @@ domain! {
 
 /// The most schedules that a person can have.
 const MAX: usize = 50;
+/// From so many runs a day on, their cost is told.
+const MANY_RUNS: usize = 24;
+/// A day in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 #[async_trait]
 impl BuiltinSkill for ScheduleSkill {
@@ -71,7 +75,7 @@ impl BuiltinSkill for ScheduleSkill {
             return Ok(None);
         }
         match by_id(call).await {
-            Ok(row) => Ok(Some(spoken(&row))),
+            Ok(row) => Ok(Some(l10n::schedules::described(title(&row), when(&row), &row.zone))),
             Err(Failure::Skill(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -115,8 +119,12 @@ fn named(row: &&ScheduleRow) -> ErrorText {
     ours!("{}", FromStore("schedule", row.id.as_str(), spoken(row).as_str()))
 }
 
+fn when(row: &ScheduleRow) -> String {
+    rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken())
+}
+
 fn spoken(row: &ScheduleRow) -> String {
-    let when = rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken());
+    let when = when(row);
     let ScheduleRow { id, zone, state, .. } = row;
     let text = title(row);
     match state {
@@ -132,10 +140,27 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         return Err(SkillError::params(ours!(l10n::schedules::too_many, MAX)).into());
     }
     schedules::insert(writes, &row);
-    let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
-    let summary = l10n::schedules::scheduled(title(&row), when, &row.zone, next(&row));
+    let summary = l10n::schedules::scheduled(title(&row), when(&row), &row.zone, next(&row));
+    let summary = under(summary, price(call, &row).await?);
     let made = [Step::Schedule { before: None, after: Some(row.clone()) }];
     Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&made)))
+}
+
+/// What a schedule that runs often comes to in a day, as far as the last week's turns tell.
+async fn price(call: &CallContext<'_>, row: &ScheduleRow) -> Result<Option<String>, Failure> {
+    let Some(rule) = rule_of(row) else { return Ok(None) };
+    let runs = std::iter::successors(Some(row.next_at), |at| rule.after(*at));
+    let runs = runs.take_while(|at| *at < row.next_at + DAY).count();
+    if runs < MANY_RUNS {
+        return Ok(None);
+    }
+    let since = call.store().now() - 7 * DAY;
+    let turn_cost = usage::mean_turn_cost(call.store(), &call.ctx.turn.person.id, since).await?;
+    Ok(Some(match turn_cost.map(|usd| usd * runs as f64) {
+        Some(usd) if usd >= 1.0 => l10n::schedules::runs_cost(runs, format!("${usd:.0}")),
+        Some(usd) if usd >= 0.01 => l10n::schedules::runs_cost(runs, format!("${usd:.2}")),
+        _ => l10n::schedules::runs(runs),
+    }))
 }
 
 fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {

@@ -4,10 +4,11 @@ use adjutant_l10n::skills;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::turns;
 use adjutant_turn::journal::{Limit, LimitReached, Suspend, fail_point};
-use adjutant_turn::trust::{ActionKind, ApprovalReason};
+use adjutant_turn::trust::{ActionKind, ApprovalReason, OwnWords, Target};
 use adjutant_turn::wording;
-use adjutant_turn::wording::questions::{Circumstances, Recipient};
+use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient};
 use adjutant_types::{
     Allowance, Answer, Basis, ErrorText, ExecutionStatus, QuestionKind, QuestionState, Taint, ours,
 };
@@ -54,6 +55,9 @@ impl Approved {
     }
 }
 
+/// In how many of their last messages a person may have mentioned somebody.
+const MENTIONED_IN: i64 = 40;
+
 fn rejected(reason: ErrorText) -> Failure {
     SkillError::new(ErrorKind::Rejected, reason).into()
 }
@@ -74,10 +78,10 @@ impl ActiveCall<'_> {
         }
         let arguments = self.call.arguments.to_string();
         let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
-            let is_expired = question.state == QuestionState::Expired;
-            return Err(rejected(match is_expired {
-                true => ours!(skills::expired),
-                false => ours!(skills::rejected),
+            return Err(rejected(match (question.state, &question.answer) {
+                (_, Some(Answer::Withdrawn)) => ours!(skills::withdrawn),
+                (QuestionState::Expired, _) => ours!(skills::expired),
+                _ => ours!(skills::rejected),
             }));
         };
         if let Some(limit) = self.postpone_if_at_limit().await? {
@@ -137,7 +141,7 @@ impl ActiveCall<'_> {
         let delay = self.delay(skill, reason.as_ref(), &recipients);
         let kind = QuestionKind::Approval { preview, arguments, rule, delay };
         ctx.ask_approval(&mut batch, &self.row.id, kind, body);
-        ctx.store.write(batch).await?;
+        self.take_hold(batch).await?;
         fail_point("asked");
         Ok(CallEnd::Suspended(Suspend::ForPerson))
     }
@@ -147,7 +151,7 @@ impl ActiveCall<'_> {
     fn delay(&self, skill: &Skill, reason: Option<&ApprovalReason>, recipients: &[Recipient]) -> Option<i64> {
         let approval = &self.ctx.turn.settings.approval;
         let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
-        let is_known = |to: &Recipient| to.is_named || to.is_contact == Some(true);
+        let is_known = |to: &Recipient| to.is_named || matches!(to.contact, ContactMatch::Found { .. });
         let is_listed = approval.skills.contains_key(&skill.name);
         if !is_mail || reason.is_some() || is_listed || !recipients.iter().all(is_known) {
             return None;
@@ -173,15 +177,34 @@ impl ActiveCall<'_> {
         if super::implementation(skill).is_none_or(|builtin| builtin.action().is_none()) {
             return Ok(Vec::new());
         }
-        let (strangers, addresses) = self.recipients(skill).await?;
-        let context = self.context(self.effect(skill), false);
-        let contacts = builtin::contacts_among(&context, &addresses).await?;
-        let recipient = |address: String| Recipient {
-            is_contact: contacts.get(&address).copied().flatten(),
-            is_named: !strangers.contains(&address),
-            address,
+        let targets = self.targets(skill).await?;
+        let address = |target: &Target| match target {
+            Target::Recipient { address, .. } => Some(address.clone()),
+            _ => None,
         };
-        Ok(addresses.into_iter().map(recipient).collect())
+        let addresses: Vec<String> = targets.iter().filter_map(address).collect();
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (ctx, words) = (self.ctx, self.ctx.words().await?);
+        let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
+        let earlier = turns::texts_before(&ctx.store, here, &ctx.turn.id, MENTIONED_IN).await?;
+        let lately = OwnWords::new(words.messages().chain(earlier.iter().map(String::as_str)));
+        let context = self.context(self.effect(skill), false);
+        let contacts = builtin::contacts_among(&context, &addresses, words).await?;
+        let recipient = |target: &Target| {
+            let Target::Recipient { address, names, answers } = target else { return None };
+            let is_in =
+                |words: &OwnWords| words.hold_exactly(address) || names.iter().any(|name| words.hold(name));
+            Some(Recipient {
+                address: address.clone(),
+                contact: contacts.get(address).cloned().unwrap_or(ContactMatch::Unclear),
+                is_named: is_in(words),
+                is_mentioned: is_in(&lately),
+                is_answered: answers.is_some(),
+            })
+        };
+        Ok(targets.iter().filter_map(recipient).collect())
     }
 
     /// The call as the person is shown it.
@@ -197,12 +220,17 @@ impl ActiveCall<'_> {
             None => None,
         };
         let read = if self.call.taint.is_clean() { Taint::default() } else { self.read_now().await? };
+        let replaces = match &self.call.replaces {
+            Some(question) => questions::by_id(&self.ctx.store, question).await?,
+            None => None,
+        };
         let about = Circumstances {
             reason,
             taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
             warning,
             recipients,
             roles: self.call.path,
+            replaces: replaces.as_ref(),
         };
         Ok(wording::questions::body(preview, &about))
     }

@@ -29,6 +29,10 @@ impl ActiveCall<'_> {
     pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
         let approval = &self.ctx.turn.settings.approval;
         let policy = risk::policy(approval, &skill.name, risk);
+        // To take a question back needs no question of its own.
+        if handler(skill) == "assistant.withdraw" && policy != Policy::Deny {
+            return Ok(Judgement::Run(Basis::Policy));
+        }
         // Who allows a skill by its name has decided for every case.
         let is_named = approval.skills.contains_key(&skill.name);
         if policy == Policy::Deny || is_named {
@@ -85,17 +89,23 @@ impl ActiveCall<'_> {
     /// What becomes of the call, whatever the policy says to its risk.
     pub(super) async fn judge_effect(&self, skill: &Skill) -> Result<Judgement, Failure> {
         let Some(kind) = kind(skill) else { return Ok(Judgement::Run(Basis::Policy)) };
-        let recipients = recipients(handler(skill), self.call.arguments);
+        let mut recipients = recipients(handler(skill), self.call.arguments);
         let is_tainted = !self.call.taint.is_clean();
         if !is_tainted && recipients == 0 && !is_deletion(kind) {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        let so_far = self.ctx.trust.counters.get_or_try_init(|| counted(self.ctx, self.registry)).await?;
-        let reached = so_far.mail(if self.is_ahead { 0 } else { recipients }) + recipients;
-        let targets = match is_tainted || is_deletion(kind) {
+        // Whom a draft is to, only the mailbox knows.
+        let is_draft = !self.call.arguments["draft"].is_null();
+        let targets = match is_tainted || is_draft || is_deletion(kind) {
             true => self.targets(skill).await?.to_vec(),
             false => Vec::new(),
         };
+        if is_draft {
+            let is_recipient = |target: &&Target| matches!(target, Target::Recipient { .. });
+            recipients = recipients.max(targets.iter().filter(is_recipient).count());
+        }
+        let so_far = self.ctx.trust.counters.get_or_try_init(|| counted(self.ctx, self.registry)).await?;
+        let reached = so_far.mail(if self.is_ahead { 0 } else { recipients }) + recipients;
         let action = Action { kind, targets };
         if is_deletion(kind) {
             let things = action.things();
@@ -125,20 +135,6 @@ impl ActiveCall<'_> {
             None => facts.by_text(Basis::Workflow),
         };
         Ok(judged.map_or_else(|reason| Judgement::Ask(Some(reason)), Judgement::Run))
-    }
-
-    /// The recipients of a call that nothing of the person names, and all recipients.
-    pub(super) async fn recipients(&self, skill: &Skill) -> Result<(Vec<String>, Vec<String>), Failure> {
-        let (words, mut strangers, mut all) = (self.ctx.words().await?, Vec::new(), Vec::new());
-        for target in self.targets(skill).await? {
-            let Target::Recipient { address, names, .. } = target else { continue };
-            let is_named = words.hold_exactly(address) || names.iter().any(|name| words.hold(name));
-            if !is_named {
-                strangers.push(address.clone());
-            }
-            all.push(address.clone());
-        }
-        Ok((strangers, all))
     }
 
     /// The targets of the call.
@@ -287,11 +283,11 @@ fn is_deletion(kind: ActionKind) -> bool {
     matches!(kind, TaskDelete | EventDelete | MemoryForget | ScheduleDelete)
 }
 
-/// How many others a call mails or invites.
+/// How many others a call mails or invites, as far as its arguments say; a draft that is sent has at least one.
 fn recipients(skill: &str, arguments: &Value) -> usize {
     let lists = ["to", "cc", "bcc", "attendees"].iter();
     let named: usize = lists.filter_map(|name| arguments[*name].as_array()).map(Vec::len).sum();
-    named + usize::from(skill == "email.reply")
+    (named + usize::from(skill == "email.reply")).max(usize::from(!arguments["draft"].is_null()))
 }
 
 /// The effects of the calls of a turn, by the journal.
@@ -300,11 +296,14 @@ async fn counted(ctx: &TurnContext, registry: &Registry) -> Result<EffectCounter
     for row in executions::of_turn(&ctx.store, &ctx.turn.id).await? {
         let skill = handler_in(registry, row.skill.as_deref().unwrap_or_default());
         let kind = builtin::find(skill).and_then(BuiltinSkill::action);
-        let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let read = |json: &Option<String>| serde_json::from_str::<Value>(json.as_deref()?).ok();
+        let arguments = read(&row.parameters);
+        // A mail that was sent names all whom it is to.
+        let sent = read(&row.data).map_or(0, |data| data["to"].as_array().map_or(0, Vec::len));
         if let (Some(kind), Some(arguments)) = (kind, arguments)
             && row.status != ExecutionStatus::Failed
         {
-            counters.mail(recipients(skill, &arguments));
+            counters.mail(recipients(skill, &arguments).max(sent));
             counters.delete(usize::from(is_deletion(kind)));
         }
     }

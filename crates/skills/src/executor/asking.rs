@@ -2,7 +2,7 @@
 
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::{StoreError, asked, executions};
-use adjutant_turn::journal::{Question, Suspend, fail_point};
+use adjutant_turn::journal::{Question, Suspend, below_unshown, fail_point};
 use adjutant_turn::wording::asked as words;
 use adjutant_types::{Answer, QuestionKind, QuestionState};
 
@@ -43,6 +43,8 @@ impl ActiveCall<'_> {
         let json = serde_json::to_string(asked).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         asked::wait(&mut batch, &self.row.id, &json);
         executions::wait(&mut batch, self.call.agent);
+        let _asking = ctx.control.asking.lock().await;
+        let text = below_unshown(&ctx.store, &ctx.turn.id, &mut batch, text).await?;
         let question = Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() };
         ctx.ask_for_words(&mut batch, question, &buttons);
         ctx.store.write(batch).await?;

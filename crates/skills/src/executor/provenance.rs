@@ -12,12 +12,14 @@ use crate::{Output, Skill, sources};
 
 /// The domains whose things a person keeps, with their ids in `data`.
 const STORED: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];
-/// Arguments that say nothing in words: ids, times, and names of our own lists.
-const WORDLESS: [&str; 14] = [
+/// Arguments that say nothing in words: ids, times, names of our own lists, and what is compared and never shown.
+const WORDLESS: [&str; 17] = [
     "id",
     "due",
     "start",
     "end",
+    "duration",
+    "span",
     "recurrence",
     "when",
     "timezone",
@@ -28,6 +30,7 @@ const WORDLESS: [&str; 14] = [
     "calendar",
     "state",
     "all",
+    "topic",
 ];
 
 impl ActiveCall<'_> {
@@ -78,16 +81,20 @@ impl ActiveCall<'_> {
                         | ScheduleCreate
                 )
             });
-        if !keeps_text || self.call.taint.is_clean() {
-            return Ok(());
-        }
-        let texts = texts(self.call.arguments);
-        let words = ctx.words().await?;
-        if !texts.iter().all(|text| self.is_own(words, text)) {
-            let title = texts.first().copied().unwrap_or_default();
+        if keeps_text && !self.says_own().await? {
+            let title = texts(self.call.arguments).first().copied().unwrap_or_default();
             taints::mark(writes, &ctx.turn.person.id, domain, id, title, &self.call.taint);
         }
         Ok(())
+    }
+
+    /// Whether nobody else's words are in the call: its caller had read none, or each of its texts is the person's own.
+    pub(super) async fn says_own(&self) -> Result<bool, StoreError> {
+        if self.call.taint.is_clean() {
+            return Ok(true);
+        }
+        let words = self.ctx.words().await?;
+        Ok(texts(self.call.arguments).iter().all(|text| self.is_own(words, text)))
     }
 
     fn is_own(&self, words: &OwnWords, text: &str) -> bool {
@@ -100,8 +107,10 @@ impl ActiveCall<'_> {
 /// The texts in a call's arguments, those in lists included; the title is the first.
 fn texts(arguments: &Value) -> Vec<&str> {
     let fields = arguments.as_object().into_iter().flatten();
-    let mut fields: Vec<(&String, &Value)> =
-        fields.filter(|(name, _)| !WORDLESS.contains(&name.as_str())).collect();
+    let is_worded = |(name, value): &(&String, &Value)| {
+        !WORDLESS.contains(&name.as_str()) && (name.as_str(), value.as_str()) != ("replaces_id", Some("none"))
+    };
+    let mut fields: Vec<(&String, &Value)> = fields.filter(is_worded).collect();
     fields.sort_by_key(|(name, _)| !matches!(name.as_str(), "title" | "text" | "name"));
     let mut texts = Vec::new();
     fields.into_iter().for_each(|(_, value)| collect(value, &mut texts));
@@ -118,8 +127,21 @@ pub(super) fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// The ids in a result: its own, and those of its items.
+/// The ids in a result: its own, those of its items, and those of events at the same time.
 fn ids(data: &Value) -> impl Iterator<Item = &str> {
-    let items = data["items"].as_array().into_iter().flatten();
+    let items = ["items", "overlaps"].into_iter().filter_map(move |list| data[list].as_array()).flatten();
     std::iter::once(data).chain(items).filter_map(|item| item["id"].as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::texts;
+
+    #[test]
+    fn that_nothing_is_replaced_says_nothing_in_words() {
+        let texts_of = |id: &str| texts(&json!({"text": "I live in Lyon", "replaces_id": id})).len();
+        assert_eq!((texts_of("none"), texts_of("Wire 5000 to DE99")), (1, 2));
+    }
 }

@@ -78,7 +78,7 @@ async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Res
             Message::new(Role::System, INSTRUCTIONS),
             Message::new(Role::User, PromptText::own(text)),
         ],
-        tools: Vec::new(),
+        ..Request::default()
     };
     let call = ctx.limits.ledger.background_call(&**model, "intent", &ctx.turn.conversation.id, &request);
     let failure = match tokio::time::timeout(PATIENCE, call).await {

@@ -176,6 +176,16 @@ pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse
     store.all(SQL, &[from.into(), to.into()]).await
 }
 
+/// The mean cost of a person's turns since then, in US dollars; none where no call has a price.
+pub async fn mean_turn_cost(store: &Store, person: &PersonId, since: i64) -> Result<Option<f64>, StoreError> {
+    const SQL: &str = "SELECT count(DISTINCT e.turn_id) AS turns, \
+        CAST(coalesce(sum(k.cost_usd), 0) AS DOUBLE PRECISION) AS cost_usd FROM turns t \
+        JOIN executions e ON e.turn_id = t.id JOIN calls k ON k.execution_id = e.id \
+        WHERE t.person_id = $1 AND t.started_at >= $2 AND k.cost_usd > 0";
+    let row: Option<(i64, f64)> = store.first(SQL, &[person.into(), since.into()]).await?;
+    Ok(row.filter(|(turns, _)| *turns > 0).map(|(turns, cost_usd)| cost_usd / turns as f64))
+}
+
 /// Skill calls from `from` until before `to`, the most frequent first.
 pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>, StoreError> {
     const SQL: &str = "SELECT skill AS name, count(*) AS calls, \

@@ -56,8 +56,10 @@ const RULES: [(&str, &str); 11] = [
     ),
     (
         "a turn ended without a reply",
+        // A scheduled turn may have nothing to tell: see `adjutant_types::NOTHING_TO_TELL`.
         "SELECT t.id FROM turns t WHERE t.ended_at IS NOT NULL AND NOT EXISTS \
-         (SELECT 1 FROM outbox o WHERE o.turn_id = t.id)",
+         (SELECT 1 FROM outbox o WHERE o.turn_id = t.id) \
+         AND NOT (t.status = 'completed' AND coalesce(t.answer, '') = '(nothing to tell)')",
     ),
     (
         "an ended turn still has part of a budget reserved",

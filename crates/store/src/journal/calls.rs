@@ -141,6 +141,19 @@ pub async fn tools_of_execution(
         .await
 }
 
+/// The texts beside the tool calls of a turn's orchestrator that its person hasn't been shown, in order, each with the
+/// number of its model call.
+pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>, StoreError> {
+    store
+        .all(
+            "SELECT c.n, c.text FROM calls c JOIN executions e ON e.id = c.execution_id JOIN turns t ON t.id = e.turn_id \
+             WHERE e.turn_id = $1 AND e.kind = 'orchestrator' AND c.n > t.shown_round AND c.text <> '' AND EXISTS \
+             (SELECT 1 FROM tool_calls r WHERE r.execution_id = c.execution_id AND r.n = c.n) ORDER BY c.n",
+            &[turn.into()],
+        )
+        .await
+}
+
 /// The cost of the model calls of a turn, without their texts.
 pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     store

@@ -101,6 +101,16 @@ pub struct ExecutionRow {
     pub ended_at: Option<i64>,
 }
 
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, role, answer, \
+             direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions ",
+            $rest
+        )
+    };
+}
+
 impl ExecutionRow {
     /// An execution that hasn't started.
     pub fn new(id: ExecutionId, turn: &TurnId, kind: ExecutionKind) -> Self {
@@ -129,6 +139,14 @@ impl ExecutionRow {
             started_at: None,
             ended_at: None,
         }
+    }
+
+    /// Where it stands in the order in which everything of its turn was dispatched.
+    pub fn path(&self, rows: &[Self]) -> Vec<(Option<i64>, Option<i64>)> {
+        let parent = rows.iter().find(|row| self.parent_id.as_ref() == Some(&row.id));
+        let mut path = parent.map_or_else(Vec::new, |parent| parent.path(rows));
+        path.push((self.call_n, self.call_idx));
+        path
     }
 
     /// The row as it is after [`close`].
@@ -184,6 +202,13 @@ pub async fn sent_by(
             &[id.into()],
         )
         .await
+}
+
+/// For whom a call wrote an email, and the outside sources of what it was given and read.
+pub async fn written_for(store: &Store, id: &ExecutionId) -> Result<Option<(PersonId, Taint)>, StoreError> {
+    const SQL: &str = "SELECT t.person_id, e.taint FROM executions e JOIN turns t ON t.id = e.turn_id \
+                       WHERE e.id = $1 AND e.kind = 'skill'";
+    store.first(SQL, &[id.into()]).await
 }
 
 /// The progress of a call that must not be made twice.
@@ -314,12 +339,25 @@ pub fn close_all(batch: &mut Batch, turn: &TurnId, orchestrator: ExecutionStatus
 
 /// All executions of a turn, in the order of their creation.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, StoreError> {
+    store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
+}
+
+/// The skill calls that other turns of the turn's person have completed in its conversation since this time, and nobody has
+/// undone.
+pub async fn done_elsewhere(
+    store: &Store,
+    turn: &TurnId,
+    since: i64,
+) -> Result<Vec<ExecutionRow>, StoreError> {
     store
         .all(
-            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             role, answer, direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions \
-             WHERE turn_id = $1 ORDER BY seq",
-            &[turn.into()],
+            select!(
+                "WHERE kind = 'skill' AND status = 'completed' AND ended_at >= $2 AND undone_by IS NULL AND turn_id IN \
+                 (SELECT t.id FROM turns own JOIN turns t ON t.conversation_id = own.conversation_id \
+                 AND t.person_id = own.person_id AND t.id <> own.id WHERE own.id = $1 AND t.forgotten_at IS NULL) \
+                 ORDER BY seq"
+            ),
+            &[turn.into(), since.into()],
         )
         .await
 }
@@ -338,14 +376,7 @@ pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Resu
 
 /// The skill calls of one agent and the agents below it, in the order of their creation.
 pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<ExecutionRow>, StoreError> {
-    store
-        .all(
-            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             role, answer, direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions \
-             WHERE parent_id = $1 ORDER BY seq",
-            &[agent.into()],
-        )
-        .await
+    store.all(select!("WHERE parent_id = $1 ORDER BY seq"), &[agent.into()]).await
 }
 
 /// A completed skill call with data, in a turn of a conversation.

@@ -179,13 +179,15 @@ async fn messages_of(
             (seq, Added { day, more })
         })
         .collect();
-    let (Some((first, _)), Some((last, _))) = (turns.first(), turns.last()) else { return Ok(Vec::new()) };
+    // What worked in the background stands where it ended.
+    let seqs = || turns.iter().map(|(seq, _)| *seq);
+    let (Some(first), Some(last)) = (seqs().min(), seqs().max()) else { return Ok(Vec::new()) };
     let rows: Vec<TextsRow> = store
         .all(
             "SELECT t.seq, t.text, t.answer, CAST(CASE WHEN t.forgotten_at IS NULL AND t.bodies_emptied_at IS NULL THEN 0 \
              ELSE 1 END AS BIGINT) AS is_gone FROM executions e JOIN turns t ON t.conversation_id = e.conversation_id \
              WHERE e.id = $1 AND t.seq >= $2 AND t.seq <= $3",
-            &[execution.into(), (*first).into(), (*last).into()],
+            &[execution.into(), first.into(), last.into()],
         )
         .await?;
     let rows: HashMap<i64, TextsRow> = rows.into_iter().map(|row| (row.seq, row)).collect();

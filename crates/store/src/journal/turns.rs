@@ -21,8 +21,10 @@ pub struct TurnRow {
     pub text: String,
     /// The outside sources of the message itself; none where the person wrote it.
     pub text_taint: Taint,
-    /// The answer, once it has ended.
+    /// What the model said above the turn's questions so far and, once it has ended, the answer.
     pub answer: Option<String>,
+    /// The orchestrator's last model call whose text stood above a question; -1 before one has.
+    pub shown_round: i64,
     /// JSON: the platform's ids of the messages that the next answer is for.
     pub answers: String,
     /// The instance that runs it, or ran it last.
@@ -49,8 +51,8 @@ pub struct TurnRow {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT seq, id, conversation_id, person_id, status, text, text_taint, answer, answers, instance, ending, \
-             budget_from, granted_at, failures, retry_at, background, started_at, resumed_at, ended_at FROM turns ",
+            "SELECT seq, id, conversation_id, person_id, status, text, text_taint, answer, shown_round, answers, instance, \
+             ending, budget_from, granted_at, failures, retry_at, background, started_at, resumed_at, ended_at FROM turns ",
             $rest
         )
     };
@@ -117,12 +119,13 @@ pub fn must_rest(batch: &mut Batch, turn: &TurnId) {
 }
 
 /// Ends a turn. The outbox rows of its answer belong in the same batch. A turn that was stopped or given up has read what
-/// its executions have read.
+/// its executions have read; one that is completed has said so before.
 pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
     batch.must(
         Stale::TurnEnded,
-        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3, progress = NULL, \
-         taint = CASE WHEN taint <> '' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
+        "UPDATE turns SET status = $1, answer = coalesce(answer || '\n\n', '') || $2, answers = '[]', ended_at = $3, \
+         progress = NULL, \
+         taint = CASE WHEN taint <> '' OR $1 = 'completed' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
           WHERE e.turn_id = turns.id AND e.taint <> '' ORDER BY e.seq DESC LIMIT 1), '') END \
          WHERE id = $4 AND ended_at IS NULL",
         [status.into(), answer.into(), now.into(), turn.into()],
@@ -130,9 +133,26 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
     inbox::finish(batch, turn, status == TurnStatus::Dead);
 }
 
+/// Records that the person is shown a text above a question: the model's, up to this call of it. The turn's answer begins
+/// with it, cut so that a history that cuts the answer has some of its end, too.
+pub fn set_shown(batch: &mut Batch, turn: &TurnId, round: i64, text: &str) {
+    let text = &text[..text.floor_char_boundary(2000)];
+    batch.run(
+        "UPDATE turns SET shown_round = $1, answer = CASE WHEN octet_length(answer) >= 2000 THEN answer \
+         ELSE coalesce(answer || '\n\n', '') || $2 END WHERE id = $3",
+        [round.into(), text.into(), turn.into()],
+    );
+}
+
 /// Saves the outside sources of everything that the turn read.
 pub fn set_taint(batch: &mut Batch, turn: &TurnId, taint: &Taint) {
     batch.run("UPDATE turns SET taint = $1 WHERE id = $2", [taint.into(), turn.into()]);
+}
+
+/// The outside sources of everything that an ended turn read.
+pub async fn taint(store: &Store, turn: &TurnId) -> Result<Taint, StoreError> {
+    let row: Option<(Taint,)> = store.first("SELECT taint FROM turns WHERE id = $1", &[turn.into()]).await?;
+    Ok(row.map(|(taint,)| taint).unwrap_or_default())
 }
 
 /// Puts a turn back in its lane for later, after an internal error or to wait for its time.
@@ -236,10 +256,10 @@ pub async fn of_conversation(
     store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
 }
 
-/// A person's ended turns that began in a period, newest first; of one conversation if there is one.
+/// A person's turns that began in a period, newest first, without the one that asks; of one conversation if there is one.
 pub async fn of_person(
     store: &Store,
-    person: &PersonId,
+    (person, asking): (&PersonId, &TurnId),
     conversation: Option<&ConversationId>,
     (from, to): (i64, i64),
     limit: i64,
@@ -248,8 +268,7 @@ pub async fn of_person(
         .all(
             select!(
                 "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
-                 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL AND forgotten_at IS NULL \
-                 ORDER BY seq DESC LIMIT $5 + 0"
+                 AND id <> $6 AND bodies_emptied_at IS NULL AND forgotten_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
             ),
             &[
                 person.into(),
@@ -257,6 +276,7 @@ pub async fn of_person(
                 from.into(),
                 to.into(),
                 limit.into(),
+                asking.into(),
             ],
         )
         .await
@@ -268,6 +288,20 @@ pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec
         .all(
             select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
             &[conversation.into()],
+        )
+        .await
+}
+
+/// The newest other turns of a turn's person that are open in its conversation and may be shown, newest first.
+pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!(
+                // The open turns are few, but the person's are many: no index of those.
+                "WHERE conversation_id = $1 AND person_id || '' = $2 AND id <> $3 AND ended_at IS NULL \
+                 AND forgotten_at IS NULL ORDER BY seq DESC LIMIT 20"
+            ),
+            &[(&turn.conversation_id).into(), (&turn.person_id).into(), (&turn.id).into()],
         )
         .await
 }
@@ -286,8 +320,8 @@ pub struct PastTurn {
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,
-    /// When.
-    pub started_at: i64,
+    /// When it began; of one in the background, when it ended.
+    pub at: i64,
     /// The person asked to forget it: the texts are empty then.
     #[sqlx(try_from = "Flag")]
     pub forgotten: bool,
@@ -295,18 +329,24 @@ pub struct PastTurn {
     #[sqlx(default)]
     #[sqlx(try_from = "Flag")]
     pub has_calls: bool,
+    /// Whether a schedule began it, where that was asked.
+    #[sqlx(default)]
+    #[sqlx(try_from = "Flag")]
+    pub is_scheduled: bool,
 }
 
 macro_rules! past {
     ($order:literal) => {
         concat!(
             "SELECT seq, person_id, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
-             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, started_at, \
+             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
+             CASE WHEN background = 0 THEN started_at ELSE ended_at END AS at, \
              CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
-             FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             FROM turns WHERE seq IN (SELECT seq FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ",
             $order,
-            " LIMIT $3 + 0"
+            " LIMIT $3 + 0) ORDER BY ",
+            $order
         )
     };
 }
@@ -318,7 +358,8 @@ pub async fn ended_after(
     after: i64,
     limit: i64,
 ) -> Result<Vec<PastTurn>, StoreError> {
-    store.all(past!("seq DESC"), &[conversation.into(), after.into(), limit.into()]).await
+    const ENDED: &str = past!("CASE WHEN background = 0 THEN started_at ELSE ended_at END DESC, seq DESC");
+    store.all(ENDED, &[conversation.into(), after.into(), limit.into()]).await
 }
 
 /// The messages that a person typed here before a turn, newest first.
@@ -352,15 +393,18 @@ pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str) {
     batch.run("UPDATE turns SET wishes = $1 WHERE id = $2 AND wishes IS NULL", [wishes.into(), turn.into()]);
 }
 
-/// Whether a turn's first messages hold nothing private: no history, tasks, schedules, memories or files.
+/// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, and
+/// nothing that goes on.
 pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let held = store
         .count(
             "SELECT (SELECT count(*) FROM turns p WHERE p.conversation_id = t.conversation_id AND p.id <> t.id \
-              AND p.seq > c.history_from) \
+              AND (p.seq > c.history_from OR p.ended_at IS NULL)) \
              + (SELECT count(*) FROM tasks k WHERE k.person_id = t.person_id AND k.state = 'open') \
              + (SELECT count(*) FROM schedules s WHERE s.person_id = t.person_id AND s.state = 'active') \
              + (SELECT count(*) FROM memories m WHERE m.person_id = t.person_id) \
+             + (SELECT count(*) FROM objects o WHERE o.person_id = t.person_id AND o.kind = 'event' \
+              AND (o.over_at IS NULL OR o.over_at > t.started_at)) \
              + (SELECT count(*) FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) \
              + CASE WHEN c.summary <> '' THEN 1 ELSE 0 END \
              FROM turns t JOIN conversations c ON c.id = t.conversation_id WHERE t.id = $1",

@@ -382,9 +382,10 @@ pub async fn last_text(
     store.first(SQL, &[conversation.into(), person.into()]).await
 }
 
-/// Whether a schedule began this turn, so that nobody waits for it.
+/// Whether only a schedule began this turn, and no message of a person.
 pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
-    const SQL: &str = "SELECT count(*) FROM inbox WHERE turn_id = $1 AND event LIKE ' schedule:%'";
+    const SQL: &str = "SELECT CAST(coalesce(min(CASE WHEN event LIKE ' schedule:%' THEN 1 ELSE 0 END), 0) AS BIGINT) \
+                       FROM inbox WHERE turn_id = $1 AND kind = 'said'";
     Ok(store.count(SQL, &[turn.into()]).await? > 0)
 }
 

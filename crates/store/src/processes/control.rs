@@ -1,7 +1,9 @@
 //! Control signals for a turn under way: stop, pause, continue. The process that runs the turn sees them within a
 //! second.
 
-use adjutant_types::{Answer, ConversationId, Ending, InstanceId, PersonId, QuestionState, TurnId};
+use adjutant_types::{
+    Answer, ConversationId, Ending, InstanceId, PersonId, QuestionKind, QuestionState, TurnId,
+};
 
 use crate::outbox::anybody;
 use crate::questions::{self, QuestionRow};
@@ -117,23 +119,27 @@ pub fn go_on(
                 [answer.map(Answer::as_str).into(), (&question.turn_id).into()],
             );
         }
-        Some(Answer::Approve | Answer::Reject | Answer::Text(_)) | None => {}
+        Some(Answer::Approve | Answer::Reject | Answer::Withdrawn | Answer::Text(_)) | None => {}
     }
 }
 
-/// Takes an open question back. Its turn ends as `ending` says; without one it goes on as after a no.
-pub fn withdraw(batch: &mut Batch, question: &QuestionRow, ending: Option<Ending>, by: &PersonId, now: i64) {
-    match ending {
-        Some(ending) => {
-            questions::expire(batch, &question.id, question.kind.answer_when_expired().as_ref(), now);
-            batch.run(
-                "UPDATE turns SET ending = $1 WHERE id = $2",
-                [ending.as_str().into(), (&question.turn_id).into()],
-            );
-        }
-        None => questions::answer(batch, &question.id, &Answer::Reject, by, now),
+/// Takes an open question back, behind [`crate::turns::expect_status`]. A turn that waits for nothing else ends, and so
+/// does one that asked whether to go on. One that waits for other answers isn't woken: its model has nothing to say about
+/// this one.
+pub fn withdraw(batch: &mut Batch, question: &QuestionRow, by: &PersonId, now: i64) {
+    match &question.kind {
+        QuestionKind::Approval { .. } => questions::answer(batch, &question.id, &Answer::Withdrawn, by, now),
+        // An older instance takes every other word for a wish.
+        QuestionKind::Plan { .. } => questions::answer(batch, &question.id, &Answer::Reject, by, now),
+        kind => questions::expire(batch, &question.id, kind.answer_when_expired().as_ref(), now),
     }
-    go_on(batch, question, None, &anybody(), now);
+    batch.run(
+        "UPDATE turns SET ending = $1, status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
+         retry_at = 0, instance = CASE WHEN status = 'waiting' THEN '' ELSE instance END \
+         WHERE id = $2 AND ended_at IS NULL AND ($3 = 1 OR (status = 'waiting' AND NOT EXISTS \
+         (SELECT 1 FROM questions WHERE turn_id = $2 AND state = 'pending')))",
+        [Ending::Withdrawn.as_str().into(), (&question.turn_id).into(), question.asks_to_continue().into()],
+    );
 }
 
 /// Ends a pause: from now on the answer to the question decides how the turn goes on.

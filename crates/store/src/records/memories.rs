@@ -19,15 +19,25 @@ pub struct MemoryRow {
     pub text: String,
     /// JSON: a list of words.
     pub tags: String,
+    /// What single thing of the person it tells, as the sorted stems of its words: `home town`; empty if none.
+    #[serde(default)]
+    pub topic: String,
     /// When it was made.
     pub created_at: i64,
+}
+
+impl MemoryRow {
+    /// Whether it is told to the model whatever the person writes about.
+    pub fn is_preference(&self) -> bool {
+        self.kind == "preference"
+    }
 }
 
 /// Adds a person's memory from a conversation.
 pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationId, memory: &MemoryRow) {
     batch.run(
-        "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, topic, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         [
             (&memory.id).into(),
             person.into(),
@@ -36,6 +46,7 @@ pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationI
             (&memory.kind).into(),
             (&memory.text).into(),
             (&memory.tags).into(),
+            (&memory.topic).into(),
             memory.created_at.into(),
         ],
     );
@@ -60,7 +71,7 @@ pub async fn list(
 ) -> Result<Vec<MemoryRow>, StoreError> {
     store
         .all(
-            "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE person_id = $1 \
+            "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
              AND ((scope = 'private' AND $2 = 0) OR (scope = 'room' AND conversation_id = $3)) \
              AND ($4 = '' OR kind = $4) ORDER BY seq DESC LIMIT $5 + 0",
             &[person.into(), here.shared.into(), (&here.id).into(), kind.into(), limit.into()],
@@ -70,8 +81,8 @@ pub async fn list(
 
 /// One of a person's memories, wherever it may be recalled.
 pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Option<MemoryRow>, StoreError> {
-    const SQL: &str =
-        "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE id = $1 AND person_id = $2";
+    const SQL: &str = "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE id = $1 \
+                       AND person_id = $2";
     store.first(SQL, &[id.into(), person.into()]).await
 }
 
@@ -197,7 +208,7 @@ impl<'r> FromRow<'r, AnyRow> for KnownRow {
     }
 }
 
-/// The newest memories that may be recalled here, with where they come from.
+/// The newest memories that may be recalled here, preferences first, with where they come from.
 pub async fn with_origins(
     store: &Store,
     person: &PersonId,
@@ -206,10 +217,10 @@ pub async fn with_origins(
 ) -> Result<Vec<KnownRow>, StoreError> {
     store
         .all(
-            "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.created_at, o.quote FROM memories m \
+            "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.topic, m.created_at, o.quote FROM memories m \
              LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.person_id = $1 \
              AND ((m.scope = 'private' AND $2 = 0) OR (m.scope = 'room' AND m.conversation_id = $3)) \
-             ORDER BY m.seq DESC LIMIT $4 + 0",
+             ORDER BY CASE WHEN m.kind = 'preference' THEN 0 ELSE 1 END, m.seq DESC LIMIT $4 + 0",
             &[person.into(), here.shared.into(), (&here.id).into(), limit.into()],
         )
         .await
@@ -238,7 +249,7 @@ pub async fn kept(store: &Store) -> Result<Vec<KeptRow>, StoreError> {
     store
         .all(
             "SELECT m.person_id, coalesce(p.name, '') AS name, o.quote, m.id, m.kind, m.scope, m.text, m.tags, \
-             m.created_at FROM memories m LEFT JOIN people p ON p.id = m.person_id \
+             m.topic, m.created_at FROM memories m LEFT JOIN people p ON p.id = m.person_id \
              LEFT JOIN memory_origins o ON o.memory_id = m.id ORDER BY m.person_id, m.seq",
             &[],
         )

@@ -189,8 +189,8 @@ pub async fn people(store: &Store) -> Result<Vec<PersonId>, StoreError> {
 pub async fn private(store: &Store, person: &PersonId) -> Result<Vec<MemoryRow>, StoreError> {
     store
         .all(
-            "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE person_id = $1 AND scope = 'private' \
-             ORDER BY seq DESC LIMIT 5000",
+            "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
+             AND scope = 'private' ORDER BY seq DESC LIMIT 5000",
             &[person.into()],
         )
         .await

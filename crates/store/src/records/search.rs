@@ -348,7 +348,8 @@ pub async fn memories(
     seqs: &[i64],
 ) -> Result<Vec<RecallRow>, StoreError> {
     let sql = of_seqs!(
-        "SELECT m.seq, m.id, m.kind, m.scope, m.text, m.tags, m.created_at, coalesce(o.strength - 1, 0) AS repeated, \
+        "SELECT m.seq, m.id, m.kind, m.scope, m.text, m.tags, m.topic, m.created_at, \
+         coalesce(o.strength - 1, 0) AS repeated, \
          CAST(CASE WHEN o.strength = 1 AND m.recalled_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS may_fade \
          FROM memories m LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.seq",
         "AND m.person_id = $65 \

@@ -203,7 +203,7 @@ impl Budget {
         self.allowed.1.fetch_max(count(skill_calls), Ordering::Relaxed);
     }
 
-    /// Counts an agent, or returns the limit that forbids it.
+    /// Counts an agent with a model, or returns the limit that forbids it.
     pub fn take_agent(&self) -> Result<(), Limit> {
         self.check_time()?;
         self.take(&self.agents, (self.limits.agents_per_turn, &self.allowed.0), Limit::Agents)
@@ -223,6 +223,11 @@ impl Budget {
         self.before_model_call()?;
         let max = self.limits.orchestrator_calls_per_turn;
         self.take(&self.orchestrator_calls, (max, &AtomicI64::new(0)), Limit::OrchestratorCalls)
+    }
+
+    /// Takes back the count of a call of the orchestrator's model that only waits for agents.
+    pub fn uncount_orchestrator_call(&self) {
+        self.orchestrator_calls.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Counts an approved skill call again where its first count has expired, or returns the limit that forbids it.
@@ -297,7 +302,8 @@ impl Budget {
         self.account.lock()
     }
 
-    fn check_time(&self) -> Result<(), Limit> {
+    /// Checks whether something may begin that nothing counts here; else returns the limit that forbids it.
+    pub fn check_time(&self) -> Result<(), Limit> {
         if let Some(limit) = self.exceeded() {
             return Err(limit);
         }
@@ -342,6 +348,16 @@ mod tests {
         assert_eq!(budget.take_orchestrator_call(), Err(Limit::Agents));
         assert_eq!(budget.exceeded(), Some(Limit::Agents));
         assert_eq!(budget.take_skill_call(), Ok(()), "the running agent may finish");
+    }
+
+    #[test]
+    fn a_call_that_only_waits_is_not_counted() {
+        let limits = Limits { orchestrator_calls_per_turn: 1, ..Limits::default() };
+        let budget = Budget::new(limits, &Spent::default());
+        assert_eq!(budget.take_orchestrator_call(), Ok(()));
+        budget.uncount_orchestrator_call();
+        assert_eq!(budget.take_orchestrator_call(), Ok(()));
+        assert_eq!(budget.take_orchestrator_call(), Err(Limit::OrchestratorCalls));
     }
 
     #[test]

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjutant_chat::Choice;
+use adjutant_chat::{Choice, OutgoingFile};
 use adjutant_config::Settings;
+use adjutant_store::leases::{Lease, lane};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::{Batch, Store, StoreError, leases::Lease, outbox, turns};
+use adjutant_store::{Batch, Store, StoreError, calls, outbox, turns};
 use adjutant_types::clock;
 use adjutant_types::{
-    ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
-    with_words,
+    ConversationId, ExecutionId, NOTHING_TO_TELL, OutboxId, PersonId, QuestionId, QuestionKind,
+    QuestionState, TurnId, with_words,
 };
 use chrono_tz::Tz;
 use parking_lot::Mutex;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AgentSlots, Budget, BudgetLedger, SubProgress, TurnEvent, TurnEvents, WishBook};
 use crate::trust::{EffectCounters, OwnWords};
+use crate::wording;
 
 /// How many of a person's messages may say what is meant: this turn's, and a few before it.
 const OWN_MESSAGES: i64 = 4;
@@ -46,6 +48,8 @@ pub struct TurnFacts {
     pub zone: Tz,
     /// The settings from when the turn began or last went on.
     pub settings: Arc<Settings>,
+    /// Whether a schedule began it, so that nobody waits for it.
+    pub is_scheduled: bool,
 }
 
 /// What the turn may still use.
@@ -81,6 +85,8 @@ pub struct TurnControl {
     pub answered: watch::Receiver<()>,
     /// Whether the turn asked a question since it last went on.
     pub asked: Arc<AtomicBool>,
+    /// Held while a question is written, so that only one of them stands below what the model said before.
+    pub asking: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Whose words the turn acts on, and how much it has done.
@@ -126,6 +132,12 @@ impl TurnContext {
     /// Whether the turn belongs to an owner.
     pub async fn is_owners(&self) -> Result<bool, StoreError> {
         people::is_owner(&self.store, &self.turn.person.id, &self.turn.settings.owners).await
+    }
+
+    /// Whether a person typed the turn's message and waits for the answer.
+    pub fn is_typed(&self) -> bool {
+        let is_own = self.trust.own_text.is_some() && !self.turn.is_scheduled;
+        is_own && self.io.lease.name == lane(&self.turn.conversation.id, 0)
     }
 
     /// What the person typed: the message of this turn, and the last ones before it in this conversation. In a
@@ -184,12 +196,17 @@ impl TurnContext {
 
     /// Adds a question for the turn's person to the batch. Call [`Self::wake_delivery`] once the batch is written.
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
+        self.ask_with_file(batch, question, None);
+    }
+
+    /// The same with a file behind its text.
+    pub fn ask_with_file(&self, batch: &mut Batch, question: Question<'_>, file: Option<OutgoingFile>) {
         let id: QuestionId = self.store.new_id();
         let choices = match &question.kind {
             QuestionKind::Choice { options, .. } => buttons(&id, options),
             _ => (question.choices)(&id),
         };
-        self.ask_with(batch, id, question, choices);
+        self.ask_with(batch, id, question, (choices, file));
     }
 
     /// The same for a question that is answered in words, with a button, by its label, for some of them.
@@ -198,12 +215,21 @@ impl TurnContext {
         let button =
             |(label, words): &(String, String)| Choice { id: with_words(&id, words), label: label.clone() };
         let choices = words.iter().map(button).collect();
-        self.ask_with(batch, id, question, choices);
+        self.ask_with(batch, id, question, (choices, None));
     }
 
-    fn ask_with(&self, batch: &mut Batch, id: QuestionId, question: Question<'_>, choices: Vec<Choice>) {
+    fn ask_with(
+        &self,
+        batch: &mut Batch,
+        id: QuestionId,
+        question: Question<'_>,
+        (choices, file): (Vec<Choice>, Option<OutgoingFile>),
+    ) {
         self.control.asked.store(true, Ordering::Relaxed);
-        let outbox_id = self.say(batch, question.text, choices);
+        turns::set_answers(batch, &self.turn.id, &[]);
+        let message = outbox::Message { file, ..self.message(question.text, choices) };
+        let (conversation, owner) = (&self.turn.conversation.id, &self.io.lease.owner);
+        let outbox_id = outbox::say(&self.store, batch, conversation, owner, &message);
         let question = QuestionRow {
             execution_id: question.execution.cloned(),
             ..self.question(id, outbox_id, question.kind)
@@ -275,6 +301,23 @@ impl TurnContext {
         let now = clock::utc(self.store.now()).with_timezone(&self.turn.zone);
         format!("Now: {} {}, {}", now.format("%Y-%m-%dT%H:%M"), now.format("%A"), self.turn.zone)
     }
+}
+
+/// A question below what the model said before it and nobody has been shown. The question comes last, and the marks of
+/// our own lines go, so that a model can't imitate either.
+pub async fn below_unshown(
+    store: &Store,
+    turn: &TurnId,
+    batch: &mut Batch,
+    question: String,
+) -> Result<String, StoreError> {
+    let unshown = calls::unshown(store, turn).await?;
+    let is_told = |text: &&str| !text.is_empty() && *text != NOTHING_TO_TELL;
+    let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.trim()).filter(is_told).collect();
+    let Some((round, _)) = unshown.last().filter(|_| !texts.is_empty()) else { return Ok(question) };
+    let text = wording::receipts::under(&texts.join("\n\n"), &[]);
+    turns::set_shown(batch, turn, *round, &text);
+    Ok(format!("{text}\n\n{}\n\n{question}", adjutant_l10n::approvals::before_i_go_on()))
 }
 
 /// A button per option. Their ids are numbers, because platforms only take short ids.

@@ -160,7 +160,7 @@ impl Dialogue {
                 messages.push(Message::tool(call.call_id.clone(), PromptText::recorded(result)));
             }
         }
-        Request { messages, tools: self.prefix.tools.clone() }
+        Request { messages, tools: self.prefix.tools.clone(), stable: self.first_messages.stable() }
     }
 
     /// The last round, if a tool call in it has no result yet.

@@ -1,6 +1,6 @@
 //! The first messages of a dialogue, and which of them earlier turns said.
 
-use adjutant_models::Message;
+use adjutant_models::{Message, Role};
 use adjutant_store::first_messages::{self, Added};
 use serde_json::Value;
 
@@ -44,6 +44,12 @@ impl From<Vec<Message>> for FirstMessages {
 impl FirstMessages {
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// The index, in a request behind the prefix, of the last message with which the conversation's next turn begins as
+    /// well: the one before what is true of this turn alone. None if nothing is told of the turn.
+    pub fn stable(&self) -> Option<usize> {
+        self.messages.iter().rposition(|message| message.role == Role::System).filter(|at| *at > 0)
     }
 
     /// Adds messages.

@@ -19,7 +19,9 @@ mod sub_progress;
 mod wishes;
 
 pub use budget::{Budget, Limit, Limits};
-pub use context::{Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust};
+pub use context::{
+    Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust, below_unshown,
+};
 pub use dialogue::{Dialogue, Prefix};
 pub use events::{TurnEvent, TurnEventQueue, TurnEvents};
 pub use fail_point::fail_point;

@@ -1,12 +1,23 @@
 //! Limits and budgets: what was reached, who decides whether to go on, and that little is left.
 
-use adjutant_l10n::limits as words;
+use adjutant_l10n::{limits as words, runs};
 use adjutant_types::TurnId;
 use adjutant_types::text::count;
 use chrono_tz::Tz;
 
-use super::{StatusSummary, duration, first_line};
+use super::{duration, first_line};
 use crate::journal::{Limit, Limits};
+
+/// How many receipts a person reads at a limit.
+const SHOWN: usize = 3;
+
+/// How far a turn has come that has reached a limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LimitReport {
+    pub receipts: Vec<String>,
+    /// How many of its agents haven't ended.
+    pub left: usize,
+}
 
 fn reached(limit: Limit, limits: &Limits) -> String {
     match limit {
@@ -42,29 +53,36 @@ fn tokens(number: u64) -> String {
 }
 
 /// Asks whether to go on.
-pub fn parked(why: Limit, limits: &Limits, summary: &StatusSummary) -> String {
-    at_limit(why, limits, summary, &words::shall_i_continue())
+pub fn parked(why: Limit, limits: &Limits, report: &LimitReport) -> String {
+    at_limit(why, limits, report, words::shall_i_continue())
 }
 
-fn at_limit(why: Limit, limits: &Limits, summary: &StatusSummary, then: &str) -> String {
+/// What was reached, what has been done, failures first, and what is left.
+fn at_limit(why: Limit, limits: &Limits, report: &LimitReport, then: String) -> String {
+    let mut receipts = report.receipts.clone();
+    receipts.sort_by_key(|line| line.starts_with('✓'));
+    let hidden = receipts.len().saturating_sub(SHOWN);
+    receipts.truncate(SHOWN);
+    receipts.extend((hidden > 0).then(|| runs::more_lines(hidden)));
+    let left = (report.left > 0).then(|| words::left_to_do(report.left));
     let lead = reached(why, limits);
-    let summary = summary.text();
-    match summary.is_empty() {
-        true => format!("{lead} {then}"),
-        false => format!("{lead}\n\n{summary}\n\n{then}"),
+    let end = left.into_iter().chain([then]).collect::<Vec<_>>().join(" ");
+    match receipts.is_empty() {
+        true => format!("{lead} {end}"),
+        false => format!("{lead}\n\n{}\n\n{end}", receipts.join("\n")),
     }
 }
 
 /// Tells a person that an owner was asked whether to go on.
-pub fn owner_asked(why: Limit, limits: &Limits, summary: &StatusSummary, zone: Tz) -> String {
-    at_limit(why, limits, summary, &words::owner_asked(zone))
+pub fn owner_asked(why: Limit, limits: &Limits, report: &LimitReport, zone: Tz) -> String {
+    at_limit(why, limits, report, words::owner_asked(zone))
 }
 
 /// Tells a person that only an owner can let it go on, and that none of them can be asked.
 pub fn owner_needed(
     why: Limit,
     limits: &Limits,
-    summary: &StatusSummary,
+    report: &LimitReport,
     owners: &[String],
     zone: Tz,
 ) -> String {
@@ -72,12 +90,12 @@ pub fn owner_needed(
         [] => words::owner_needed(zone),
         names => words::named_owner_needed(names.join(", "), zone),
     };
-    at_limit(why, limits, summary, &then)
+    at_limit(why, limits, report, then)
 }
 
 /// Tells a person that this ends here, because an owner still has to answer an earlier question.
-pub fn no_further_question(why: Limit, limits: &Limits, summary: &StatusSummary, zone: Tz) -> String {
-    at_limit(why, limits, summary, &words::still_unanswered(zone))
+pub fn no_further_question(why: Limit, limits: &Limits, report: &LimitReport, zone: Tz) -> String {
+    at_limit(why, limits, report, words::still_unanswered(zone))
 }
 
 /// Asks an owner whether somebody's turn may go on beyond a day's budget.
@@ -105,21 +123,20 @@ mod tests {
 
     #[test]
     fn a_parked_turn_says_where_it_stands() {
-        let summary = StatusSummary {
-            done: vec![("Find the report".into(), "found it".into())],
-            failed: vec![],
-            open: vec![("Send it".into(), "not started".into())],
-        };
-        insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &summary), @r"
+        let receipts =
+            ["✓ Added “eggs”", "✓ Added “flour”", "✗ Send an email: 550 no such user", "✓ Added “tea”"];
+        let report = LimitReport { receipts: receipts.map(str::to_owned).into(), left: 2 };
+        insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &report), @"
         This is a bigger job than usual.
 
-        **Done**
-        - Find the report: found it
+        ✗ Send an email: 550 no such user
+        ✓ Added “eggs”
+        ✓ Added “flour”
+        and 1 more
 
-        **Still open**
-        - Send it: not started
-
-        Shall I continue?
+        There are 2 things left to do. Shall I continue?
         ");
+        let nothing = parked(Limit::OrchestratorCalls, &Limits::default(), &LimitReport::default());
+        assert_eq!(nothing, "This is taking longer than usual. Shall I continue?");
     }
 }

@@ -16,16 +16,20 @@ pub fn line(number: i64, stored: &KnownRow, day: &str) -> String {
     }
 }
 
-/// What is remembered; `next` is the number of the next page.
-pub fn list(lines: &[String], next: Option<i64>, is_room: bool) -> String {
-    let title = match (lines.is_empty(), is_room) {
-        (true, true) => return l10n::memories::nothing_in_room(),
-        (true, false) => return l10n::memories::nothing(),
-        (false, true) => l10n::memories::remembered_in_room(),
-        (false, false) => l10n::memory::recalled_several(),
+/// What is remembered, preferences first; `next` is the number of the next page.
+pub fn list((preferences, others): (&[String], &[String]), next: Option<i64>, is_room: bool) -> String {
+    let title = match (preferences.is_empty(), is_room) {
+        (true, true) if others.is_empty() => return l10n::memories::nothing_in_room(),
+        (true, false) if others.is_empty() => return l10n::memories::nothing(),
+        (true, true) => l10n::memories::remembered_in_room(),
+        (true, false) => l10n::memory::recalled_several(),
+        (false, _) => l10n::memories::others(),
     };
-    let more = next.map(|page| format!("\n\n{}", l10n::memories::more(page))).unwrap_or_default();
-    format!("{title}\n\n{}{more}", lines.join("\n"))
+    let lists = [(l10n::memories::preferences(), preferences), (title, others)];
+    let lists = lists.into_iter().filter(|(_, lines)| !lines.is_empty());
+    let mut parts: Vec<String> = lists.flat_map(|(title, lines)| [title, lines.join("\n")]).collect();
+    parts.extend(next.map(l10n::memories::more));
+    parts.join("\n\n")
 }
 
 /// Asks which of these is to be forgotten.

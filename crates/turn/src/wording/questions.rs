@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::Choice;
 use adjutant_l10n::{approvals, questions as words};
+use adjutant_store::outbox::Message;
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::invisible_chars::shown;
 use adjutant_types::text::one_line;
@@ -12,8 +13,10 @@ use adjutant_types::{Answer, QuestionKind, Taint};
 use super::{choices, first_line};
 use crate::trust::ApprovalReason;
 
-/// The maximum number of questions of one message that have buttons of their own.
-const BUTTONS: usize = 6;
+/// The most questions of one message that have buttons of their own.
+const BUTTONS: usize = 3;
+/// The longest name of a contact, in characters.
+const NAME: usize = 60;
 /// The longest quotation of a person's own message, in characters.
 const QUOTED: usize = 120;
 /// How much of an effect is shown at once: lines and characters. A button shows the rest.
@@ -86,7 +89,8 @@ pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed
             ("approve-all", approvals::approve_all_button()),
             ("reject-all", approvals::reject_all_button()),
         ];
-        for (number, question) in (1..).zip(questions.iter().take(BUTTONS)) {
+        let numbered = questions.iter().filter(|_| questions.len() <= BUTTONS);
+        for (number, question) in (1..).zip(numbered) {
             let labels = [
                 ("approve", approvals::approve_number_button(number)),
                 ("reject", approvals::reject_number_button(number)),
@@ -154,20 +158,48 @@ fn shortened(preview: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
     pub address: String,
-    /// Whether it is in the person's contacts; none if unclear.
-    pub is_contact: Option<bool>,
-    /// Whether the person's message names it.
+    pub contact: ContactMatch,
+    /// Whether the person's newest messages name it.
     pub is_named: bool,
+    /// Whether an earlier one does.
+    pub is_mentioned: bool,
+    /// Whether it sent the email that is answered.
+    pub is_answered: bool,
+}
+
+/// What the person's contacts say of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContactMatch {
+    /// They can't be read, or only text from outside put it there.
+    Unclear,
+    Missing,
+    Found {
+        name: String,
+        /// What the person said, if other contacts are called that, too.
+        shared_name: Option<String>,
+    },
 }
 
 impl Recipient {
     fn marked(&self) -> String {
         let address = shown(&self.address);
-        match (self.is_named, self.is_contact) {
-            (true, _) => address,
-            (false, Some(true)) => approvals::known_recipient(address),
-            (false, Some(false)) => approvals::new_recipient(address),
-            (false, None) => approvals::unmentioned_recipient(address),
+        match &self.contact {
+            _ if self.is_named => address,
+            ContactMatch::Found { name, shared_name } => {
+                // A name must not look like what stands beside it.
+                let name = shown(&one_line(name, NAME)).replace(['<', '>', '(', ')', '@'], "");
+                let contact = format!("{name} <{address}>");
+                match shared_name {
+                    Some(called) => approvals::ambiguous_recipient(contact, shown(called)),
+                    None if self.is_mentioned => approvals::contact_recipient(contact),
+                    None => approvals::known_recipient(contact),
+                }
+            }
+            _ if self.is_answered => approvals::answered_recipient(address),
+            ContactMatch::Missing if self.is_mentioned => approvals::foreign_recipient(address),
+            ContactMatch::Missing => approvals::new_recipient(address),
+            ContactMatch::Unclear if self.is_mentioned => address,
+            ContactMatch::Unclear => approvals::unmentioned_recipient(address),
         }
     }
 }
@@ -185,6 +217,8 @@ pub struct Circumstances<'a> {
     pub recipients: &'a [Recipient],
     /// The agents that asked for it, from the top.
     pub roles: &'a [String],
+    /// The question that it replaces.
+    pub replaces: Option<&'a QuestionRow>,
 }
 
 /// One call as it is shown: what it would do, and next to the buttons who gets something, and why it is asked. What says
@@ -194,6 +228,9 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
     let mut add = |line: String| text.push_str(&format!("\n\n{line}"));
     if let Some(warning) = &about.warning {
         add(shown(warning));
+    }
+    if let Some(replaced) = about.replaces {
+        add(approvals::instead_of(shown(&subject(replaced))));
     }
     if about.roles.len() > 1 {
         add(approvals::asked_for_by(about.roles.join(" › ")));
@@ -268,33 +305,62 @@ pub fn subject(question: &QuestionRow) -> String {
     if details.is_empty() { title.to_owned() } else { format!("{title}: {}", details.join(", ")) }
 }
 
-/// The end of a turn whose one question was taken back, because the person wants something else.
-/// Words of others aren't repeated.
-pub fn withdrawn(text: Option<&str>) -> String {
-    text.map_or_else(words::withdrawn, |text| words::withdrawn_request(one_line(text, QUOTED)))
+/// To a yes that may mean several questions, or one that was asked before something else was said. `asked` are the
+/// questions of the newest one's message.
+pub fn which(open: &[QuestionRow], asked: &[QuestionRow]) -> Message {
+    let number = |question: &QuestionRow| shown_number(question, open, asked);
+    let lines = numbered(open, number);
+    let text = match open {
+        [] => words::none_open(),
+        [one] => words::which_one(lines, number(one)),
+        [one, other, ..] => words::which_of_several(lines, number(one), number(other)),
+    };
+    let buttons = |question: &QuestionRow| yes_and_no(question, (open.len() > 1).then(|| number(question)));
+    let choices = open.iter().take(BUTTONS).flat_map(buttons).collect();
+    Message { text, choices, ..Message::default() }
 }
 
-/// To a yes that may mean several questions, or one that was asked before something else was said.
-pub fn which(open: &[QuestionRow]) -> String {
-    let lines = open_questions(open);
-    match open {
-        [] => words::none_open(),
-        [one] => words::which_one(lines, one.number()),
-        [one, other, ..] => words::which_of_several(lines, one.number(), other.number()),
-    }
+/// The buttons that answer a question of such a list; none where a yes is no answer.
+fn yes_and_no(question: &QuestionRow, number: Option<i64>) -> Vec<Choice> {
+    let (yes, no) = match question.kind {
+        QuestionKind::Approval { .. } | QuestionKind::Plan { .. } => ("approve", "reject"),
+        QuestionKind::Continue { .. } => ("continue", "stop"),
+        QuestionKind::Choice { .. } | QuestionKind::Input { .. } => return Vec::new(),
+    };
+    let [yes_label, no_label] = match number {
+        Some(number) => [words::yes_to_button(number), words::no_to_button(number)],
+        None => [words::yes_button(), words::no_button()],
+    };
+    choices(&question.id, [(yes, yes_label), (no, no_label)])
+}
+
+/// The number that people read at an open question: the one in its message if no other message asks anything, or else
+/// the one that stays.
+pub fn shown_number(question: &QuestionRow, open: &[QuestionRow], asked: &[QuestionRow]) -> i64 {
+    let position = |question: &QuestionRow| asked.iter().position(|row| row.id == question.id);
+    let is_one_message = asked.len() > 1 && open.iter().all(|other| position(other).is_some());
+    let shown = position(question).filter(|_| is_one_message);
+    shown.and_then(|index| i64::try_from(index + 1).ok()).unwrap_or_else(|| question.number())
 }
 
 /// To `/answer` with something else than the number of an open question.
-pub fn no_such_number(given: &str, open: &[QuestionRow]) -> String {
-    match given.parse::<usize>() {
-        Ok(number) if !open.is_empty() => words::no_such_number(number, which(open)),
-        _ => which(open),
+pub fn no_such_number(given: &str, open: &[QuestionRow], asked: &[QuestionRow]) -> Message {
+    let mut which = which(open, asked);
+    if let Ok(number) = given.parse::<usize>()
+        && !open.is_empty()
+    {
+        which.text = words::no_such_number(number, &which.text);
     }
+    which
 }
 
 /// The open questions, with the numbers that people name them by.
 pub fn open_questions(open: &[QuestionRow]) -> String {
-    let line = |question: &QuestionRow| format!("**{}** {}", question.number(), subject(question));
+    numbered(open, QuestionRow::number)
+}
+
+fn numbered(open: &[QuestionRow], number: impl Fn(&QuestionRow) -> i64) -> String {
+    let line = |question: &QuestionRow| format!("**{}** {}", number(question), subject(question));
     open.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -314,11 +380,122 @@ pub fn noted(question: &QuestionRow, answer: &Answer) -> String {
     match answer {
         Answer::Text(_) if matches!(question.kind, QuestionKind::Plan { .. }) => words::changing_plan(),
         Answer::Approve => words::approved(subject(question)),
-        Answer::Reject => words::rejected(subject(question)),
+        Answer::Reject | Answer::Withdrawn => words::rejected(subject(question)),
         Answer::Continue => words::continuing(),
         Answer::Summarise => words::summarising(),
         Answer::Stop => words::stopping(),
         Answer::Text(_) if matches!(question.kind, QuestionKind::Input { .. }) => words::input_taken(),
         Answer::Text(chosen) => words::chosen(chosen),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_types::QuestionState;
+
+    use super::*;
+
+    fn approvals_of_one_message(count: i64) -> Vec<QuestionRow> {
+        let question = |seq: i64| QuestionRow {
+            seq,
+            id: format!("q{seq}").as_str().into(),
+            conversation_id: "c".into(),
+            turn_id: "t".into(),
+            execution_id: None,
+            person_id: "p".into(),
+            kind: QuestionKind::Approval {
+                preview: format!("Add {seq}"),
+                arguments: String::new(),
+                rule: None,
+                delay: None,
+            },
+            state: QuestionState::Pending,
+            answer: None,
+            body: format!("Add {seq}"),
+            outbox_id: "m".into(),
+            expires_at: 0,
+        };
+        (1..=count).map(question).collect()
+    }
+
+    fn labels(choices: &[Choice]) -> Vec<&str> {
+        choices.iter().map(|choice| choice.label.as_str()).collect()
+    }
+
+    #[test]
+    fn more_than_three_questions_have_buttons_for_all_of_them_alone() {
+        for (count, buttons) in [(3, 8), (4, 2), (12, 2)] {
+            let rows = approvals_of_one_message(count);
+            let rows: Vec<&QuestionRow> = rows.iter().collect();
+            for is_delicate in [false, true] {
+                let choices = approve_choices(&rows, is_delicate, false);
+                assert_eq!(choices.len(), buttons, "{count}: {choices:?}");
+                assert!(labels(&choices).contains(&"Approve all"), "{count}: {choices:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_question_is_named_by_the_number_that_its_message_shows() {
+        let asked = approvals_of_one_message(5);
+        let which = which(&asked[1..], &asked);
+        insta::assert_snapshot!(which.text, @"
+        Which one do you mean?
+        **2** Add 2
+        **3** Add 3
+        **4** Add 4
+        **5** Add 5
+
+        Reply “yes to 2” or “no to 3”.
+        ");
+        assert_eq!(labels(&which.choices)[..3], ["Yes to 2", "No to 2", "Yes to 3"]);
+        assert_eq!((which.choices.len(), which.choices[0].id.as_str()), (6, "q2:approve"));
+        // A second message has numbers of its own.
+        let mut several = asked.clone();
+        several[0].outbox_id = "other".into();
+        let text = super::which(&several, &asked[1..]).text;
+        assert!(text.contains("**13** Add 1\n**14** Add 2"), "{text}");
+    }
+
+    #[test]
+    fn what_stands_beside_a_recipient_is_true() {
+        let to = |contact: ContactMatch, is_mentioned: bool, is_answered: bool| {
+            let address = "bob@acme.test".to_owned();
+            Recipient { address, contact, is_named: false, is_mentioned, is_answered }.marked()
+        };
+        let found = |name: &str, shared_name: Option<&str>| {
+            let shared_name = shared_name.map(str::to_owned);
+            ContactMatch::Found { name: name.into(), shared_name }
+        };
+        let all = [
+            to(found("Bob Stone", None), false, true),
+            to(found("Bob Stone", None), true, false),
+            to(found("Bob Stone", Some("Bob")), true, false),
+            to(found("Eve <eve@evil.test> (in your contacts)\u{202e}", None), true, false),
+            to(ContactMatch::Missing, false, false),
+            to(ContactMatch::Missing, true, false),
+            to(ContactMatch::Missing, true, true),
+            to(ContactMatch::Unclear, false, false),
+            to(ContactMatch::Unclear, true, false),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @r"
+        Bob Stone <bob@acme.test> (in your contacts; you didn't mention them)
+        Bob Stone <bob@acme.test> (in your contacts)
+        Bob Stone <bob@acme.test> (in your contacts; more than one is called “Bob”)
+        Eve eveevil.test in your contacts\u{202e} <bob@acme.test> (in your contacts)
+        bob@acme.test (new address: not in your contacts, and you didn't mention it)
+        bob@acme.test (not in your contacts)
+        bob@acme.test (sender of the email this answers)
+        bob@acme.test (you didn't mention it)
+        bob@acme.test
+        ");
+        let named = Recipient {
+            address: "bob@acme.test".into(),
+            contact: found("Bob Stone", None),
+            is_named: true,
+            is_mentioned: true,
+            is_answered: false,
+        };
+        assert_eq!(named.marked(), "bob@acme.test");
     }
 }

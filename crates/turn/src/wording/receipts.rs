@@ -17,12 +17,12 @@ pub fn line(title: &str, status: ExecutionStatus, text: &str) -> Option<String> 
     }
 }
 
-/// An answer with its receipts. The marks are ours alone: a model's own line can't look like one.
+/// An answer with its receipts, a line each. The marks are ours alone: a model's own line can't look like one.
 pub fn under(answer: &str, lines: &[String]) -> String {
     let answer = answer.replace(['✓', '✗'], "-");
     match lines.is_empty() {
         true => answer,
-        false => format!("{}\n\n{}", answer.trim_end(), lines.join(" · ")),
+        false => format!("{}\n\n{}", answer.trim_end(), lines.join("\n")),
     }
 }
 
@@ -46,6 +46,6 @@ mod tests {
             line("Create an event", ExecutionStatus::Completed, "Created “Lunch”\nInvited bob@x.test\n- a");
         assert_eq!(created.unwrap(), "✓ Created “Lunch”; Invited bob@x.test");
         let lines = ["✓ Added “Milk”".to_owned(), "✗ Send an email: 550 no such user".to_owned()];
-        assert_eq!(under("Done.", &lines), "Done.\n\n✓ Added “Milk” · ✗ Send an email: 550 no such user");
+        assert_eq!(under("Done.", &lines), "Done.\n\n✓ Added “Milk”\n✗ Send an email: 550 no such user");
     }
 }

@@ -43,7 +43,7 @@ fn summary(ctx: &TurnContext, marked: &Taint, max_bytes: usize) -> PromptText {
         return PromptText::default();
     }
     PromptText::from("Earlier in the conversation: ").with(PromptText::by_origin(
-        &ctx.turn.id,
+        &ctx.turn.conversation.id,
         taint,
         summary,
     ))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use adjutant_skills::call::{Call, CallError, CallReport};
-use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
+use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor, sources};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, calls::ToolCallRow};
 use adjutant_turn::journal::dialogue::Round;
@@ -147,6 +147,7 @@ impl AgentRun<'_> {
             skill: &wanted.skill,
             arguments: &wanted.arguments,
             taint: read_before(self.row, existing, call.n),
+            replaces: None,
         }
     }
 }
@@ -213,7 +214,9 @@ fn misread(
     let status = ExecutionStatus::Failed.as_str();
     let ours = json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)});
     match outside {
-        Some(text) => Outside { ours, execution, taint }.whole(text, &Value::Null, usize::MAX),
+        Some(text) => {
+            Outside { ours, execution, source: taint.clone() }.whole(text, &Value::Null, usize::MAX)
+        }
         None => PromptText::of_model(ours),
     }
 }
@@ -221,11 +224,12 @@ fn misread(
 /// The result of a skill call as the agent's model sees it.
 fn for_model(report: &CallReport, left: usize) -> PromptText {
     let mut value = json!({"status": report.status.as_str(), "calls_left": left});
-    let CallReport { execution, taint, summary, data, .. } = report;
-    if let Some((error, outside)) = report.error.as_ref().map(CallError::for_model) {
+    let CallReport { execution, skill, taint, summary, data, .. } = report;
+    let outside = |ours| Outside { ours, execution, source: sources::of_call(skill, data, taint) };
+    if let Some((error, theirs)) = report.error.as_ref().map(CallError::for_model) {
         value["error"] = error;
-        if let Some(text) = outside {
-            return Outside { ours: value, execution, taint }.whole(text, &Value::Null, usize::MAX);
+        if let Some(text) = theirs {
+            return outside(value).whole(text, &Value::Null, usize::MAX);
         }
     }
     if report.status != ExecutionStatus::Completed {
@@ -239,7 +243,7 @@ fn for_model(report: &CallReport, left: usize) -> PromptText {
         }
         return PromptText::of_model(value);
     }
-    let outside = Outside { ours: value, execution, taint };
+    let outside = outside(value);
     if let Some(list) = List::of_data(summary, data) {
         return outside.list(&list, usize::MAX);
     }

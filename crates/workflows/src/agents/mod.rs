@@ -175,6 +175,7 @@ impl Agents {
             skill,
             arguments: &arguments,
             taint: row.taint.clone(),
+            replaces: None,
         };
         // A direct agent that never ran has no call in the journal.
         let existing = match row.status {
@@ -252,7 +253,8 @@ impl Agents {
             Some(role) => background::of(ctx, role, job, &row.taint).await?,
             None => PromptText::default(),
         };
-        let messages = prompt::first_messages(task, &ctx.now_line(), max_calls, &job.inputs, background);
+        let (now_line, name) = (ctx.now_line(), &ctx.turn.person.name);
+        let messages = prompt::first_messages(task, &now_line, name, max_calls, &job.inputs, background);
         Dialogue::begin(&ctx.store, row.id.clone(), prefix, messages).await
     }
 
@@ -342,6 +344,7 @@ fn direct_report(ctx: &TurnContext, row: &ExecutionRow, call: CallReport) -> Rep
         result: call.summary,
         data: call.data,
         is_direct: true,
+        skill: Some(call.skill),
         tool_calls_used: 1,
         duration_ms: ctx.store.now() - started,
         error: call.error,
@@ -349,6 +352,7 @@ fn direct_report(ctx: &TurnContext, row: &ExecutionRow, call: CallReport) -> Rep
         role: row.role.clone(),
         structured: None,
         untrusted: call.untrusted || !call.taint.is_clean(),
+        is_own: call.is_own,
         taint: call.taint,
     }
 }

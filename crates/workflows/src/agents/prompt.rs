@@ -6,6 +6,7 @@ use adjutant_models::{Message, Role as Speaker, Tool};
 use adjutant_skills::Registry;
 use adjutant_turn::journal::Prefix;
 use adjutant_types::PromptText;
+use adjutant_types::invisible_chars::display_name;
 use serde_json::{Value, json};
 
 use super::delegation::DELEGATE;
@@ -127,16 +128,18 @@ fn bare(schema: &Value) -> Value {
     }
 }
 
-/// The first message: the mission with its context and inputs.
+/// The first message: the mission with the person's name, its context and inputs.
 pub(super) fn first_messages(
     task: &AgentTask,
     now_line: &str,
+    name: &str,
     max_calls: u32,
     inputs: &[Report],
     background: PromptText,
 ) -> Vec<Message> {
     let mut text = PromptText::of_model(format_args!("Mission: {}\n", task.mission));
     text.push(PromptText::system(now_line));
+    text.push(PromptText::own(format_args!("\nFor: {}", display_name(name))));
     match &task.assigned {
         Some(assigned) => text.push(position(task, assigned)),
         None => {

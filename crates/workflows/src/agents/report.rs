@@ -1,12 +1,13 @@
 //! The report of an agent.
 
 use adjutant_skills::call::CallError;
+use adjutant_skills::sources;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, PromptText, StopReason, Taint};
 use serde_json::{Value, json};
 
 use super::outside::{self, List, Outside};
-use super::{StructuredOutput, results};
+use super::{AgentTask, StructuredOutput, results};
 
 /// The orchestrator sees at most this many bytes of a result.
 const SHOWN: usize = 16 * 1024;
@@ -24,6 +25,8 @@ pub struct Report {
     pub data: Value,
     /// Whether it is one skill call without a model.
     pub is_direct: bool,
+    /// The skill of that call.
+    pub skill: Option<String>,
     /// The number of its calls.
     pub tool_calls_used: usize,
     /// Its duration.
@@ -38,6 +41,8 @@ pub struct Report {
     pub structured: Option<StructuredOutput>,
     /// Whether the result or data come from outside, or were made by somebody who had read such text.
     pub untrusted: bool,
+    /// Whether it is our own sentences about the person's own things all the same.
+    pub is_own: bool,
     /// The outside sources of what it was given and has read.
     pub taint: Taint,
 }
@@ -45,6 +50,9 @@ pub struct Report {
 impl Report {
     /// The report of an agent's row with the rows of its skill calls.
     pub fn of(row: &ExecutionRow, calls: &[ExecutionRow]) -> Self {
+        let untrusted = row.untrusted || !row.taint.is_clean();
+        let task = row.task.as_deref().filter(|_| row.direct);
+        let task: Option<AgentTask> = task.and_then(|json| serde_json::from_str(json).ok());
         Self {
             agent_id: row.agent_id.clone().unwrap_or_default(),
             execution: row.id.clone(),
@@ -52,14 +60,24 @@ impl Report {
             result: row.result.clone().unwrap_or_default(),
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
             is_direct: row.direct,
+            skill: task.and_then(|task| task.skills.into_iter().next()),
             tool_calls_used: calls.iter().filter(|call| call.kind == ExecutionKind::Skill).count(),
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout,
             role: row.role.clone(),
             structured: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
-            untrusted: row.untrusted || !row.taint.is_clean(),
+            untrusted,
+            is_own: !untrusted,
             taint: row.taint.clone(),
+        }
+    }
+
+    /// Where it comes from, for the heads of its blocks. An agent may repeat all that it has read.
+    pub(super) fn source(&self) -> Taint {
+        match &self.skill {
+            Some(skill) => sources::of_call(skill, &self.data, &self.taint),
+            None => self.taint.clone(),
         }
     }
 
@@ -75,16 +93,17 @@ impl Report {
         if !self.status.has_ended() {
             return PromptText::of_model(value);
         }
-        let outside = |ours| Outside { ours, execution: &self.execution, taint: &self.taint };
+        let is_outside = self.untrusted && !self.is_own;
+        let outside = |ours| Outside { ours, execution: &self.execution, source: self.source() };
         let list = || List::of_lines(&self.result, &self.data).filter(|_| self.is_direct && error.is_none());
-        if let Some(list) = self.untrusted.then(list).flatten() {
+        if let Some(list) = is_outside.then(list).flatten() {
             return outside(value).list(&list, SHOWN);
         }
         let (mut text, data) = self.with_identifiers();
         if let Some(error) = &error {
             text = format!("{error}\n{text}").trim_end().to_owned();
         }
-        if self.untrusted || error.is_some() {
+        if is_outside || error.is_some() {
             return outside(value).whole(text, &data, SHOWN);
         }
         let is_long = text.len() + data.to_string().len() > SHOWN;
@@ -95,7 +114,7 @@ impl Report {
         }
         results::cut(&mut text, SHOWN);
         value["result"] = Value::String(text);
-        self.clean(&value.to_string())
+        PromptText::own(value)
     }
 
     /// A text without anything from outside; in a block all the same if it was made of such.
@@ -221,6 +240,7 @@ mod tests {
             result: "found".into(),
             data: json!({"items": [1]}),
             is_direct: false,
+            skill: None,
             tool_calls_used: 1,
             duration_ms: 3,
             error: None,
@@ -228,6 +248,7 @@ mod tests {
             role: None,
             structured: None,
             untrusted: false,
+            is_own: false,
             taint: Taint::default(),
         }
     }

@@ -7,8 +7,25 @@ const LONG: usize = 40;
 /// The part of a note that stands beside an identifier.
 const MAX_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
-const NOTED: [&str; 10] =
-    ["instance", "from", "attendees", "emails", "phones", "recurrence", "notes", "snippet", "since", "quote"];
+const NOTED: [&str; 13] = [
+    "instance",
+    "from",
+    "to",
+    "attendees",
+    "emails",
+    "phones",
+    "recurrence",
+    "notes",
+    "snippet",
+    "since",
+    "quote",
+    "folder",
+    "attachments",
+];
+/// Stands behind the attachments of an email.
+const HOW_TO_READ: &str = " (email.attachment reads one by its number)";
+/// Fields of an email that stand above its text.
+const HEAD: [&str; 5] = ["from", "to", "cc", "subject", "attachments"];
 /// The most identifiers of an agent's results.
 const MAX: usize = 15;
 
@@ -19,7 +36,11 @@ pub(super) fn without_repeats(summary: &str, data: &Value) -> (String, Value) {
         Some((head, _)) if !items.is_empty() => head,
         _ => summary,
     };
-    (head.to_owned(), compact(data, head))
+    let mut data = compact(data, head);
+    if let Value::Object(fields) = &mut data {
+        fields.retain(|name, value| !HEAD.contains(&name.as_str()) || !head.contains(&words(value)));
+    }
+    (head.to_owned(), data)
 }
 
 /// A call's summary with the identifiers of what it is about, and what of the data it doesn't say.
@@ -140,10 +161,14 @@ fn identifier(thing: &Value, summary: &str) -> Option<String> {
     let mut text = format!("id {}", id(thing)?);
     for field in NOTED {
         let value = words(&thing[field]);
-        if !value.is_empty() && !summary.contains(&value) && (!summary.is_empty() || field == "instance") {
+        // Most emails are in the inbox.
+        let is_usual = field == "folder" && value == "INBOX";
+        let is_noted = !is_usual && (!summary.is_empty() || field == "instance");
+        if !value.is_empty() && !summary.contains(&value) && is_noted {
             let end = value.floor_char_boundary(MAX_NOTE);
             let cut = if end < value.len() { " … (cut)" } else { "" };
-            text.push_str(&format!(", {field} {}{cut}", &value[..end]));
+            let how = if field == "attachments" { HOW_TO_READ } else { "" };
+            text.push_str(&format!(", {field} {}{cut}{how}", &value[..end]));
         }
     }
     Some(text)
@@ -206,5 +231,27 @@ pub(super) fn cut(text: &mut String, max_bytes: usize) {
         text.truncate(text.floor_char_boundary(max_bytes));
         let rest = all - text.len();
         text.push_str(&format!("… [cut: {rest} more bytes; agents that depend on this one get all of it]"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::item_lines;
+
+    #[test]
+    fn an_email_is_told_with_its_files_and_where_it_is() {
+        let mail = |folder: &str| {
+            json!({"id": "<1@x>", "subject": "Plan", "from": ["Bob <b@x>"], "to": ["Ann <a@x>"], "folder": folder,
+                "attachments": ["1: plan.pdf (application/pdf, 9 bytes)"]})
+        };
+        let data = json!({"items": [mail("INBOX"), mail("Sent")]});
+        let lines = item_lines("2 emails:\n- Bob — Plan\n- Bob — Plan", &data).unwrap();
+        let files =
+            "attachments 1: plan.pdf (application/pdf, 9 bytes) (email.attachment reads one by its number)";
+        let inbox = format!("- Bob — Plan [id <1@x>, from Bob <b@x>, to Ann <a@x>, {files}]");
+        let sent = format!("- Bob — Plan [id <1@x>, from Bob <b@x>, to Ann <a@x>, folder Sent, {files}]");
+        assert_eq!(lines, [inbox, sent]);
     }
 }

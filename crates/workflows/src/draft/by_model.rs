@@ -73,7 +73,7 @@ pub async fn draft(
     let mut messages = request(words, name, context.skills)?;
     let mut errors = Vec::new();
     for _ in 0..MAX_TRIES {
-        let answer = model.call(&Request { messages: messages.clone(), tools: Vec::new() }).await?;
+        let answer = model.call(&Request { messages: messages.clone(), ..Request::default() }).await?;
         match read(&answer.text, name, context) {
             Ok(workflow) => return Ok(workflow),
             Err(found) => errors = found,

@@ -3,29 +3,26 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use adjutant_chat::OutgoingFile;
 use adjutant_l10n as l10n;
 
 use crate::is_name;
 use crate::language::definition::Workflow;
 use crate::trace::text::{clean, fenced};
-use crate::view::draw::draw;
+use crate::view::draw::for_chat;
 use crate::view::explain::explain;
+use crate::view::report_text::escaped;
 
-/// Limits in characters; together they fit into one chat message on most platforms.
-const MAX_EXPLANATION: usize = 1_200;
-const MAX_DRAWING: usize = 700;
-const MAX_PREVIEW: usize = 3_500;
-/// Columns of a drawing in a chat.
-const WIDTH: usize = 60;
+/// The most characters of the sentences; they fit into one chat message on most platforms.
+const MAX_EXPLANATION: usize = 2_500;
 
-/// A workflow as sentences, drawing and file, in about 3,500 characters; it says how many lines are left out.
-pub fn preview(workflow: &Workflow) -> String {
-    let explained = shortened(explain(workflow).trim_end(), MAX_EXPLANATION);
-    let drawing = fenced(&shortened(&draw(workflow, WIDTH), MAX_DRAWING));
-    let rest = MAX_PREVIEW.saturating_sub(explained.chars().count() + drawing.chars().count() + 20);
-    let file = fenced(&shortened(&clean(&workflow.text), rest));
-    let file = file.replacen("```\n", "```yaml\n", 1);
-    format!("{explained}\n{drawing}\n\n{file}")
+/// A workflow as sentences, which say how many lines are left out, and behind them its drawing and its whole text.
+pub fn preview(workflow: &Workflow) -> (String, OutgoingFile) {
+    let explained = shortened(&escaped(explain(workflow).trim_end()), MAX_EXPLANATION);
+    let yaml = fenced(&clean(&workflow.text)).replacen("```\n", "```yaml\n", 1);
+    let name = format!("{}.md", workflow.name.chars().take(50).collect::<String>());
+    let text = format!("{}\n\n{yaml}", for_chat(workflow));
+    (explained.trim_end().to_owned(), OutgoingFile { name, text })
 }
 
 /// The first lines of a text up to this many characters, and the number of lines left out.

@@ -68,8 +68,11 @@ const THREE: &str = r#"workflow:
 "#;
 
 #[test]
-fn a_draft_is_shown_as_sentences_a_drawing_and_its_file() {
-    insta::assert_snapshot!(preview(&parse("w.yaml", THREE).unwrap()), @r#"
+fn a_draft_is_shown_as_sentences_with_its_drawing_and_its_text_in_a_file() {
+    let (sentences, file) = preview(&parse("w.yaml", THREE).unwrap());
+    assert_eq!(file.name, "w.md");
+    assert!(!sentences.contains("```"), "{sentences}");
+    insta::assert_snapshot!(format!("{sentences}\n\n{}", file.text), @r#"
     w: first research the company, then find their problems, then draft a mail
 
     Inputs
@@ -135,14 +138,15 @@ fn a_draft_is_shown_as_sentences_a_drawing_and_its_file() {
 
 #[test]
 fn what_is_shown_is_bounded() {
-    let long: String = (0..20)
+    let long: String = (0..60)
         .map(|at| {
             format!("    - {{ id: chapter_{at}, agent: a, input: \"{}\" }}\n", "of many words ".repeat(4))
         })
         .collect();
-    let shown = preview(&parse("w.yaml", &format!("{GOOD}{long}")).unwrap());
-    assert!(shown.chars().count() <= 3_600, "{}", shown.chars().count());
-    assert!(shown.contains(" more lines\n```"), "{shown}");
+    let (shown, file) = preview(&parse("w.yaml", &format!("{GOOD}{long}")).unwrap());
+    assert!(shown.chars().count() <= 2_600, "{}", shown.chars().count());
+    assert!(shown.ends_with(" more lines"), "{shown}");
+    assert!(file.text.contains("chapter_59"), "the file has all of it");
 }
 
 #[test]
@@ -239,7 +243,11 @@ fn the_example_that_a_model_is_given_passes_the_check() {
     let language = include_str!("language.md");
     let workflow =
         context(|context| read(&language[language.find("The language").unwrap()..], "visit-report", context));
-    assert_eq!(workflow.unwrap().steps.len(), 7);
+    let workflow = workflow.unwrap();
+    assert_eq!(workflow.steps.len(), 7);
+    // A validator that doesn't see what it judges by can't judge it.
+    let judged_by = workflow.agent("checker").unwrap().prompt.names();
+    assert_eq!(judged_by, ["inputs.customer", "steps.due.output", "steps.read.output"]);
 }
 
 proptest! {

@@ -121,6 +121,16 @@ impl Template {
         &self.names
     }
 
+    /// Whether the text always holds the whole value of a name: a `{{name}}` that no statement goes before.
+    pub(crate) fn shows(&self, name: &str) -> bool {
+        let all = segments(&self.source).into_iter();
+        let mut always = all.take_while(|segment| !matches!(segment, Segment::Statement(_)));
+        always.any(|segment| match segment {
+            Segment::Expression(text) => text.trim_matches(['{', '}', '-', ' ', '\n', '\t']) == name,
+            Segment::Text(_) | Segment::Statement(_) => false,
+        })
+    }
+
     /// The text with everything filled in. Lists and tables become JSON, null becomes nothing.
     pub fn render(&self, values: &Values) -> Result<String, TemplateError> {
         render(&self.source, values)

@@ -101,14 +101,10 @@ pub struct PlanStep {
     pub success_criteria: String,
 }
 
-/// The minimum and the maximum that a run of the plan takes.
+/// What a run of the plan takes: as a rule, and rarely more than that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
-    pub agents: (u64, u64),
     pub model_calls: (u64, u64),
-    pub skill_calls: (u64, u64),
-    /// Tokens, of requests and answers.
-    pub tokens: (u64, u64),
     /// US dollars; none where a price is unknown.
     pub cost_usd: Option<(f64, f64)>,
     /// The basis of the forecast.
@@ -120,10 +116,10 @@ pub struct Forecast {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The limits of the roles.
+    /// A typical agent; in plans of former versions the limits of the roles, hence the name.
     #[default]
     Limits,
-    /// The usage of earlier agents of some roles, and the limits of the others.
+    /// The usage of earlier agents of some roles, and a typical agent for the others.
     Mixed,
     /// The usage of earlier agents of the roles.
     Past,

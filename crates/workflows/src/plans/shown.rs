@@ -85,36 +85,18 @@ impl Style {
 
 /// What it takes, as the end of a sentence, and a sentence that says what that goes by.
 pub fn takes(forecast: &Forecast) -> String {
-    let range = |(min, max): (u64, u64)| match min == max {
-        true => rounded(min),
-        false => l10n::plans::from_to(rounded(min), rounded(max)),
-    };
-    let cost = match forecast.cost_usd {
-        None => l10n::plans::unknown_cost(),
-        Some((_, 0.0)) => l10n::plans::no_cost(),
-        Some((min, max)) => l10n::plans::from_to(format!("${min:.2}"), format!("${max:.2}")),
+    let (usual, most) = (count(forecast.model_calls.0), count(forecast.model_calls.1));
+    let estimate = match forecast.cost_usd {
+        None => l10n::plans::estimate_unpriced(usual, most),
+        Some((_, 0.0)) => l10n::plans::estimate_free(usual, most),
+        Some((cost, most_cost)) => {
+            l10n::plans::estimate(usual, format!("${cost:.2}"), most, format!("${most_cost:.2}"))
+        }
     };
     let basis = match forecast.basis {
         Basis::Limits => l10n::plans::by_limits(),
         Basis::Mixed => l10n::plans::by_some_agents(),
         Basis::Past => l10n::plans::by_agents(),
     };
-    l10n::plans::estimate(
-        range(forecast.agents),
-        range(forecast.model_calls),
-        range(forecast.skill_calls),
-        range(forecast.tokens),
-        cost,
-        basis,
-    )
-}
-
-/// An estimate, no more exact than it can be.
-fn rounded(number: u64) -> String {
-    match number {
-        0..1_000 => count(number),
-        1_000..100_000 => count(number / 100 * 100),
-        100_000..1_000_000 => count(number / 1_000 * 1_000),
-        _ => l10n::plans::million(format!("{}.{}", number / 1_000_000, number % 1_000_000 / 100_000)),
-    }
+    format!("{estimate}\n{basis}")
 }

@@ -83,8 +83,8 @@ fn a_plan_becomes_a_workflow_that_passes_the_check() {
     **You'll be asked**
     - whether the mail may go out
 
-    It takes 0 agents (including the reviewer), 0 model calls, 0 skill calls, 0 tokens, unknown cost, because the model's price isn't known.
-    The upper ends are the limits of the roles, with each step done twice: too few of their agents have worked so far to go by.
+    It takes about 0 model calls; rarely more than 0. I don't know the model's price.
+    These are typical figures; I've run too few plans to say better.
     "#);
 }
 

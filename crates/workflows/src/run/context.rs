@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use super::state::StepOutcome;
-use crate::definition::{InputMapping, Step};
+use crate::definition::{Agent, InputMapping, OnFailure, Step};
 use crate::language::template::{Template, TemplateError, Values, map_templates};
 
 /// The values of templates at a point of a run.
@@ -75,23 +75,30 @@ impl<'v> TemplateScope<'v> {
 }
 
 impl Run<'_> {
-    /// The input of a step or of one of its agents: as the file says, or else the outputs of its dependencies.
+    /// The input of a step or of one of its agents: as the file says, or else the outputs of its dependencies that its
+    /// prompt doesn't show.
     pub(super) fn input_of(
         &self,
         step: &Step,
+        agent: Option<&Agent>,
         mapping: Option<&InputMapping>,
         templates: &TemplateScope<'_>,
     ) -> Result<Option<String>, TemplateError> {
+        // A fallback gets the same input, and may show less.
+        let agent = agent.filter(|agent| !matches!(agent.retry.on_failure, OnFailure::Fallback(_)));
+        let is_shown = |other: &Step| {
+            agent.is_some_and(|agent| agent.prompt.shows(&format!("steps.{}.output", other.id)))
+        };
         match mapping.or(step.input.as_ref()) {
             Some(InputMapping::Template(template)) => templates.for_model(template).map(Some),
             Some(InputMapping::AllPrior) => Ok(self.outputs_of(&|_| true)),
-            None => Ok(self.outputs_of(&|id| step.depends_on.iter().any(|needed| needed == id))),
+            None => Ok(self.outputs_of(&|other| step.depends_on.contains(&other.id) && !is_shown(other))),
         }
     }
 
-    fn outputs_of(&self, is_wanted: &dyn Fn(&str) -> bool) -> Option<String> {
+    fn outputs_of(&self, is_wanted: &dyn Fn(&Step) -> bool) -> Option<String> {
         let mut texts = Vec::new();
-        for step in self.workflow.steps.iter().filter(|step| is_wanted(&step.id)) {
+        for step in self.workflow.steps.iter().filter(|step| is_wanted(step)) {
             let Some(end) = self.state.end_of(&step.id) else { continue };
             if end.how == StepOutcome::Skipped || (end.output.is_null() && end.outputs.is_none()) {
                 continue;

@@ -112,17 +112,19 @@ impl Runner {
         row: &ExecutionRow,
         workflow: &Workflow,
     ) -> Result<Suspend, StoreError> {
-        // Everybody can use a saved workflow, so only owners save.
+        // Everybody can use a saved workflow, and its words count as the owner's: so only owners save, and only what nobody
+        // else has dictated.
         let mut options = vec![l10n::runs::run_it()];
-        if self.folder.is_some() && ctx.is_owners().await? {
+        if self.folder.is_some() && row.taint.is_clean() && ctx.is_owners().await? {
             options.extend([l10n::runs::save_it(), l10n::runs::run_and_save_it()]);
         }
         options.push(l10n::runs::discard());
-        let text = wording::choose(&draft::preview(workflow), &options);
+        let (sentences, file) = draft::preview(workflow);
+        let text = wording::choose(&sentences, &options);
         let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
-        ask(ctx, batch, question).await?;
+        ask(ctx, batch, question, Some(file)).await?;
         Ok(Suspend::ForPerson)
     }
 

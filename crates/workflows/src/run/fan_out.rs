@@ -28,9 +28,10 @@ impl Run<'_> {
         };
         let mut assignments = Vec::new();
         for member in &parallel.members {
-            let context = self.input_of(within.step, member.input.as_ref(), &within.templates)?;
-            let assignment =
-                within.assignment(key(member), Worker::Agent(self.agent(&member.agent)?), context);
+            let agent = self.agent(&member.agent)?;
+            let context =
+                self.input_of(within.step, Some(agent), member.input.as_ref(), &within.templates)?;
+            let assignment = within.assignment(key(member), Worker::Agent(agent), context);
             assignments.push(Assignment { format: None, cancel: &cancel, ..assignment });
         }
         // Members that the journal has closed come first, so that the same members win in a replay.
@@ -78,7 +79,7 @@ impl Run<'_> {
         let work = async move |at: usize| {
             let templates = TemplateScope::new(self).with("item", items[at].clone(), outside.as_deref());
             let templates = templates.with("index", Value::from(at + 1), None);
-            let context = match self.input_of(within.step, None, &templates) {
+            let context = match self.input_of(within.step, None, None, &templates) {
                 Ok(context) => context.filter(|_| within.step.input.is_some()),
                 Err(error) => return Ok(Outcome::not_begun(error)),
             };

@@ -9,6 +9,7 @@ use adjutant_skills::call::CallError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{StoreError, questions, runs};
 use adjutant_turn::journal::{TurnContext, fail_point};
+use adjutant_types::text::shortened;
 use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
 use serde_json::Value;
 
@@ -16,10 +17,13 @@ use super::context::plain;
 use super::state::{StepOutcome, StepResult, StepState};
 use super::{Run, Runner, Stop, Walk};
 use crate::agents::{self, AgentEnd};
-use crate::definition::StepKind;
+use crate::definition::{Step, StepKind};
 use crate::plans::Plan;
 use crate::view::report::{Report, RunReport, StepReport, StepStatus, count};
 use crate::view::status::{is_by_agents, workers};
+
+/// The part of a step's result that a plan's report has, in characters.
+const SHOWN: usize = 6_000;
 
 impl Runner {
     /// Ends a run that can't start.
@@ -139,11 +143,34 @@ impl Run<'_> {
         Ok(ExecutionRow { status, ended_at: Some(self.ctx.store.now()), ..row })
     }
 
-    /// The output of the run: that of its last step with one.
+    /// The output of the run: that of its last step with one; of a plan, before it what the other steps found.
     fn output(&self) -> Value {
-        let mut ends = self.workflow.steps.iter().rev().filter_map(|step| self.state.end_of(&step.id));
-        let last = ends.find(|end| end.how == StepOutcome::Completed && !end.output.is_null());
-        last.map(|end| end.output).unwrap_or_default()
+        let ends = self.workflow.steps.iter().filter_map(|step| Some((step, self.state.end_of(&step.id)?)));
+        let has_output = |end: &StepResult| end.how == StepOutcome::Completed && !end.output.is_null();
+        let mut found: Vec<(&Step, StepResult)> = ends.filter(|(_, end)| has_output(end)).collect();
+        let Some(last) = found.pop() else { return Value::Null };
+        found.retain(|(step, _)| self.workflow.review.is_some() && self.only_finds(step));
+        if found.is_empty() {
+            return last.1.output;
+        }
+        found.push(last);
+        let text = |(step, end): &(&Step, StepResult)| {
+            format!("**{}**\n{}", step.id, shortened(&plain(&end.output), SHOWN))
+        };
+        Value::String(found.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// Whether a step has agents or a skill, and none that does more than read: receipts tell what others did.
+    fn only_finds(&self, step: &Step) -> bool {
+        let skills: Vec<&String> = match &step.kind {
+            StepKind::Approval(_) | StepKind::Choice(_) => return false,
+            StepKind::Skill(call) => vec![&call.skill],
+            work => {
+                let agents = work.agents().into_iter().filter_map(|id| self.workflow.agent(id));
+                agents.flat_map(|agent| &agent.skills).collect()
+            }
+        };
+        skills.iter().all(|name| self.registry.get(name).is_none_or(|skill| !skill.has_effect()))
     }
 
     fn report(&self, walk: &Walk, now: i64) -> Report {

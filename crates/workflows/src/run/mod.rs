@@ -189,6 +189,8 @@ struct Run<'r> {
     workflow: Workflow,
     /// The plan that it was made of, if it was in no file.
     plan: Option<Plan>,
+    /// Whether its text is a file's, or was drafted from a person's words alone.
+    is_config: bool,
     /// The plan's version.
     version: i64,
     /// The work of each step, in a few words.

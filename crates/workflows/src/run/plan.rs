@@ -109,7 +109,7 @@ impl Runner {
         let question = question(row, kind, l10n::questions::ask_for_text(l10n::plans::what_to_change()));
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
-        ask(ctx, batch, question).await?;
+        ask(ctx, batch, question, None).await?;
         Ok(Suspend::ForPerson)
     }
 
@@ -150,7 +150,7 @@ impl Runner {
         runs::insert_plan(&mut batch, &plan_row);
         executions::wait(&mut batch, &row.id);
         fail_point("plan-made");
-        ask(ctx, batch, question).await?;
+        ask(ctx, batch, question, None).await?;
         Ok(Suspend::ForPerson)
     }
 
@@ -205,7 +205,7 @@ impl Runner {
         Err(l10n::plans::no_plan(errors.join("; ")).into())
     }
 
-    /// The forecast of a workflow of roles, by the usage of earlier agents.
+    /// The forecast of a workflow of roles, by the usage of earlier agents, or of a typical one where they are too few.
     async fn forecast(
         &self,
         ctx: &TurnContext,
@@ -216,30 +216,20 @@ impl Runner {
         let roles =
             agents.filter_map(|id| workflow.agent(id)?.as_role.as_deref()).chain(workflow.review.as_deref());
         let roles: BTreeSet<&str> = roles.collect();
-        let mut history = History::new();
+        let (mut history, mut typical) = (History::new(), 0);
         for role in &roles {
-            let took = role_history::of_role(&ctx.store, role).await?;
-            history.extend(Past::of(&took).map(|past| ((*role).to_owned(), past)));
+            let past = Past::of(&role_history::of_role(&ctx.store, role).await?);
+            typical += usize::from(past.is_none());
+            history.insert((*role).to_owned(), past.unwrap_or_else(Past::typical));
         }
-        let basis = match history.len() {
-            0 => Basis::Limits,
+        let basis = match typical {
+            0 => Basis::Past,
             count if count < roles.len() => Basis::Mixed,
-            _ => Basis::Past,
+            _ => Basis::Limits,
         };
         let (estimate, cost_usd) = self.estimate(ctx, registry, workflow, Some(&history));
-        let pair = |range: Range| (range.0, range.1);
-        let tokens = |prompt: u64, completion: u64| prompt.saturating_add(completion);
-        Ok(Forecast {
-            agents: pair(estimate.agents),
-            model_calls: pair(estimate.model_calls),
-            skill_calls: pair(estimate.skill_calls),
-            tokens: (
-                tokens(estimate.prompt_tokens.0, estimate.completion_tokens.0),
-                tokens(estimate.prompt_tokens.1, estimate.completion_tokens.1),
-            ),
-            cost_usd,
-            basis,
-        })
+        let Range(usual, most) = estimate.model_calls;
+        Ok(Forecast { model_calls: (usual, most), cost_usd, basis })
     }
 }
 

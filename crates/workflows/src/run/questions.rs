@@ -1,10 +1,11 @@
 //! Questions to a person: for a run's missing inputs, and in approval steps.
 
+use adjutant_chat::OutgoingFile;
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::{Question, Suspend, TurnContext, fail_point};
+use adjutant_turn::journal::{Question, Suspend, TurnContext, below_unshown, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::Value;
@@ -35,13 +36,16 @@ pub(super) fn question(row: &ExecutionRow, kind: QuestionKind, text: String) -> 
     Question { kind, execution: Some(&row.id), text, choices: |_| Vec::new() }
 }
 
-/// Asks, in one commit with the batch.
+/// Asks below what the model said before, in one commit with the batch. A file follows the question.
 pub(super) async fn ask(
     ctx: &TurnContext,
     mut batch: Batch,
     question: Question<'_>,
+    file: Option<OutgoingFile>,
 ) -> Result<(), StoreError> {
-    ctx.ask(&mut batch, question);
+    let _asking = ctx.control.asking.lock().await;
+    let text = below_unshown(&ctx.store, &ctx.turn.id, &mut batch, question.text).await?;
+    ctx.ask_with_file(&mut batch, Question { text, ..question }, file);
     ctx.store.write(batch).await?;
     fail_point("asked");
     ctx.wake_delivery();
@@ -85,7 +89,7 @@ impl Runner {
         let question = question(row, kind, l10n::questions::ask_for_text(text));
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
-        ask(ctx, batch, question).await?;
+        ask(ctx, batch, question, None).await?;
         Ok(Suspend::ForPerson)
     }
 }
@@ -138,7 +142,7 @@ impl Run<'_> {
         let asked = wording::choose(&text, choices);
         let question =
             question(&row, QuestionKind::Choice { subject: text, options: choices.to_vec() }, asked);
-        ask(self.ctx, batch, question).await?;
+        ask(self.ctx, batch, question, None).await?;
         self.state.put_row(key, row);
         Err(Suspend::ForPerson.into())
     }

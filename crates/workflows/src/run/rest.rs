@@ -133,7 +133,8 @@ impl Run<'_> {
     async fn was_refused(&self) -> Result<bool, StoreError> {
         let asked = questions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         Ok(asked.iter().any(|question| {
-            matches!(question.kind, QuestionKind::Approval { .. }) && question.answer == Some(Answer::Reject)
+            let is_no = matches!(question.answer, Some(Answer::Reject | Answer::Withdrawn));
+            is_no && matches!(question.kind, QuestionKind::Approval { .. })
         }))
     }
 

@@ -92,12 +92,13 @@ impl Run<'_> {
         Vec::new()
     }
 
-    /// A step that one agent did, with its success criteria.
+    /// A step that one agent did, with its success criteria; not one that a review of this run has accepted.
     fn judged<'s>(&'s self, step: &'s Step) -> Option<(&'s Step, &'s str)> {
         let StepKind::Agent(agent) = &step.kind else { return None };
         let criteria = self.workflow.agent(agent)?.success_criteria.as_deref()?;
         let has_ended = self.state.end_of(&step.id).is_some_and(|end| end.how == StepOutcome::Completed);
-        has_ended.then_some((step, criteria))
+        let is_accepted = self.state.review_of(&step.id).is_some_and(|review| review.fulfilled);
+        (has_ended && !is_accepted).then_some((step, criteria))
     }
 
     fn review_mission(&self, judged: &[(&Step, &str)]) -> String {
@@ -137,6 +138,14 @@ impl Run<'_> {
                 {
                     let result = call.result.as_deref().unwrap_or_default();
                     let _ = write!(text, "\nDone already, don't do it a second time: {skill}: {result}");
+                    let data: Value = call
+                        .data
+                        .as_deref()
+                        .and_then(|data| serde_json::from_str(data).ok())
+                        .unwrap_or_default();
+                    if let Some(draft) = data["message_id"].as_str().filter(|_| skill == "email.draft") {
+                        let _ = write!(text, "; to change it, save it again with replaces: {draft}");
+                    }
                 }
             }
         }

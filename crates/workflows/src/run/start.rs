@@ -68,6 +68,7 @@ impl Runner {
             registry,
             row,
             titles: Diagram::of(&workflow).nodes.into_iter().map(|node| node.title).collect(),
+            is_config: plan.is_none() && (request.is_persons || request.words.is_none()),
             plan,
             version,
             zone: ctx.turn.zone,

@@ -84,7 +84,11 @@ impl Run<'_> {
     }
 
     async fn single(&self, within: &StepContext<'_>, worker: Worker<'_>) -> Result<StepResult, StepError> {
-        let context = self.input_of(within.step, None, &within.templates)?;
+        let agent = match worker {
+            Worker::Agent(agent) => Some(agent),
+            Worker::Skill(_) => None,
+        };
+        let context = self.input_of(within.step, agent, None, &within.templates)?;
         let (key, context) = match self.state.redo_of(&within.step.id) {
             Some(redo) => {
                 let more = self.what_falls_short(&within.step.id, &redo).await?;
@@ -127,7 +131,7 @@ impl Run<'_> {
 
     async fn loop_step(&self, within: &StepContext<'_>, step: &LoopStep) -> Result<StepResult, StepError> {
         let (agent, validator) = (self.agent(&step.agent)?, self.agent(&step.validator)?);
-        let input = self.input_of(within.step, None, &within.templates)?;
+        let input = self.input_of(within.step, Some(agent), None, &within.templates)?;
         let mut result = StepResult::new(StepOutcome::Completed, Value::Null);
         let (mut context, mut review) = (input.clone(), None);
         for round in 1..=step.max_iterations {

@@ -33,10 +33,11 @@ impl Run<'_> {
         }
         job.task.agent_id = self.name_of(key);
         let row = self.open(key, &job).await?;
-        // A file is configuration: what it names is named by whoever runs this installation. A model wrote the plan.
-        let ctx = match self.plan.is_some() {
-            true => self.ctx.clone(),
-            false => self.ctx.with_words_of(&self.stored.text),
+        // A file is configuration: what it names is named by whoever runs this installation. A model that may have read text
+        // from outside wrote the plan, or the words of its draft.
+        let ctx = match self.is_config {
+            true => self.ctx.with_words_of(&self.stored.text),
+            false => self.ctx.clone(),
         };
         let ctx = ctx.cancelled_by(cancel.clone());
         let end = self.runner.agents.run(&ctx, self.registry, &row, job).await?;
@@ -51,11 +52,15 @@ impl Run<'_> {
 
     /// The unit's row, if need be a new one that is written as begun.
     async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
-        if let Some(limit) = self.ctx.limits.budget.exceeded() {
+        let budget = &self.ctx.limits.budget;
+        if let Some(limit) = budget.exceeded() {
             return Err(Suspend::AtLimit(limit).into());
         }
-        if !self.state.count(key)
-            && let Err(limit) = self.ctx.limits.budget.take_agent()
+        // A skill call isn't an agent.
+        if job.task.is_direct() {
+            budget.check_time().map_err(Suspend::AtLimit)?;
+        } else if !self.state.count(key)
+            && let Err(limit) = budget.take_agent()
         {
             self.state.uncount(key);
             return Err(Suspend::AtLimit(limit).into());

@@ -154,10 +154,6 @@ fn a_graph_is_drawn_with_lanes() {
         s_f --> s_g
         s_g --> s_h
     "#);
-    let picture = svg(&workflow);
-    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
-    assert!(picture.contains("steps.d.output.x &gt; 3") && !picture.contains("<Cee>"), "{picture}");
-    assert_eq!(picture.matches("<path d=\"M").count(), 1 + 10, "{picture}");
     assert!(for_chat(&workflow).starts_with("```\n"));
 }
 
@@ -183,7 +179,7 @@ fn a_workflow_is_explained() {
       - Checker (checker): Checks. Uses no skills.
     ");
     insta::assert_snapshot!(explain(&built_in("qualify-and-route")), @"
-    qualify-and-route: Sort a request by what it is, and have each kind answered as it needs
+    qualify-and-route: Answer a request as its kind needs
     A run takes at most 10 minutes.
 
     Inputs
@@ -286,10 +282,10 @@ fn a_dry_run_shows_what_would_happen() {
 
     Estimate
       agents       2 to 4
-      model calls  2 to 19
-      skill calls  0 to 15
-      tokens       1,488 to 282,468
-      cost         $0.0069 to $1.1894
+      model calls  2 to 34
+      skill calls  0 to 30
+      tokens       1,488 to 1,004,373
+      cost         $0.0069 to $3.6251
     "#);
     let plan = planned(&built_in("morning-briefing"), &[], None);
     insta::assert_snapshot!(plan.text(), @r#"
@@ -307,14 +303,15 @@ fn a_dry_run_shows_what_would_happen() {
           arguments: {"state":"overdue"}
       mail (sequential): email.search
           skill email.search: low risk
-          arguments: {"unread":true,"limit":20}
+          arguments: {"unread":true,"unanswered":true,"limit":20}
 
     2.
       brief (sequential): Editor, after calendar, due, overdue, mail
           prompt of Editor:
             Write a briefing for 2026-11-27 in at most 200 words: first what is on, in the order of the day, then what is
             due or overdue, then the mails that look as if they wait for an answer. Say so where there is nothing.
-            Leave out what could not be looked up, but name it.
+            Leave out what could not be looked up, but name it. Where the mails' total is above their count, say how many more
+            there are.
             Calendar: {{steps.calendar.output}}
             Due: {{steps.due.output}}
             Overdue: {{steps.overdue.output}}
@@ -324,7 +321,7 @@ fn a_dry_run_shows_what_would_happen() {
       agents       1 to 2
       model calls  1 to 2
       skill calls  4
-      tokens       799 to 24,398
+      tokens       817 to 24,434
       cost         none: there is no language model, so agents can't run
     "#);
     let plan = planned(&built_in("map-reduce"), &[], None).json();
@@ -413,7 +410,7 @@ proptest! {
                 prop_assert!(unicode_width::UnicodeWidthStr::width(line) <= width.clamp(40, 160), "{}", drawing);
             }
         }
-        let all = [draw(&workflow, 160), mermaid(&workflow), svg(&workflow), explain(&workflow)];
+        let all = [draw(&workflow, 160), mermaid(&workflow), explain(&workflow)];
         for step in &workflow.steps {
             prop_assert!(all.iter().all(|drawing| drawing.contains(&step.id)));
         }
@@ -429,7 +426,7 @@ proptest! {
         for file in ["w.yaml", "w.toml"] {
             match parse(file, &text) {
                 Ok(workflow) => {
-                    let _ = (draw(&workflow, 80), svg(&workflow), mermaid(&workflow), explain(&workflow));
+                    let _ = (draw(&workflow, 80), mermaid(&workflow), explain(&workflow));
                 }
                 Err(problems) => {
                     let lines = text.lines().count() + 1;

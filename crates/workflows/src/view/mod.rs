@@ -12,4 +12,3 @@ pub mod plan;
 pub mod report;
 pub(crate) mod report_text;
 pub(crate) mod status;
-pub(crate) mod svg;

@@ -30,7 +30,7 @@ impl Report {
         parts.push(if output.trim().is_empty() { self.no_output() } else { output });
         parts.push(match self.comparison(ToOwned::to_owned, ToOwned::to_owned) {
             Some(compared) => compared,
-            None => self.table(width, usize::MAX),
+            None => self.table(width, usize::MAX, 6),
         });
         parts.push(self.warnings(ToOwned::to_owned, usize::MAX, ToOwned::to_owned));
         parts.extend(
@@ -39,7 +39,8 @@ impl Report {
         joined(parts) + "\n"
     }
 
-    /// For a chat, as Markdown: the table is a code block, and so is JSON output; other output counts as Markdown.
+    /// For a chat, as Markdown: the table of a run that isn't complete is a code block, and so is JSON output; other output
+    /// counts as Markdown.
     pub fn markdown(&self) -> String {
         let (output, is_json) = self.output();
         let is_last = output.chars().count() > LONG || (!is_json && swallows(&output));
@@ -80,10 +81,11 @@ impl Report {
     /// The rest of the message, around these parts in its middle and at its end.
     fn around(&self, middle: &str, end: &str) -> String {
         let mut parts = vec![self.head(MAX_LINES, escaped), middle.to_owned()];
-        parts.push(match (self.comparison(bold, escaped), self.table(NARROW, MAX_STEPS)) {
-            (Some(compared), _) => compared,
-            (None, table) if table.is_empty() => table,
-            (None, table) => fenced(&format!("{table}\n")),
+        let is_complete = self.run.status == RunStatus::Complete;
+        parts.push(match self.comparison(bold, escaped) {
+            Some(compared) => compared,
+            None if is_complete || self.steps.is_empty() => String::new(),
+            None => fenced(&format!("{}\n", self.table(NARROW, MAX_STEPS, 4))),
         });
         parts.push(self.warnings(bold, MAX_LINES, escaped));
         parts.extend(self.again().map(|words| l10n::runs::run_again(format_args!("`/{words}`"))));
@@ -158,8 +160,8 @@ impl Report {
         Some(format!("run {} --of {} --from {}", run.workflow, run.id, from.id))
     }
 
-    /// A line for each step; empty without steps.
-    fn table(&self, width: usize, max: usize) -> String {
+    /// A line for each step, with this many columns; empty without steps.
+    fn table(&self, width: usize, max: usize, columns: usize) -> String {
         let shown = &self.steps[..self.steps.len().min(max)];
         let head = [
             l10n::runs::step(),
@@ -179,6 +181,7 @@ impl Report {
         if shown.iter().all(|step| step.agent.is_none()) {
             widths[1] = 0;
         }
+        widths[columns..].fill(0);
         // Step and agent share what the others leave; of two that are too long each gets half.
         let gaps = 2 * (widths.iter().filter(|width| **width > 0).count() - 1);
         let room = width.clamp(40, 120).saturating_sub(widths[2..].iter().sum::<usize>() + gaps);

@@ -58,8 +58,9 @@ fn messages_fault(messages: &[Message]) -> Option<String> {
             }
         }
         match message.role {
-            Role::System if begun => {
-                return Some(format!("message {place} is the system's, after the start"));
+            // Providers get one that isn't at the start as the user's.
+            Role::System if begun && message.text.trim().is_empty() => {
+                return Some(format!("message {place}, the system's, is empty"));
             }
             Role::System => {}
             Role::User if message.text.trim().is_empty() => {

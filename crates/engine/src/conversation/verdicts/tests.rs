@@ -28,6 +28,20 @@ fn people_say_it_in_many_ways() {
         ("1, 3", "13", ""),
         ("the second", "2", ""),
         ("the last one please", "3", ""),
+        ("go ahead and send it", "123", ""),
+        ("do all of them", "123", ""),
+        ("do 2", "2", ""),
+        ("don't 1, do 2", "2", "1"),
+        ("sounds good", "123", ""),
+        ("go for it!", "123", ""),
+        ("of course", "123", ""),
+        ("that’s fine, thanks", "123", ""),
+        ("perfect, do it", "123", ""),
+        ("passt", "123", ""),
+        ("genau, mach das", "123", ""),
+        ("yes to all except 3, I paid that one already", "12", "3"),
+        ("all but the second; because it's wrong", "13", "2"),
+        ("alle außer 2 – weil ich die Rechnung schon bezahlt habe!", "13", "2"),
         ("yes to the 1st, no to the 3rd", "1", "3"),
         ("1 yes 2 no", "1", "2"),
         ("approve 1, reject the rest", "1", "23"),
@@ -57,6 +71,7 @@ fn people_say_it_in_many_ways() {
         assert_eq!(verdicts, Some((approved.to_owned(), rejected.to_owned())), "{text}");
     }
     assert_eq!(of(2, "both"), Some((vec![1, 2], vec![])));
+    assert_eq!(of(2, "do both"), Some((vec![1, 2], vec![])));
     assert_eq!(of(2, "beide"), Some((vec![1, 2], vec![])));
     assert_eq!(of(2, "両方お願いします"), Some((vec![1, 2], vec![])));
     assert_eq!(of(3, "both"), None);
@@ -80,6 +95,26 @@ fn what_says_more_or_less_is_no_answer() {
         "no and",
         "all except",
         "yes to all except 5, I paid that one",
+        "yes to all except 3, I paid 2 already",
+        "yes to all except 3, I paid that one, didn't I?",
+        "yes to all except 3, I paid that one but not the second",
+        "yes to all except 3, I want them on Friday",
+        "yes to all except 3, because the first is wrong, too",
+        "yes to all except 3, paid already",
+        "yes to all except 3, I paid two",
+        "yes to all except 3, I paid the other one as well",
+        "all but 3, I paid that one and this",
+        "alle außer 3, ich habe auch die bezahlt",
+        "do",
+        "ok, do",
+        "yes to all, I paid already",
+        "yes to 1, because I like it",
+        "all, except 3, I'd do 2 later",
+        "to do",
+        "do nothing",
+        "passt nicht",
+        "no, that's fine",
+        "don't cancel it",
         "yes 7",
         "all but 9",
         "YES add the milk",
@@ -140,6 +175,26 @@ proptest! {
             });
             prop_assert!(!yes.contains(&left_out) || words.iter().any(is_no));
         }
+    }
+
+    #[test]
+    fn a_reason_changes_nothing_and_hides_no_wish(
+        words in proptest::collection::vec(proptest::sample::select(words()), 0..5),
+        reason in proptest::sample::select(REASONS.to_vec()),
+        why in "[a-z]{3,9}( [a-z]{3,9}){0,3}",
+        wish in proptest::sample::select(words()),
+        other in "[0-9?？%*/_:\u{200b}\u{202e}]",
+    ) {
+        let said = format!("{} all except 2", words.join(" "));
+        let with = |why: &str| of(3, &format!("{said}, {reason} {why}"));
+        if is_reason(&format!("{reason} {why}")) {
+            prop_assert_eq!(with(&why), of(3, &said));
+        }
+        prop_assert_eq!(with(&format!("{why}{other}")), None);
+        let says_more = |token: &Token| !matches!(token, Token::Link | Token::To);
+        let is_wish = tokens(wish).is_some_and(|all| all.iter().any(says_more));
+        let tail = format!("{reason} {why} {wish}");
+        prop_assert!(!is_wish || !is_reason(&tail));
     }
 
     #[test]

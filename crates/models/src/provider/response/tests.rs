@@ -44,7 +44,7 @@ proptest! {
     #[test]
     fn ids_are_unique_whatever_the_model_gives(ids in prop::collection::vec("[ab]{0,2}(_1)?", 0..12)) {
         let call = |id: &String| ToolCall { id: id.clone(), name: "t".into(), arguments: String::new() };
-        let request = Request { messages: Vec::new(), tools: Vec::new() };
+        let request = Request::default();
         let made = tool_calls(ids.iter().map(call).collect(), &request);
         let unique: HashSet<_> = made.iter().map(|call| &call.id).collect();
         prop_assert_eq!(unique.len(), ids.len());

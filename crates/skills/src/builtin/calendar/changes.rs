@@ -78,7 +78,14 @@ pub(super) async fn create(
     let notes = notify(call, invitation.into_iter().collect(), calendar, approved).await?;
     let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
     let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
-    Ok(clashes.described(call, Output::ours(under(receipt, notes), item)).undone_by(undo::left(&made)))
+    let summary = under(receipt, reminder(call, &planned).into_iter().chain(notes));
+    Ok(clashes.described(call, Output::ours(summary, item)).undone_by(undo::left(&made)))
+}
+
+/// Who reminds of an event, where a call says when.
+fn reminder(call: &CallContext<'_>, new: &CalendarEvent) -> Option<String> {
+    let is_set = call.arguments.get("reminders").is_some() && !new.reminders.is_empty();
+    is_set.then(|| l10n::calendar::app_reminds(event::reminders(new)))
 }
 
 fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
@@ -167,7 +174,7 @@ async fn finish_update(
     let notes = notify(call, notices, stored.calendar_name(), approved).await?;
     Ok(Output::outside_if(
         call.services.calendar.is_some(),
-        under(receipt, notes),
+        under(receipt, reminder(call, new).into_iter().chain(notes)),
         event::item(new, &stored.calendar, call.zone()),
     ))
 }
@@ -249,11 +256,18 @@ async fn cancel(
 }
 
 /// The event of a call, and the addresses of its guests.
-pub(super) async fn thing(call: &CallContext<'_>) -> Result<(Thing, Vec<String>), Failure> {
+pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Thing, Vec<String>), Failure> {
     let stored = by_id(call).await?;
+    let mut is_announced = true;
+    if is_update {
+        let part = part(call, &stored.series)?;
+        let (old, new) = replanned(call, &stored.series, &part).await?;
+        is_announced = is_visible(&old, &new);
+    }
     let (id, event) = (stored.series.uid(), stored.series.event()?);
     let guests: Vec<String> = event.attendees.into_iter().map(|guest| guest.address).collect();
-    Ok((Thing { noun: "event", id, title: event.title, is_shared: !guests.is_empty() }, guests))
+    let is_shared = is_announced && !guests.is_empty();
+    Ok((Thing { noun: "event", id, title: event.title, is_shared }, guests))
 }
 
 /// The event with the id in the arguments, or the one coming event that these words name. Of a series they don't
@@ -298,8 +312,9 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
     let stored = by_id(call).await?;
     let part = part(call, &stored.series)?;
     let (old, new) = replanned(call, &stored.series, &part).await?;
-    let risk = if invites_to(call, &old) { Risk::Medium } else { Risk::High };
-    Ok(preview(call, &new, Some(&old), l10n::calendar::change_event, (risk, true)))
+    let is_announced = is_visible(&old, &new);
+    let risk = if invites_to(call, &old) || !is_announced { Risk::Medium } else { Risk::High };
+    Ok(preview(call, &new, Some(&old), l10n::calendar::change_event, (risk, is_announced)))
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {

@@ -18,6 +18,8 @@ const MAX: usize = 5;
 #[derive(Default)]
 pub(super) struct Clashes {
     lines: Vec<String>,
+    /// How many more events there are.
+    more: usize,
     items: Vec<Value>,
 }
 
@@ -45,11 +47,8 @@ impl Clashes {
         let period = TimeRange { from: first.from, to: last.to };
         let own = [series.uid(), new.uid.clone()];
         let mut agenda = Agenda::load(call, period, None, |other| !own.contains(&other.uid())).await?;
-        let mut seen = std::collections::BTreeSet::new();
-        agenda.instances.retain(|(index, other)| {
-            other.is_busy && !conflicts(&times, other.range).is_empty() && seen.insert(*index)
-        });
-        let mut clashes = Self::default();
+        agenda.instances.retain(|(_, other)| other.is_busy && !conflicts(&times, other.range).is_empty());
+        let mut clashes = Self { more: agenda.instances.len().saturating_sub(MAX), ..Self::default() };
         for (index, instance) in agenda.instances.iter().take(MAX) {
             let other = agenda.events[*index].series.event_at(instance)?;
             clashes.lines.push(format!(
@@ -67,7 +66,9 @@ impl Clashes {
 
     /// The overlapping events, as a sentence.
     pub(super) fn in_words(&self) -> Option<String> {
-        (!self.lines.is_empty()).then(|| l10n::calendar::overlaps(self.lines.join(", ")))
+        let events = self.lines.join(", ");
+        let events = if self.more == 0 { events } else { l10n::calendar::and_more(events, self.more) };
+        (!self.lines.is_empty()).then(|| l10n::calendar::overlaps(events))
     }
 
     /// The output of a change with what overlaps.

@@ -1,7 +1,10 @@
 //! Events as arguments, as JSON and in words.
 
+use std::time::Duration;
+
 use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
 use adjutant_l10n as l10n;
+use adjutant_turn::wording;
 use adjutant_types::clock::duration;
 use adjutant_types::clock::rule;
 use adjutant_types::clock::span::Span;
@@ -105,6 +108,12 @@ pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<Cal
         let day = new.start.local().day();
         new.rule = new.rule.map(|rule| rule::in_short_months(&rule, day));
     }
+    // Nobody looks into our own store but us.
+    let is_seen = call.services.calendar.is_some() || call.arguments.get("reminders").is_none();
+    if let Some(minutes) = new.reminders.first().filter(|_| !is_seen) {
+        let due = local(&new.start, call.zone()) - TimeDelta::minutes(i64::from(*minutes));
+        return Err(params(ours!(l10n::calendar::no_reminders, Own(When::Time(due).iso()))));
+    }
     Ok(new)
 }
 
@@ -166,7 +175,7 @@ pub(super) fn spoken_at(when: &EventTime, zone: Tz) -> String {
     here(when, zone).spoken()
 }
 
-fn here(when: &EventTime, zone: Tz) -> When {
+pub(super) fn here(when: &EventTime, zone: Tz) -> When {
     match when {
         EventTime::Day(day) => When::Day(*day),
         when => When::Time(local(when, zone)),
@@ -197,6 +206,15 @@ pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
     }
 }
 
+/// When reminders go off: `10 minutes before, when it starts`.
+pub(super) fn reminders(occasion: &CalendarEvent) -> String {
+    let spoken = |minutes: &u32| match *minutes {
+        0 => l10n::calendar::at_start(),
+        minutes => l10n::calendar::before_start(wording::duration(Duration::from_mins(minutes.into()))),
+    };
+    occasion.reminders.iter().map(spoken).collect::<Vec<_>>().join(", ")
+}
+
 /// An event as JSON.
 pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value {
     let attendee = |guest: &Attendee| {
@@ -222,6 +240,7 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
         ("notes", json!(occasion.notes)),
         ("attendees", occasion.attendees.iter().map(attendee).collect()),
         ("recurrence", json!(occasion.rule.clone().unwrap_or_default())),
+        ("reminders", json!(occasion.reminders)),
         ("calendar", json!(calendar)),
         ("instance", json!(occasion.instance.as_ref().map(|at| iso(at, zone)).unwrap_or_default())),
     ];
@@ -241,6 +260,7 @@ pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone:
         let new = of(occasion);
         match old.map(of).filter(|old| *old != new) {
             Some(old) if old.is_empty() => new,
+            Some(old) if new.is_empty() => format!("{old} → {}", l10n::calendar::none()),
             Some(old) => format!("{old} → {new}"),
             None => new,
         }
@@ -265,6 +285,44 @@ pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone:
     add(l10n::calendar::place, changed(&|event| one_line(&event.location, 200)));
     add(l10n::calendar::rule, changed(&repeats));
     add(l10n::calendar::guests, changed(&invited));
+    add(l10n::calendar::reminder, changed(&reminders));
     add(l10n::calendar::notes, changed(&|event| event.notes.clone()));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_shows_which_app_reminds_and_when() {
+        let at = |hour| EventTime::Zoned(When::parse(hour, Tz::UTC).unwrap().local(), Zone::Named(Tz::UTC));
+        let event = |reminders: &[u32]| CalendarEvent {
+            uid: "u".into(),
+            title: "Demo".into(),
+            start: at("2026-11-27T14:00"),
+            end: at("2026-11-27T15:00"),
+            location: String::new(),
+            notes: String::new(),
+            organizer: None,
+            attendees: Vec::new(),
+            reminders: reminders.to_vec(),
+            rule: None,
+            except: Vec::new(),
+            status: EventStatus::Confirmed,
+            is_busy: true,
+            sequence: 0,
+            instance: None,
+        };
+        let line = |old: &[u32], new: &[u32]| {
+            let lines = lines(&event(new), Some(&event(old)), Tz::UTC);
+            lines.split_once("\n- ").map(|(_, line)| line.to_owned())
+        };
+        let reminder = |when: &str| Some(format!("reminder: {when}, by your calendar app"));
+        assert_eq!(line(&[], &[10]), reminder("10 minutes before"));
+        assert_eq!(line(&[10], &[60, 0]), reminder("10 minutes before → 1 hour before, when it starts"));
+        assert_eq!(line(&[10], &[]), reminder("10 minutes before → none"));
+        assert_eq!(line(&[], &[]), None);
+        assert_eq!(item(&event(&[10]), "", Tz::UTC)["reminders"], json!([10]));
+    }
 }

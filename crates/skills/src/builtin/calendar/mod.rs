@@ -6,6 +6,7 @@ mod clashes;
 pub(super) mod event;
 mod invitations;
 mod restore;
+mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 pub use backend::CalendarAccount;
 use backend::StoredEvent;
 pub(super) use restore::put_back;
+pub use today::agenda;
 
 use adjutant_store::Batch;
 use adjutant_turn::trust::{ActionKind, Target};
@@ -48,7 +50,7 @@ const ALL: Effort = Effort { instances: 100_000, steps: 1_000_000 };
 /// The most events in a list.
 const SHOWN: usize = 50;
 /// The most free slots that are proposed.
-const SLOTS: usize = 10;
+const SLOTS: usize = 40;
 
 #[async_trait]
 impl BuiltinSkill for CalendarSkill {
@@ -76,7 +78,7 @@ impl BuiltinSkill for CalendarSkill {
             Self::List | Self::Search | Self::CheckAvailability => return Ok(Vec::new()),
             Self::Create => (None, Vec::new()),
             Self::Update | Self::Delete => {
-                let (thing, guests) = changes::thing(call).await?;
+                let (thing, guests) = changes::thing(call, matches!(self, Self::Update)).await?;
                 (Some(Target::Thing(thing)), guests)
             }
         };
@@ -232,7 +234,8 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     // The next instance of a series stands for all of them.
     let mut seen = BTreeSet::new();
     agenda.instances.retain(|(index, _)| seen.insert(*index));
-    agenda.output(call, agenda.heading(l10n::calendar::none_about(query)))
+    let heading = agenda.heading(l10n::calendar::none_about(query));
+    Ok(agenda.with_note(agenda.output(call, heading)?))
 }
 
 /// Whether these times, sorted by their beginning, leave nothing of a period.
@@ -257,6 +260,10 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
             let heading = match covers(&busy, period) {
                 true => l10n::calendar::busy(spoken(period, call)),
                 false => l10n::calendar::busy_partly(spoken(period, call)),
+            };
+            let heading = match agenda.instances.len() {
+                count if count > SHOWN => l10n::calendar::first_of(heading, SHOWN, count),
+                _ => heading,
             };
             let mut output = agenda.output(call, heading)?;
             output.data["free"] = json!(false);
@@ -301,12 +308,14 @@ fn slots(
     let days = vec![Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri];
     let hours = WorkingHours { zone, days, from: hour(9), to: hour(18) };
     let mut free = free_slots(busy, period, duration, &hours)?;
-    free.truncate(SLOTS);
+    let more = free.split_off(free.len().min(SLOTS));
     let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
     let heading = if free.is_empty() { l10n::calendar::no_slot() } else { l10n::calendar::slots() };
     let line =
         |slot: &TimeRange| format!("- {}", Span { from: local(slot.from), to: local(slot.to) }.spoken());
-    let summary = under(heading, free.iter().map(line));
+    let begin = |slot: &TimeRange| When::Time(local(slot.from)).spoken();
+    let rest = more.first().map(|next| l10n::calendar::more_slots(more.len(), begin(next)));
+    let summary = under(heading, free.iter().map(line).chain(rest));
     let item = |slot: &TimeRange| {
         let iso = |at| local(at).format("%Y-%m-%dT%H:%M").to_string();
         json!({"start": iso(slot.from), "end": iso(slot.to)})

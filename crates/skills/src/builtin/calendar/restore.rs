@@ -2,8 +2,11 @@
 
 use adjutant_dav::{CalendarEvent, Series};
 use adjutant_store::Batch;
+use chrono_tz::Tz;
 
 use super::backend::{self, Change, StoredEvent};
+use super::event;
+use super::invitations::is_visible;
 use crate::builtin::CallContext;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::{ErrorKind, Failure};
@@ -13,7 +16,26 @@ fn content(series: &Series) -> Option<(CalendarEvent, Vec<CalendarEvent>)> {
     Some((series.event().ok()?, series.overrides().ok()?))
 }
 
-/// Puts an event back, if it is as `after` says and nobody was invited: people who know of it aren't told again.
+/// What stands against putting an event back: guests who may know of the change.
+fn guests_know(
+    before: Option<&Series>,
+    after: Option<&Series>,
+    zone: Tz,
+) -> Result<Option<Outcome>, Failure> {
+    let invites = |series: &Series| series.event().is_ok_and(|event| !event.attendees.is_empty());
+    if !before.into_iter().chain(after).any(invites) {
+        return Ok(None);
+    }
+    let (Some(before), Some(after)) = (before, after) else { return Ok(Some(Outcome::GuestsKnow(None))) };
+    let (old, new) = (before.event()?, after.event()?);
+    if !is_visible(&old, &new) && before.overrides()? == after.overrides()? {
+        return Ok(None);
+    }
+    let moved = (old.start != new.start).then(|| event::here(&old.start, zone));
+    Ok(Some(Outcome::GuestsKnow(moved)))
+}
+
+/// Puts an event back, if it is as `after` says and no guest saw the change: people who know of it aren't told again.
 pub(in crate::builtin) async fn put_back(
     call: &CallContext<'_>,
     uid: &str,
@@ -30,9 +52,8 @@ pub(in crate::builtin) async fn put_back(
     {
         return Ok(outcome);
     }
-    let invites = |series: &Series| series.event().is_ok_and(|event| !event.attendees.is_empty());
-    if before.iter().chain(&after).any(invites) {
-        return Ok(Outcome::Impossible);
+    if let Some(outcome) = guests_know(before.as_ref(), after.as_ref(), call.zone())? {
+        return Ok(outcome);
     }
     let change = match (&now, &before) {
         (Some(now), Some(before)) => Change::Update(now, before),
@@ -46,5 +67,30 @@ pub(in crate::builtin) async fn put_back(
             Ok(Outcome::Changed)
         }
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(hour: u32, alarm: &str) -> Series {
+        let text = format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:u\r\nDTSTAMP:20261101T000000Z\r\n\
+             DTSTART:20261127T{hour}0000Z\r\nDTEND:20261127T{hour}3000Z\r\nSUMMARY:Demo\r\n\
+             ORGANIZER:mailto:ada@x.test\r\nATTENDEE:mailto:bob@x.test\r\n{alarm}END:VEVENT\r\nEND:VCALENDAR\r\n"
+        );
+        Series::read(&text).unwrap()
+    }
+
+    #[test]
+    fn guests_know_of_all_but_reminders() {
+        let alarm = "BEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:x\r\nTRIGGER:-PT10M\r\nEND:VALARM\r\n";
+        let (plain, reminding, moved) = (series(14, ""), series(14, alarm), series(15, ""));
+        let outcome = |before: Option<&Series>, after| guests_know(before, after, Tz::UTC).unwrap();
+        assert_eq!(outcome(Some(&plain), Some(&reminding)), None);
+        assert_eq!(outcome(None, Some(&plain)), Some(Outcome::GuestsKnow(None)));
+        let Some(Outcome::GuestsKnow(Some(when))) = outcome(Some(&plain), Some(&moved)) else { panic!() };
+        assert_eq!(when.spoken(), "Fri 27 Nov 2026, 14:00");
     }
 }

@@ -94,21 +94,16 @@ impl BuiltinSkill for ContactSkill {
         let Self::Update = self else { return Ok(Preview::default()) };
         let old = by_id(call).await?.contact;
         let new = changed(&old, call)?;
-        let shown = |text: String| if text.is_empty() { l10n::contacts::empty() } else { text };
-        let mut text = l10n::contacts::change_contact(&old.name);
-        let changes: [(fn(String, String) -> String, String, String); 5] = [
-            (l10n::contacts::name_changes, old.name, new.name),
-            (l10n::contacts::emails_change, old.emails.join(", "), new.emails.join(", ")),
-            (l10n::contacts::phones_change, old.phones.join(", "), new.phones.join(", ")),
-            (l10n::contacts::organization_changes, old.organization, new.organization),
-            (l10n::contacts::notes_change, old.notes, new.notes),
-        ];
-        for (line, old, new) in changes {
-            if old != new {
-                text.push_str(&format!("\n- {}", line(shown(old), shown(new))));
-            }
-        }
-        Ok(Preview { text: Some(text), ..Preview::default() })
+        Ok(Preview::of_changes(
+            l10n::contacts::change_contact(&old.name),
+            [
+                (l10n::contacts::name_changes, old.name, new.name),
+                (l10n::contacts::emails_change, old.emails.join(", "), new.emails.join(", ")),
+                (l10n::contacts::phones_change, old.phones.join(", "), new.phones.join(", ")),
+                (l10n::contacts::organization_changes, old.organization, new.organization),
+                (l10n::contacts::notes_change, old.notes, new.notes),
+            ],
+        ))
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {

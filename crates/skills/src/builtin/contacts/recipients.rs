@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use adjutant_dav::Contact;
 use adjutant_mail::Address;
 use adjutant_store::taints;
-use adjutant_turn::trust::Target;
+use adjutant_turn::trust::{OwnWords, Target};
+use adjutant_turn::wording::questions::ContactMatch;
 
 use super::account::Entry;
 use super::entries;
@@ -29,9 +31,6 @@ pub(in crate::builtin) async fn recipients(
         let mut names = Vec::new();
         let is_theirs =
             |entry: &Entry| entry.contact.emails.iter().any(|email| email.eq_ignore_ascii_case(address));
-        let part_of = |entry: &Entry, word: &str| {
-            entry.contact.name.split_whitespace().any(|part| part.eq_ignore_ascii_case(word))
-        };
         for entry in
             entries.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
         {
@@ -54,12 +53,18 @@ pub(in crate::builtin) async fn recipients(
     Ok(parties.map(|party| target(&party.address)).collect())
 }
 
+/// Whether a word is one of those that a contact's name is made of.
+fn part_of(entry: &Entry, word: &str) -> bool {
+    entry.contact.name.split_whitespace().any(|part| part.eq_ignore_ascii_case(word))
+}
+
 /// Which of these addresses are in the person's contacts; not known of those that only outside text put there, and of none
-/// if the contacts can't be read.
+/// if the contacts can't be read. The person's words may call several contacts by one name.
 pub async fn contacts_among(
     call: &CallContext<'_>,
     addresses: &[String],
-) -> Result<BTreeMap<String, Option<bool>>, Failure> {
+    words: &OwnWords,
+) -> Result<BTreeMap<String, ContactMatch>, Failure> {
     let is_open = call.services.check_access(call.ctx, Resource::Contacts).await.is_ok();
     let (true, false, Ok(entries)) = (is_open, addresses.is_empty(), entries(call).await) else {
         return Ok(BTreeMap::new());
@@ -70,8 +75,19 @@ pub async fn contacts_among(
             |entry: &&Entry| entry.contact.emails.iter().any(|email| email.eq_ignore_ascii_case(address));
         let mut matching = entries.iter().filter(has).peekable();
         let is_any = matching.peek().is_some();
-        let is_theirs = matching.any(|entry| !tainted.contains_key(&entry.contact.id));
-        (address.clone(), if is_any { is_theirs.then_some(true) } else { Some(false) })
+        let is_shared = |part: &&str| {
+            let is_said = part.chars().count() > 2 && words.hold(part);
+            is_said && entries.iter().filter(|entry| part_of(entry, part)).count() > 1
+        };
+        let contact = match matching.find(|entry| !tainted.contains_key(&entry.contact.id)) {
+            Some(Entry { contact: Contact { name, .. }, .. }) => ContactMatch::Found {
+                name: name.clone(),
+                shared_name: name.split_whitespace().find(is_shared).map(str::to_owned),
+            },
+            None if is_any => ContactMatch::Unclear,
+            None => ContactMatch::Missing,
+        };
+        (address.clone(), contact)
     };
     Ok(addresses.iter().map(found).collect())
 }

@@ -57,11 +57,16 @@ pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>, Failu
                 let (id, title) = (id.to_owned(), file.name);
                 targets.push(Target::Thing(Thing { noun: "file", id, title, is_shared: false }));
             }
-            (None, Some(path)) => targets.push(Target::Named(path.replace(['/', '.', '-', '_'], " "))),
+            (None, Some(path)) => targets.push(named_target(path)),
             (None, None) => {}
         }
     }
     Ok(targets)
+}
+
+/// A file that the person must have named.
+pub(super) fn named_target(name: &str) -> Target {
+    Target::Named(name.replace(['/', '.', '-', '_'], " "))
 }
 
 async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Failure> {
@@ -85,7 +90,7 @@ pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<
     let (imap, mut left) = (imap(call.services)?, MAX_BYTES);
     let mut all = Vec::new();
     for number in 1..=letter.attachments.len() {
-        let (about, bytes) = imap.attachment(message_id(call), number, left).await?;
+        let (about, bytes) = imap.attachment(&letter.id, number, left).await?;
         left = left.checked_sub(bytes.len()).ok_or_else(too_big)?;
         all.push(Attachment { name: file_name(name(&about)), media_type: about.media_type, bytes });
     }

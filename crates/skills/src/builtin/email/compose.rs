@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use adjutant_l10n::email;
-use adjutant_mail::{Address, Draft, Message, is_inside};
-use adjutant_types::{FromConfig, Own, ours};
+use adjutant_mail::{Address, Draft, FolderKind, Message, MessageLocation, is_inside};
+use adjutant_types::{FromCall, FromConfig, Own, ours};
 
-use super::sending::message_id;
-use super::{attachment, parties};
+use super::sending::{is_begun, message_id};
+use super::{attachment, imap, parties};
 use crate::builtin::{CallContext, Preview, contacts};
 use crate::risk::fenced;
 use crate::{Failure, Risk, SkillError};
@@ -41,16 +41,86 @@ pub(in crate::builtin) fn blank(call: &CallContext<'_>, number: usize) -> Draft 
     }
 }
 
-/// The new mail that a call writes.
-pub(super) async fn letter(call: &CallContext<'_>) -> Result<Draft, Failure> {
+fn is_given(call: &CallContext<'_>, name: &str) -> bool {
+    call.arguments.get(name).is_some()
+}
+
+/// The new mail, or the draft, that a call sends.
+pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Draft, Failure> {
+    let missing = ["to", "subject", "body"].into_iter().find(|name| !is_given(call, name));
+    match missing.filter(|_| call.text("draft").is_none()) {
+        Some(name) => Err(SkillError::params(ours!(email::missing, Own(name))).into()),
+        None => Ok(letter(call).await?.0),
+    }
+}
+
+/// The new mail that a call writes. Of a draft that it sends or replaces, whose subject is returned too, what it doesn't
+/// say stays.
+pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String), Failure> {
+    let mut draft = match call.text("draft").or(call.text("replaces")) {
+        Some(message_id) => of_draft(call, message_id).await?,
+        None => blank(call, 0),
+    };
+    let former = draft.subject.clone();
+    for (name, parties) in [("to", &mut draft.to), ("cc", &mut draft.cc), ("bcc", &mut draft.bcc)] {
+        if is_given(call, name) {
+            *parties = contacts::parties(call, name).await?;
+        }
+    }
+    if let Some(subject) = call.text("subject") {
+        draft.subject = subject.to_owned();
+    }
+    if let Some(body) = call.text("body") {
+        draft.body = body.to_owned();
+    }
+    if is_given(call, "attachments") {
+        draft.attachments = attachment::to_send(call).await?;
+    }
+    Ok((draft, former))
+}
+
+async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft, Failure> {
+    let imap = imap(call.services)?;
+    let mut at = imap.find(message_id, &[FolderKind::Drafts]).await?;
+    // An earlier attempt may have put it away. One that the person threw away isn't sent.
+    let is_retry = if call.text("draft").is_some() { is_begun(call).await? } else { call.is_retry };
+    if at.is_none() && is_retry {
+        at = imap.find(message_id, &[FolderKind::Trash]).await?;
+    }
+    let missing = || SkillError::not_found(ours!(email::no_such_draft, FromCall(message_id)));
+    let letter = super::letter(call, &at.ok_or_else(missing)?.id).await?;
+    if letter.is_truncated {
+        return Err(SkillError::params(ours!(email::draft_too_long)).into());
+    }
+    let attachments =
+        if is_given(call, "attachments") { Vec::new() } else { attachment::of_mail(call, &letter).await? };
     Ok(Draft {
-        to: contacts::parties(call, "to").await?,
-        cc: contacts::parties(call, "cc").await?,
-        bcc: contacts::parties(call, "bcc").await?,
-        subject: call.text("subject").unwrap_or_default().to_owned(),
-        body: call.text("body").unwrap_or_default().to_owned(),
-        attachments: attachment::to_send(call).await?,
+        to: letter.to,
+        cc: letter.cc,
+        bcc: letter.bcc,
+        subject: letter.subject,
+        body: letter.text,
+        attachments,
+        in_reply_to: letter.in_reply_to,
+        references: letter.references,
         ..blank(call, 0)
+    })
+}
+
+/// Puts the draft away that was sent or replaced, if it is still there; returns where it is then. If that fails, it is
+/// only left over.
+pub(super) async fn discard(call: &CallContext<'_>, draft: Option<&str>) -> Option<MessageLocation> {
+    let message_id = draft?;
+    let discarded = async {
+        let imap = imap(call.services)?;
+        if let Some(draft) = imap.find(message_id, &[FolderKind::Drafts]).await? {
+            imap.move_to(&draft.id, "trash").await?;
+        }
+        imap.find(message_id, &[FolderKind::Trash]).await.map_err(SkillError::from)
+    };
+    discarded.await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "can't put a draft away");
+        None
     })
 }
 
@@ -61,7 +131,7 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Fa
     let reply = letter.reply(&[&blank.from.address], call.flag("all"));
     let draft = Draft {
         to: reply.to,
-        cc: reply.cc,
+        cc: [reply.cc, contacts::parties(call, "cc").await?].concat(),
         subject: reply.subject,
         in_reply_to: reply.in_reply_to,
         references: reply.references,

@@ -21,6 +21,7 @@ use adjutant_store::{Batch, attempts};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::{Allowance, ours};
 
+use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts};
 use crate::executor::mail_id;
 use crate::{Approved, Failure, Output, SkillError};
@@ -70,7 +71,22 @@ impl BuiltinSkill for EmailSkill {
                 Vec::new()
             }
             Self::Send | Self::Draft => {
-                contacts::recipients(call, &compose::letter(call).await?.recipients()).await?
+                let draft = match self {
+                    Self::Send => compose::to_send(call).await?,
+                    _ => compose::letter(call).await?.0,
+                };
+                let mut targets = contacts::recipients(call, &draft.recipients()).await?;
+                // Those of a draft were named by nobody; those of the arguments follow.
+                if call.arguments.get("attachments").is_none() {
+                    let files = draft.attachments.iter();
+                    targets.extend(files.map(|file| attachment::named_target(&file.name)));
+                }
+                if let Some(replaced) = call.text("replaces")
+                    && sending::own_draft(call, replaced).await?.is_none()
+                {
+                    targets.push(Target::Always(l10n::email::replaces_draft()));
+                }
+                targets
             }
             Self::Reply => {
                 let (letter, draft) = compose::reply(call).await?;
@@ -91,7 +107,7 @@ impl BuiltinSkill for EmailSkill {
 
     async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
         let draft = match self {
-            Self::Send => compose::letter(call).await?,
+            Self::Send => compose::to_send(call).await?,
             Self::Reply => compose::reply(call).await?.1,
             _ => return Ok(None),
         };
@@ -105,7 +121,7 @@ impl BuiltinSkill for EmailSkill {
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
         match self {
-            Self::Send => compose::preview(call, &compose::letter(call).await?),
+            Self::Send => compose::preview(call, &compose::to_send(call).await?),
             Self::Reply => compose::preview(call, &compose::reply(call).await?.1),
             Self::Forward => compose::forward_preview(call).await,
             _ => Ok(Preview::default()),
@@ -113,8 +129,13 @@ impl BuiltinSkill for EmailSkill {
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
-        let (Self::Mark | Self::Move) = self else { return Ok(None) };
-        let mail = imap(call.services)?.read(message_id(call)).await?;
+        let named = match self {
+            Self::Mark | Self::Move => call.text("message_id"),
+            Self::Draft => call.text("replaces"),
+            _ => None,
+        };
+        let Some(id) = named else { return Ok(None) };
+        let mail = imap(call.services)?.read(id).await?;
         Ok(Some(l10n::email::subject(mail.subject, parties(&mail.from).join(", "))))
     }
 
@@ -125,9 +146,20 @@ impl BuiltinSkill for EmailSkill {
         writes: &mut Batch,
     ) -> Result<Output, Failure> {
         match self {
-            Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
-            Self::Reply => sending::send(call, compose::reply(call).await?.1, approved).await,
-            Self::Forward => sending::send(call, compose::whole_forward(call).await?, approved).await,
+            Self::Send => {
+                let draft = sending::composed(call, compose::to_send(call)).await?;
+                let sent = sending::send(call, draft, approved).await?;
+                compose::discard(call, call.text("draft")).await;
+                Ok(sent)
+            }
+            Self::Reply => {
+                let reply = sending::composed(call, compose::reply(call)).await?;
+                sending::answer(call, reply, approved).await
+            }
+            Self::Forward => {
+                let forward = sending::composed(call, compose::whole_forward(call)).await?;
+                sending::send(call, forward, approved).await
+            }
             Self::Draft => draft(call).await,
             Self::Search => reading::search(call).await,
             Self::Read => reading::read(call).await,
@@ -185,12 +217,15 @@ fn imap(services: &Services) -> Result<&Imap, SkillError> {
     mail.imap.as_ref().ok_or_else(|| SkillError::not_found(ours!(l10n::email::no_inbox)))
 }
 
-/// Reads a mail, unless it was set aside because reading it ended the process twice.
+/// Reads a mail, with its date in the person's zone, unless it was set aside because reading it ended the process
+/// twice.
 async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
     let what = format!("mail {} {message_id}", call.ctx.turn.person.id);
     let read = attempts::counted(call.store(), &what, imap(call.services)?.read(message_id)).await?;
     let quarantined = || SkillError::params(ours!(l10n::email::set_aside));
-    Ok(read.ok_or_else(quarantined)??)
+    let letter = read.ok_or_else(quarantined)??;
+    let date = letter.date.map(|date| date.with_timezone(&call.zone()).fixed_offset());
+    Ok(Message { date, ..letter })
 }
 
 /// Names and addresses.
@@ -217,21 +252,31 @@ fn answer(target: &mut Target, letter: &Message) {
 }
 
 async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let draft = compose::letter(call).await?;
+    let replaced = call.text("replaces");
+    let is_outside = sending::is_outside_draft(call, replaced).await?;
+    let (draft, former) = compose::letter(call).await?;
     let bytes = draft.unsent()?;
     let data = json!({"message_id": draft.message_id, "subject": draft.subject});
-    let summary = match imap(call.services) {
-        Ok(imap) => {
-            // It looks for the Message-ID first, so the draft is never there twice.
-            imap.append(FolderKind::Drafts, &bytes, true).await?;
-            l10n::email::in_drafts(draft.subject)
-        }
-        Err(_) => {
-            let path = compose::save_as_file(call, &bytes).await?;
-            l10n::email::draft_saved_as_file(draft.subject, path.display())
-        }
+    let Ok(imap) = imap(call.services) else {
+        let path = compose::save_as_file(call, &bytes).await?;
+        return Ok(Output::ours(l10n::email::draft_saved_as_file(draft.subject, path.display()), data));
     };
-    Ok(Output::ours(summary, data))
+    // It looks for the Message-ID first, so the draft is never there twice.
+    let drafts = imap.append(FolderKind::Drafts, &bytes, true).await?;
+    let trash = compose::discard(call, replaced).await;
+    let summary = match &trash {
+        Some(_) => l10n::email::in_drafts_instead(draft.subject, former),
+        None => l10n::email::in_drafts(draft.subject),
+    };
+    let undo = drafts.zip(trash).and_then(|(drafts, trash)| {
+        let ends = [(replaced?, &drafts, &trash), (draft.message_id.as_str(), &trash, &drafts)];
+        undo::left(&ends.map(|(id, from, to)| Step::Moved {
+            message_id: id.to_owned(),
+            from: from.folder.clone(),
+            to: to.folder.clone(),
+        }))
+    });
+    Ok(sending::output(is_outside, summary, data).undone_by(undo))
 }
 
 fn message_id<'a>(call: &CallContext<'a>) -> &'a str {

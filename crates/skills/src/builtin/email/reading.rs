@@ -1,12 +1,16 @@
 //! Finding and reading mails.
 
+use std::collections::HashSet;
+
 use adjutant_l10n::email;
-use adjutant_mail::{AttachmentInfo, Message, Query};
+use adjutant_mail::{AttachmentInfo, Found, Message, Query, unquoted};
+use adjutant_types::clock::local_to_utc;
+use adjutant_types::clock::when::When;
 use adjutant_types::{FromCall, Own, ours};
-use chrono::NaiveDate;
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::{imap, letter, message_id, parties};
+use super::{imap, letter, parties, writer};
 use crate::builtin::{CallContext, under};
 use crate::{ErrorKind, Failure, Output, SkillError};
 
@@ -23,35 +27,99 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         from: argument("from"),
         to: argument("to"),
         subject: argument("subject"),
-        since: day(call, "since")?,
-        before: day(call, "before")?,
+        since: time(call, "since")?,
+        before: time(call, "before")?,
         unread: call.flag("unread"),
+        unanswered: call.flag("unanswered"),
+        thread: Vec::new(),
         folder: argument("folder"),
         limit: if with_text { call.limit().min(MAX_READ) } else { call.limit() },
     };
     let found = imap(call.services)?.search(&query).await?;
-    let lines: Vec<String> = found.iter().map(|mail| line(call, mail)).collect();
-    let summary = match found.len() {
-        0 => email::found_nothing(),
-        count => under(email::found(count), lines),
+    let summary = match found.messages.is_empty() {
+        true => email::found_nothing(),
+        false => under(heading(&found, with_text), found.messages.iter().map(|mail| line(call, mail))),
     };
-    let mut items: Vec<Value> = found.iter().map(|mail| item(call, mail)).collect();
-    for (item, mail) in items.iter_mut().zip(&found).filter(|_| with_text) {
-        match letter(call, &mail.id).await {
-            Ok(whole) => {
-                item["text"] = json!(shared(&whole.text, found.len()));
-                item["attachments"] = json!(names(&whole.attachments));
-            }
-            // One that is gone or set aside doesn't hide the others.
-            Err(Failure::Skill(error)) if is_of_one(&error) => item["text"] = json!(error.message),
-            Err(error) => return Err(error),
+    let mut items: Vec<Value> = found.messages.iter().map(|mail| item(call, mail)).collect();
+    let read = if with_text { items.len().min(MAX_READ) } else { 0 };
+    let mut unread = Vec::new();
+    for (at, (item, mail)) in items.iter_mut().zip(&found.messages).enumerate() {
+        match at < read {
+            true => add_text_of(call, (item, mail), TEXTS / read, &mut unread).await?,
+            false => item["snippet"] = json!(mail.snippet()),
         }
     }
-    for (item, mail) in items.iter_mut().zip(&found).filter(|_| !with_text) {
-        item["snippet"] = json!(mail.snippet());
+    mark_read(call, &unread).await?;
+    let data = json!({"count": items.len(), "items": items, "total": found.total});
+    Ok(Output::outside_if(!found.messages.is_empty(), summary, data))
+}
+
+/// A time that bounds a search; of a day its beginning.
+fn time(call: &CallContext<'_>, name: &str) -> Result<Option<DateTime<Utc>>, SkillError> {
+    let when = call.text(name).map(|text| When::parse(text, call.zone())).transpose();
+    let when = when.map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))?;
+    Ok(when.map(|when| local_to_utc(when.local(), call.zone())))
+}
+
+/// How many mails there are, as far as that is known.
+fn total(found: &Found) -> String {
+    if found.is_exact { found.total.to_string() } else { email::at_least(found.total) }
+}
+
+fn heading(found: &Found, with_text: bool) -> String {
+    match found.messages.len() {
+        shown if found.is_exact && found.total <= shown => email::found(shown),
+        shown if with_text => email::found_part_with_texts(shown, total(found)),
+        shown => email::found_part(shown, total(found)),
     }
-    let untrusted = !items.is_empty();
-    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
+}
+
+async fn add_text_of(
+    call: &CallContext<'_>,
+    (item, mail): (&mut Value, &Message),
+    share: usize,
+    unread: &mut Vec<String>,
+) -> Result<(), Failure> {
+    match read_letter(call, &mail.id, unread).await {
+        Ok(letter) => add_text(item, &letter, share),
+        // One that is gone or set aside doesn't hide the others.
+        Err(Failure::Skill(error)) if is_of_one(&error) => item["text"] = json!(error.message.whole()),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+fn add_text(item: &mut Value, letter: &Message, share: usize) {
+    let text = match unquoted(&letter.text) {
+        (text, quoted @ 1..) if letter.in_reply_to.is_some() => format!("{text}\n{}", email::quoted(quoted)),
+        // What was forwarded is no repetition.
+        _ => letter.text.clone(),
+    };
+    item["text"] = json!(shared(&text, share));
+    item["attachments"] = json!(names(&letter.attachments));
+}
+
+/// Reads a mail, and notes one that was unread.
+async fn read_letter(
+    call: &CallContext<'_>,
+    message_id: &str,
+    unread: &mut Vec<String>,
+) -> Result<Message, Failure> {
+    let letter = letter(call, message_id).await?;
+    unread.extend(letter.unread.then(|| letter.id.clone()));
+    Ok(letter)
+}
+
+/// Marks what was read as read, if a person is there to be shown it and no text from outside may have asked for it. If
+/// that fails, it was read all the same.
+async fn mark_read(call: &CallContext<'_>, unread: &[String]) -> Result<(), Failure> {
+    if call.taint.is_clean()
+        && call.ctx.is_typed()
+        && let Err(error) = imap(call.services)?.mark_read(unread).await
+    {
+        tracing::warn!(%error, "can't mark emails as read");
+    }
+    Ok(())
 }
 
 /// One mail in a line: when, from whom, about what.
@@ -60,16 +128,26 @@ fn line(call: &CallContext<'_>, mail: &Message) -> String {
     let date = date.map(|date| date.to_string()).unwrap_or_default();
     let from = mail.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
     let line = format!("- {date}{} — {}", from.map_or("", String::as_str), mail.subject);
-    if mail.unread { email::unread_line(line) } else { line }
+    let line = if mail.unread { email::unread_line(line) } else { line };
+    let line = if mail.answered { email::answered_line(line) } else { line };
+    if mail.is_sent { email::sent_line(line) } else { line }
 }
 
 fn item(call: &CallContext<'_>, mail: &Message) -> Value {
     let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
     let mut item = json!({
         "id": mail.message_id.as_ref().unwrap_or(&mail.id), "from": parties(&mail.from),
-        "to": parties(&mail.to), "cc": parties(&mail.cc), "subject": mail.subject, "date": date,
-        "unread": mail.unread, "folder": mail.folder,
+        "cc": parties(&mail.cc), "subject": mail.subject, "date": date,
+        "unread": mail.unread, "answered": mail.answered, "folder": mail.folder,
     });
+    // That it's to the person alone goes without saying.
+    let own = writer(call).address;
+    if !mail.to.iter().all(|party| party.address.eq_ignore_ascii_case(&own)) {
+        item["to"] = json!(parties(&mail.to));
+    }
+    if mail.is_sent {
+        item["sent"] = json!(true);
+    }
     // The addresses that a reply goes to, if not to the sender.
     let elsewhere = mail.reply_elsewhere();
     if !elsewhere.is_empty() {
@@ -78,9 +156,8 @@ fn item(call: &CallContext<'_>, mail: &Message) -> Value {
     item
 }
 
-/// A text's share of [`TEXTS`].
-fn shared(text: &str, mails: usize) -> String {
-    let max = TEXTS / mails.max(1);
+/// At most so many bytes of a text.
+fn shared(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.trim().to_owned();
     }
@@ -98,13 +175,15 @@ fn names(files: &[AttachmentInfo]) -> Vec<String> {
 
 pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let several = call.texts("message_ids");
-    if several.is_empty() && call.text("message_id").is_none() {
-        return Err(SkillError::params(ours!(email::which_email)).into());
-    }
-    if !several.is_empty() {
+    let Some(one) = call.text("message_id").filter(|_| several.is_empty()) else {
         return read_several(call, &several).await;
+    };
+    let mut unread = Vec::new();
+    let letter = read_letter(call, one, &mut unread).await?;
+    if call.flag("thread") && letter.message_id.is_some() {
+        return read_thread(call, letter, unread).await;
     }
-    let letter = letter(call, message_id(call)).await?;
+    mark_read(call, &unread).await?;
     let from = parties(&letter.from).join(", ");
     let to = [letter.to.as_slice(), &letter.cc].concat();
     let mut head = match to.is_empty() {
@@ -130,14 +209,17 @@ fn is_of_one(error: &SkillError) -> bool {
 }
 
 async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Failure> {
+    if ids.is_empty() {
+        return Err(SkillError::params(ours!(email::which_email)).into());
+    }
     let (mut lines, mut items, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unread = Vec::new();
     for id in ids {
-        match letter(call, id).await {
+        match read_letter(call, id, &mut unread).await {
             Ok(letter) => {
                 lines.push(line(call, &letter));
                 let mut item = item(call, &letter);
-                item["text"] = json!(shared(&letter.text, ids.len()));
-                item["attachments"] = json!(names(&letter.attachments));
+                add_text(&mut item, &letter, TEXTS / ids.len());
                 items.push(item);
             }
             Err(Failure::Skill(error)) if is_of_one(&error) => missing.push(*id),
@@ -147,6 +229,7 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
     if items.is_empty() {
         return Err(SkillError::not_found(ours!(email::no_such_emails)).into());
     }
+    mark_read(call, &unread).await?;
     let mut summary = under(email::read_several(ids.len(), items.len()), lines);
     if !missing.is_empty() {
         summary.push_str(&format!("\n{}", email::not_found(missing.join(", "))));
@@ -155,8 +238,38 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
     Ok(Output::new(summary, data))
 }
 
-fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {
-    let Some(text) = call.text(name) else { return Ok(None) };
-    let day = NaiveDate::parse_from_str(text.get(..10).unwrap_or(text), "%Y-%m-%d");
-    day.map(Some).map_err(|_| SkillError::params(ours!(email::not_a_date, Own(name), FromCall(text))))
+/// The mails that a mail answers, and those that answer it: of many the last ones.
+async fn read_thread(
+    call: &CallContext<'_>,
+    letter: Message,
+    mut unread: Vec<String>,
+) -> Result<Output, Failure> {
+    let root = letter.references.first().or(letter.in_reply_to.as_ref());
+    let mut ids: Vec<String> = root.into_iter().chain(&letter.message_id).cloned().collect();
+    ids.dedup();
+    let query = Query { thread: ids, limit: MAX_READ, ..Query::default() };
+    let mut found = imap(call.services)?.search(&query).await?;
+    let is_cut = found.total > found.messages.len();
+    // It may be in a folder that isn't searched; and a mail may be in several.
+    found.messages.push(letter);
+    let mut known = HashSet::new();
+    found.messages.retain(|mail| known.insert(mail.message_id.clone().unwrap_or_else(|| mail.id.clone())));
+    found.messages.sort_by_key(|mail| mail.date);
+    if !is_cut {
+        found.total = found.messages.len();
+    }
+    let mails = found.messages.split_off(found.messages.len().saturating_sub(MAX_READ));
+    let mut items = Vec::new();
+    for mail in &mails {
+        let mut item = item(call, mail);
+        add_text_of(call, (&mut item, mail), TEXTS / mails.len(), &mut unread).await?;
+        items.push(item);
+    }
+    mark_read(call, &unread).await?;
+    let heading = match mails.len() {
+        all if found.is_exact && found.total <= all => email::thread(all),
+        last => email::thread_part(last, total(&found)),
+    };
+    let summary = under(heading, mails.iter().map(|mail| line(call, mail)));
+    Ok(Output::new(summary, json!({"count": items.len(), "items": items, "total": found.total})))
 }

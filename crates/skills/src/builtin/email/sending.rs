@@ -16,12 +16,12 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use adjutant_l10n::email;
-use adjutant_mail::{Address, Composed, Draft, FolderKind, MailError};
-use adjutant_store::executions;
+use adjutant_l10n::{email, sources};
+use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError, Message};
+use adjutant_store::{StoreError, executions};
 use adjutant_turn::journal::fail_point;
-use adjutant_types::{ExecutionId, ours};
-use serde_json::json;
+use adjutant_types::{ExecutionId, Taint, ours};
+use serde_json::{Value, json};
 
 use super::compose::save_as_file;
 use super::{Mailbox, imap, no_account, parties};
@@ -79,12 +79,53 @@ pub(super) fn written_by(message_id: &str) -> ExecutionId {
     message_id.trim_start_matches('<').split(['@', '.']).next().unwrap_or_default().into()
 }
 
+/// The outside sources of a draft that we wrote for this person; none of any other draft.
+pub(super) async fn own_draft(call: &CallContext<'_>, message_id: &str) -> Result<Option<Taint>, StoreError> {
+    let written = executions::written_for(call.store(), &written_by(message_id)).await?;
+    Ok(written.filter(|(person, _)| *person == call.ctx.turn.person.id).map(|(_, taint)| taint))
+}
+
+/// Whether a draft may hold words of others: any but one that we wrote for this person, who alone had been read.
+pub(super) async fn is_outside_draft(
+    call: &CallContext<'_>,
+    draft: Option<&str>,
+) -> Result<bool, StoreError> {
+    let Some(message_id) = draft else { return Ok(false) };
+    Ok(own_draft(call, message_id).await?.is_none_or(|taint| !taint.is_clean()))
+}
+
+/// A result that may repeat words of a draft.
+pub(super) fn output(is_outside: bool, summary: String, mut data: Value) -> Output {
+    if is_outside {
+        data["sources"] = json!(sources::draft(data["subject"].as_str().unwrap_or_default()));
+    }
+    Output::outside_if(is_outside, summary, data)
+}
+
+/// Whether a mail of the call may be out.
+pub(super) async fn is_begun(call: &CallContext<'_>) -> Result<bool, StoreError> {
+    Ok(executions::phase(call.store(), call.execution).await?.is_some())
+}
+
+/// What a call sends, composed. After a crash it may be out already, and then nobody knows if this fails.
+pub(super) async fn composed<T>(
+    call: &CallContext<'_>,
+    composing: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let composed = composing.await;
+    if matches!(composed, Err(Failure::Skill(_))) && is_begun(call).await? {
+        return Err(SkillError::unknown_outcome().into());
+    }
+    composed
+}
+
 /// Sends the mail of a call, or saves it as a file where there is no account.
 pub(super) async fn send(
     call: &CallContext<'_>,
     draft: Draft,
     approved: &Approved,
 ) -> Result<Output, Failure> {
+    let is_outside = is_outside_draft(call, call.text("draft")).await?;
     let (subject, message_id) = (draft.subject.clone(), draft.message_id.clone());
     let recipients = [&draft.to, &draft.cc, &draft.bcc].map(|list| parties(list)).concat();
     let (to, files) = (recipients.join(", "), draft.attachments.len());
@@ -104,15 +145,32 @@ pub(super) async fn send(
             email::saved_instead(&subject, to, path.display())
         }
     };
-    Ok(Output::ours(summary, json!({"message_id": message_id, "to": recipients, "subject": subject})))
+    let data = json!({"message_id": message_id, "to": recipients, "subject": subject});
+    Ok(output(is_outside, summary, data))
+}
+
+/// Sends an answer to a mail, and marks that one as answered. If that fails, the answer is out anyway.
+pub(super) async fn answer(
+    call: &CallContext<'_>,
+    (letter, draft): (Message, Draft),
+    approved: &Approved,
+) -> Result<Output, Failure> {
+    let sent = send(call, draft, approved).await?;
+    if let Err(error) = imap(call.services)?.flag(&letter.id, FlagChange::Answered).await {
+        tracing::warn!(%error, "can't mark an email as answered");
+    }
+    Ok(sent)
 }
 
 /// Keeps a mail that the server refuses for good as a draft, and adds that to the error.
 async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError) -> SkillError {
     let is_refused = matches!(error.kind, ErrorKind::Recipient | ErrorKind::Permission | ErrorKind::Tool);
+    // A draft that was to be sent is still there.
+    let is_new = call.text("draft").is_none();
     let Ok(imap) = imap(call.services) else { return error };
     let Ok(bytes) = draft.unsent() else { return error };
-    if error.unknown || !is_refused || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
+    let is_lost = is_new && is_refused && !error.unknown;
+    if !is_lost || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
         return error;
     }
     SkillError { message: ours!(email::kept_as_draft, error.message), ..error }

@@ -1,13 +1,14 @@
 //! Marking and moving mails, and taking that back.
 
 use adjutant_l10n::email;
-use adjutant_mail::{FlagChange, Message};
+use adjutant_mail::{FlagChange, MailError, Message};
+use adjutant_types::{FromOutside, ours};
 use serde_json::json;
 
 use super::{imap, letter, message_id};
 use crate::builtin::CallContext;
 use crate::builtin::undo::{self, Outcome, Step};
-use crate::{Failure, Output};
+use crate::{Failure, Output, SkillError};
 
 fn flag(word: &str) -> FlagChange {
     match word {
@@ -47,7 +48,11 @@ pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     let imap = imap(call.services)?;
     let mail = letter(call, message_id(call)).await?;
     let id = lasting_id(&mail);
-    let now = imap.move_to(message_id(call), folder).await?;
+    let about = |error: MailError| {
+        let error = SkillError::from(error);
+        SkillError { message: ours!(email::about, FromOutside(&mail.subject), error.message), ..error }
+    };
+    let now = imap.move_to(message_id(call), folder).await.map_err(about)?;
     let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
     let moved = [Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to }];
     let data = now.map_or_else(|| json!({"id": id}), |found| json!({"id": found.id, "folder": found.folder}));

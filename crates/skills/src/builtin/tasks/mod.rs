@@ -3,8 +3,8 @@
 mod search;
 
 use adjutant_l10n as l10n;
-use adjutant_store::Batch;
 use adjutant_store::tasks::{self, TaskRow};
+use adjutant_store::{Batch, taints};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::local_to_utc;
 use adjutant_types::clock::rule;
@@ -82,7 +82,8 @@ impl BuiltinSkill for TaskSkill {
         let heading: fn(usize) -> String = match self {
             Self::Delete => l10n::tasks::delete_all,
             Self::Complete => l10n::tasks::complete_all,
-            Self::Create | Self::Search | Self::Update => return Ok(Preview::default()),
+            Self::Update => return changes(call).await,
+            Self::Create | Self::Search => return Ok(Preview::default()),
         };
         let all = match call.text("all") {
             Some(kind) => of_kind(call, Filter::of(Some(kind))).await?,
@@ -226,6 +227,28 @@ fn like(due: When, time: NaiveDateTime) -> When {
     }
 }
 
+async fn changes(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let old = by_id(call).await?;
+    let mut new = old.clone();
+    apply(&mut new, call)?;
+    let due = |task: &TaskRow| due_of(task, call).map(When::spoken).unwrap_or_default();
+    let repeats = |task: &TaskRow| {
+        let rule = task.recurrence.as_deref().unwrap_or_default();
+        rule::in_words(rule, call.zone()).unwrap_or_else(|| rule.to_owned())
+    };
+    Ok(Preview::of_changes(
+        l10n::tasks::change_task(&old.title),
+        [
+            (l10n::tasks::title_changes, old.title.clone(), new.title.clone()),
+            (l10n::tasks::due_changes, due(&old), due(&new)),
+            (l10n::tasks::recurrence_changes, repeats(&old), repeats(&new)),
+            (l10n::tasks::notes_change, old.notes.clone(), new.notes.clone()),
+            (l10n::tasks::tags_change, old.tag_list().join(", "), new.tag_list().join(", ")),
+            (l10n::tasks::priority_changes, old.priority.to_string(), new.priority.to_string()),
+        ],
+    ))
+}
+
 fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let mut task = TaskRow {
         id: call.short_id(),
@@ -314,7 +337,7 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     if let Some(all) = all_meant(call).await? {
         let (mut lines, mut items, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for task in all {
-            let (done, next) = complete_one(task, call, writes, &mut steps)?;
+            let (done, next) = complete_one(task, call, writes, &mut steps).await?;
             let title = spoken(&done, call);
             lines.push(match next {
                 Some(due) => format!("- {}", l10n::tasks::completed_repeating(title, due.spoken())),
@@ -335,7 +358,7 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         return Ok(Output::ours(l10n::tasks::already_done(&task.title), item(&task)));
     }
     let mut steps = Vec::new();
-    let (done, next) = complete_one(task, call, writes, &mut steps)?;
+    let (done, next) = complete_one(task, call, writes, &mut steps).await?;
     let summary = match next {
         Some(due) => l10n::tasks::done_repeating(&done.title, due.spoken()),
         None => l10n::tasks::done(&done.title),
@@ -343,20 +366,24 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
 }
 
-/// Completes a task, and makes the next one if it recurs; adds how to take that back. Returns the task as it is then,
-/// and when the next one is due.
-fn complete_one(
+/// Completes a task, and makes the next one if it recurs, which is marked like it; adds how to take that back. Returns
+/// the task as it is then, and when the next one is due.
+async fn complete_one(
     task: TaskRow,
     call: &CallContext<'_>,
     writes: &mut Batch,
     steps: &mut Vec<Step>,
-) -> Result<(TaskRow, Option<When>), SkillError> {
+) -> Result<(TaskRow, Option<When>), Failure> {
     tasks::complete(writes, &task.id, call.store().now());
     let next = next_due(&task, call)?;
     if let Some(due) = next {
         let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
         set_due(&mut again, due, call);
         tasks::insert(writes, &again);
+        let taint = taints::of(call.store(), "tasks", task.id.as_str()).await?;
+        if !taint.is_clean() {
+            taints::mark(writes, &task.person_id, "tasks", again.id.as_str(), &again.title, &taint);
+        }
         steps.push(Step::Task { before: None, after: Some(again) });
     }
     let done = TaskRow { state: TaskState::Done, ..task.clone() };

@@ -4,7 +4,7 @@
 //!
 //! - Something is put back only if it still is as the call left it; whatever changed since is left alone, and said.
 //! - A call is taken back once: its row names the call that did.
-//! - What reached other people can't be taken back, and that is said too.
+//! - What reached other people can't be taken back, and that is said too. Where nothing could be, the call fails.
 //! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
 //!   done.
 
@@ -17,11 +17,12 @@ pub(super) use steps::{Outcome, Step, left};
 
 use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, questions, turns};
+use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
-use adjutant_types::{ExecutionKind, ExecutionStatus, Taint, TurnId, ours};
+use adjutant_types::{ErrorText, ExecutionKind, ExecutionStatus, FromOutside, Own, Taint, TurnId, ours};
 
 use super::{CallContext, Idempotency, Services};
-use crate::{Failure, Handler, Output, Registry, SkillError};
+use crate::{ErrorKind, Failure, Handler, Output, Registry, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
@@ -69,31 +70,50 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         return Ok(Output::ours(l10n::undo::nothing(), json!({"undone": 0})));
     }
     let changes = joined(&effects);
-    let mut outcomes: Vec<Outcome> = effects.iter().map(outcome_without_steps).collect();
+    let mut outcomes: Vec<Outcome> = effects.iter().map(|row| outcome_without_steps(call, row)).collect();
+    let mut has_undone = false;
     for (step, rows) in changes.iter().rev() {
         let outcome = step.take_back(call, writes).await?;
+        has_undone |= outcome == Outcome::Done;
         rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
     }
-    let (mut lines, mut count) = (Vec::new(), 0);
-    for (row, outcome) in effects.iter().zip(outcomes).rev() {
-        let what = what(call.registry, row);
-        lines.push(match outcome {
-            Outcome::Done => {
-                executions::mark_undone(writes, &row.id, call.execution);
-                count += 1;
-                undone(row, what)
-            }
-            Outcome::Changed => l10n::undo::changed_since(what),
-            Outcome::Impossible => l10n::undo::impossible(what),
-        });
-    }
-    let mut data = json!({"undone": count, "of": effects.len()});
     // A thing that was made from outside text repeats that text.
     let taint: Taint = effects.iter().map(|row| &row.taint).collect();
+    let (mut lines, mut count) = (Vec::new(), 0);
+    for (row, outcome) in effects.iter().zip(outcomes).rev() {
+        if outcome == Outcome::Done {
+            executions::mark_undone(writes, &row.id, call.execution);
+            count += 1;
+        }
+        lines.push(line(row, what(call.registry, row), outcome, taint.is_clean()));
+    }
+    if !has_undone {
+        let why = lines.into_iter().reduce(|all, line| all.and("\n").and(line)).unwrap_or_else(|| "".into());
+        return Err(SkillError::new(ErrorKind::Permission, why).into());
+    }
+    let mut data = json!({"undone": count, "of": effects.len()});
     if !taint.is_clean() {
         data["sources"] = json!(taint.label());
     }
+    let lines: Vec<String> = lines.iter().map(ErrorText::whole).collect();
     Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
+}
+
+fn line(row: &UndoRow, what: String, outcome: Outcome, is_clean: bool) -> ErrorText {
+    let by_origin = |text: String| match is_clean {
+        true => ours!("{}", Own(text)),
+        false => ours!("{}", FromOutside(text)),
+    };
+    match outcome {
+        Outcome::Done => by_origin(undone(row, what)),
+        Outcome::Changed => ours!(l10n::undo::changed_since, by_origin(what)),
+        Outcome::Sent => ours!(l10n::undo::sent, by_origin(what)),
+        Outcome::GuestsKnow(None) => ours!(l10n::undo::guests_know, by_origin(what)),
+        Outcome::GuestsKnow(Some(before)) => {
+            ours!(l10n::undo::guests_know_move, Own(before.spoken()), by_origin(what))
+        }
+        Outcome::Impossible => ours!(l10n::undo::impossible, by_origin(what)),
+    }
 }
 
 /// The changes of these calls and who made each, oldest first. A thing that changed twice is put back once.
@@ -115,8 +135,17 @@ fn steps_of(row: &UndoRow) -> Vec<Step> {
     row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-fn outcome_without_steps(row: &UndoRow) -> Outcome {
-    if steps_of(row).is_empty() { Outcome::Impossible } else { Outcome::Done }
+fn outcome_without_steps(call: &CallContext<'_>, row: &UndoRow) -> Outcome {
+    use ActionKind::{MailForward, MailReply, MailSend, PostSend};
+    if !steps_of(row).is_empty() {
+        return Outcome::Done;
+    }
+    match super::find(&row.skill).and_then(|skill| skill.action()) {
+        // Without an account it's a file.
+        Some(MailSend | MailReply | MailForward) if call.services.mail.is_some() => Outcome::Sent,
+        Some(PostSend) => Outcome::Sent,
+        _ => Outcome::Impossible,
+    }
 }
 
 /// Refuses while a later turn than this one waits for an answer: the person may mean that.

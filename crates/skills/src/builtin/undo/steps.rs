@@ -8,6 +8,7 @@ use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_store::{Batch, StoreError};
 use adjutant_types::ScheduleState;
+use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,6 +74,10 @@ pub(in crate::builtin) enum Outcome {
     Done,
     /// Somebody changed it since.
     Changed,
+    /// Other people have got it.
+    Sent,
+    /// Guests may know of it; with when an event was that was moved.
+    GuestsKnow(Option<When>),
     Impossible,
 }
 

@@ -56,6 +56,7 @@ fn counted(name: &str, rows: &[&Row]) -> QuestionUse {
     let mut times = Vec::new();
     for row in rows {
         match (row.state.as_str(), row.answered_at) {
+            ("answered", _) if row.answer.as_deref() == Some("withdrawn") => all.withdrawn += 1,
             ("answered", at) => {
                 let is_no = matches!(row.answer.as_deref(), Some("reject" | "stop"));
                 *if is_no { &mut all.no } else { &mut all.yes } += 1;

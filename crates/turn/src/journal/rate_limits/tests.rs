@@ -48,7 +48,7 @@ impl World {
 }
 
 fn request() -> Request {
-    Request { messages: Vec::new(), tools: Vec::new() }
+    Request::default()
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,228 @@
+//! What is true of one turn alone: the person's tasks, events and schedules, what works in the background, what is
+//! remembered, why the turn runs, and the time.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use adjutant_skills::builtin;
+use adjutant_store::StoreError;
+use adjutant_store::context::{ActiveSchedule, ContextData, OpenTask};
+use adjutant_store::executions;
+use adjutant_store::memories::MemoryRow;
+use adjutant_store::objects::ObjectRow;
+use adjutant_store::turns::TurnRow;
+use adjutant_turn::journal::TurnContext;
+use adjutant_types::clock::recurring::CronRule;
+use adjutant_types::clock::span::Span;
+use adjutant_types::clock::{self, utc};
+use adjutant_types::text::one_line;
+use adjutant_types::{NOTHING_TO_TELL, PromptText, Taint, TurnStatus};
+use chrono_tz::Tz;
+
+use crate::conversation::commands::short;
+
+/// The most that are shown.
+pub(super) const TASKS: i64 = 15;
+pub(super) const PREFERENCES: i64 = 12;
+const SCHEDULES: usize = 5;
+const EVENTS: usize = 8;
+
+/// From when to when the person's day is, in milliseconds.
+pub(super) fn today(ctx: &TurnContext) -> (i64, i64) {
+    let zone = ctx.turn.zone;
+    let day = Span::day(utc(ctx.store.now()).with_timezone(&zone).date_naive()).instants(zone);
+    day.map_or((0, 0), |(from, to)| (from.timestamp_millis(), to.timestamp_millis()))
+}
+
+/// The open tasks that are marked, in a block, and their sources; none if there are none, or where others read along.
+pub(super) fn marked_tasks(ctx: &TurnContext, tasks: &[OpenTask]) -> Option<(PromptText, Taint)> {
+    let marked: Vec<&OpenTask> = tasks.iter().filter(|task| task.outside.is_some()).collect();
+    if marked.is_empty() || ctx.turn.conversation.shared {
+        return None;
+    }
+    let taint: Taint = marked.iter().filter_map(|task| task.outside.as_ref()).collect();
+    let lines: String = marked.into_iter().map(task_line).collect();
+    let text = PromptText::outside(&ctx.turn.conversation.id, &taint, lines.trim_start());
+    Some((PromptText::from("More open tasks:\n").with(text), taint))
+}
+
+pub(super) struct Facts<'a> {
+    pub(super) ctx: &'a TurnContext,
+    pub(super) turn: &'a TurnRow,
+    pub(super) data: &'a ContextData,
+    /// The person's other open turns here.
+    pub(super) open: &'a [TurnRow],
+    /// What may be on today, and when that is; none if the person's calendar isn't in the store, or where others read along.
+    pub(super) events: Option<(Vec<ObjectRow>, (i64, i64))>,
+    /// Whether marked tasks are shown in a message of their own.
+    pub(super) shows_marked: bool,
+}
+
+impl Facts<'_> {
+    /// All of it, the time last. `preferences` hold for every message; `found` are the memories that this one finds.
+    pub(super) async fn about(
+        &self,
+        preferences: Vec<MemoryRow>,
+        found: Vec<MemoryRow>,
+    ) -> Result<PromptText, StoreError> {
+        let mut parts = Vec::new();
+        // A to-do list is private: it isn't shown where others read along.
+        if !self.ctx.turn.conversation.shared {
+            parts.extend(self.tasks());
+            parts.extend(self.events.iter().flat_map(|(rows, day)| self.agenda(rows, *day)));
+            parts.push(self.scheduled());
+            parts.push(self.background().await?);
+        }
+        parts.extend(self.remembered(preferences, found));
+        if self.ctx.turn.is_scheduled {
+            parts.push(self.run());
+        }
+        parts.push(PromptText::system(self.ctx.now_line()));
+        Ok(PromptText::lines(parts.into_iter().filter(|part| !part.is_empty())))
+    }
+
+    /// Whether something is the person's own. Text from outside is read on purpose, by a skill that marks it.
+    fn is_own(&self, domain: &str, key: &str) -> bool {
+        !self.data.outside.contains(&(domain.to_owned(), key.to_owned()))
+    }
+
+    fn tasks(&self) -> [PromptText; 2] {
+        let most = usize::try_from(TASKS).unwrap_or_default();
+        let all = &self.data.tasks;
+        let own: Vec<String> = all.iter().filter(|task| task.outside.is_none()).map(task_line).collect();
+        let shown = &own[..own.len().min(most)];
+        let heading = match (all.len() <= most, shown.len()) {
+            (true, 0) => "Open tasks: none".to_owned(),
+            (true, count) => format!("Open tasks (all {count}):"),
+            (false, count) => format!("Open tasks (the first {count}; tasks.search has all):"),
+        };
+        let unseen = if self.shows_marked { 0 } else { all.len() - own.len() };
+        [
+            PromptText::own(heading + &shown.concat()),
+            left_out(unseen, ("open task", "open tasks"), "tasks.search"),
+        ]
+    }
+
+    fn agenda(&self, rows: &[ObjectRow], day: (i64, i64)) -> [PromptText; 2] {
+        let (own, marked): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|event| self.is_own("calendar", &event.id));
+        let lines = |events: Vec<&ObjectRow>| {
+            let texts: Vec<&str> = events.into_iter().map(|event| event.text.as_str()).collect();
+            builtin::agenda(&texts, day, self.ctx.turn.zone)
+        };
+        let (own, unseen) = (lines(own), lines(marked).len());
+        let count = own.len().min(EVENTS);
+        let heading = match own.len() {
+            0 => "Events today: none".to_owned(),
+            all if all == count => format!("Events today (all {all}):"),
+            all => format!("Events today (the first {count} of {all}; calendar.list_events has all):"),
+        };
+        let lines: String = own[..count].iter().map(|line| format!("\n{line}")).collect();
+        [
+            PromptText::own(heading + &lines),
+            left_out(unseen, ("event today", "events today"), "calendar.list_events"),
+        ]
+    }
+
+    fn scheduled(&self) -> PromptText {
+        let own = self.data.schedules.iter().filter(|row| self.is_own("schedule", &row.id));
+        let lines: Vec<String> =
+            own.map(|row| format!("\n- {} {} [{}]", line(&row.text), spoken(row), row.id)).collect();
+        let rest = match lines.len() {
+            0 => return PromptText::default(),
+            all if all > SCHEDULES => format!(" (the next {SCHEDULES} of {all}; schedule.list has all)"),
+            _ => String::new(),
+        };
+        let shown = &lines[..lines.len().min(SCHEDULES)];
+        PromptText::own(format_args!("Scheduled{rest}:{}", shown.concat()))
+    }
+
+    async fn background(&self) -> Result<PromptText, StoreError> {
+        let zone = self.ctx.turn.zone;
+        let mut lines = String::new();
+        for turn in self.open.iter().filter(|turn| turn.background != 0) {
+            let rows = executions::of_turn(&self.ctx.store, &turn.id).await?;
+            let skills: Vec<&str> = rows.iter().filter_map(|row| row.skill.as_deref()).collect();
+            let calls = match skills.len() {
+                1 => "1 call".to_owned(),
+                many => format!("{many} calls"),
+            };
+            let last = skills.last().map(|skill| format!(", last {skill}")).unwrap_or_default();
+            let waits = if turn.status == TurnStatus::Waiting { ", waits for the person" } else { "" };
+            let task = match turn.text_taint.is_clean() {
+                true => line(turn.text.trim_start_matches("/spawn")),
+                false => "(a message with text from outside)".to_owned(),
+            };
+            let days = [turn.started_at, self.ctx.store.now()].map(|at| clock::local_day(at, zone));
+            let form = if days[0] == days[1] { "%H:%M" } else { "%a %-d %b %H:%M" };
+            let since = utc(turn.started_at).with_timezone(&zone).format(form);
+            let _ = write!(lines, "\n- {task} (since {since}, {calls}{last}{waits}) [{}]", short(&turn.id));
+        }
+        Ok(under("In the background", &lines))
+    }
+
+    fn remembered(&self, preferences: Vec<MemoryRow>, found: Vec<MemoryRow>) -> [PromptText; 3] {
+        let (mut seen, mut unseen) = (BTreeSet::new(), 0);
+        let mut lines = |memories: Vec<MemoryRow>| {
+            let mut lines = String::new();
+            for memory in memories {
+                let day = utc(memory.created_at).with_timezone(&self.ctx.turn.zone).format("%-d %b %Y");
+                match (seen.insert(memory.id.clone()), self.is_own("memory", &memory.id)) {
+                    (false, _) => {}
+                    (true, false) => unseen += 1,
+                    (true, true) => {
+                        let _ = write!(lines, "\n- {} [{}] ({day})", line(&memory.text), memory.id);
+                    }
+                }
+            }
+            lines
+        };
+        let (always, found) = (lines(preferences), lines(found));
+        let marked = left_out(unseen, ("memory", "memories"), "memory.search");
+        [under("Always", &always), under("You remember", &found), marked]
+    }
+
+    /// That nobody wrote the message, but a schedule. It may end silently only if its text is the person's.
+    fn run(&self) -> PromptText {
+        let is_its = |row: &&ActiveSchedule| self.turn.answers.contains(&format!("schedule:{}:", row.id));
+        let schedule = self.data.schedules.iter().find(is_its);
+        let schedule = schedule.map(|row| format!(" [{}], {}", row.id, spoken(row))).unwrap_or_default();
+        let silence = match self.ctx.trust.own_text {
+            Some(_) => format!(" If there is nothing to tell, answer exactly: {NOTHING_TO_TELL}"),
+            None => String::new(),
+        };
+        PromptText::system(format_args!("This turn: scheduled{schedule}. Nobody is waiting.{silence}"))
+    }
+}
+
+fn under(heading: &str, lines: &str) -> PromptText {
+    match lines.is_empty() {
+        true => PromptText::default(),
+        false => PromptText::own(format_args!("{heading}:{lines}")),
+    }
+}
+
+/// How many things aren't shown, because others have written some of their text.
+fn left_out(count: usize, (one, many): (&str, &str), skill: &str) -> PromptText {
+    match count {
+        0 => PromptText::default(),
+        1 => PromptText::system(format_args!("1 more {one} holds text from outside; {skill} shows it")),
+        _ => {
+            PromptText::system(format_args!("{count} more {many} hold text from outside; {skill} shows them"))
+        }
+    }
+}
+
+fn task_line(task: &OpenTask) -> String {
+    let due = task.due.as_ref().map(|due| format!(" (due {due})")).unwrap_or_default();
+    format!("\n- [{}] {}{due}", task.id, line(&task.title))
+}
+
+fn spoken(row: &ActiveSchedule) -> String {
+    let zone = row.zone.parse().unwrap_or(Tz::UTC);
+    CronRule::parse(&row.rule, zone).map_or_else(|_| row.rule.clone(), |rule| rule.spoken())
+}
+
+fn line(text: &str) -> String {
+    one_line(text, 200)
+}

@@ -1,0 +1,153 @@
+//! The turns that wait for the person: what they asked for, what waits for their answer, what is done, and what isn't.
+
+use adjutant_models::{Message, Role};
+use adjutant_skills::Registry;
+use adjutant_store::StoreError;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::turns::TurnRow;
+use adjutant_turn::journal::TurnContext;
+use adjutant_turn::wording;
+use adjutant_types::text::one_line;
+use adjutant_types::{ExecutionKind, ExecutionStatus, PromptText, Taint, WAITING};
+use adjutant_workflows::agents::AgentTask;
+
+use super::shown;
+
+/// How much is shown of a waiting turn's message, of the rest of it, and of each for all of them, in bytes.
+const SHOWN: usize = 4_000;
+const SHOWN_OF_ALL: usize = 16_000;
+/// How many questions of a turn are shown.
+const QUESTIONS: usize = 20;
+/// How much of what is done and of a subject is shown, in characters.
+const LINE: usize = 200;
+/// The name of a block's source: the questions name what was read.
+const SOURCE: &str = "an open question";
+
+pub(super) struct WaitingTurn {
+    /// When it began, and its `turns.seq`.
+    pub(super) order: (i64, i64),
+    /// The person's message, and what waits.
+    pub(super) messages: [Message; 2],
+    /// The outside sources of both.
+    pub(super) taint: Taint,
+}
+
+/// Those of these turns that wait for the person here, in the order in which they began.
+pub(super) async fn load(
+    ctx: &TurnContext,
+    open: &[TurnRow],
+    registry: &Registry,
+) -> Result<Vec<WaitingTurn>, StoreError> {
+    let mut waiting = Vec::new();
+    for turn in open {
+        let here = (&turn.conversation_id, &turn.person_id);
+        let mut asked = questions::of_turn(&ctx.store, &turn.id).await?;
+        asked.retain(|question| {
+            let is_here = (&question.conversation_id, &question.person_id) == here;
+            is_here && question.is_open() && !question.outbox_id.is_empty()
+        });
+        if asked.is_empty() {
+            continue;
+        }
+        let rows = executions::of_turn(&ctx.store, &turn.id).await?;
+        let room = SHOWN.min(SHOWN_OF_ALL / open.len());
+        let newest = &asked[asked.len().saturating_sub(QUESTIONS)..];
+        waiting.push(described(ctx, turn, (newest, &rows), registry, room));
+    }
+    waiting.sort_by_key(|turn| turn.order);
+    Ok(waiting)
+}
+
+/// A line of ours about a waiting turn, with a text behind it.
+struct Line {
+    /// Stands above the first line that has it.
+    heading: &'static str,
+    what: String,
+    text: String,
+    taint: Taint,
+}
+
+/// A waiting turn, as far as there is room for its message, and for the rest. What others wrote stands in blocks.
+fn described(
+    ctx: &TurnContext,
+    turn: &TurnRow,
+    (questions, rows): (&[QuestionRow], &[ExecutionRow]),
+    registry: &Registry,
+    room: usize,
+) -> WaitingTurn {
+    let mut lines: Vec<Line> = questions.iter().map(|question| asked(question, rows)).collect();
+    lines.extend(rows.iter().filter_map(|row| done(row, registry)));
+    lines.extend(rows.iter().filter_map(not_begun));
+    if let Some(answer) = turn.answer.as_deref().filter(|answer| !answer.is_empty()) {
+        let taint = rows.iter().map(|row| &row.taint).collect();
+        lines.push(Line { heading: "", what: "said with the question:".into(), text: answer.into(), taint });
+    }
+    let (mut text, mut taint) = (PromptText::from(WAITING), turn.text_taint.clone());
+    let (mut heading, mut left) = ("", room);
+    for line in lines {
+        if line.heading != heading {
+            heading = line.heading;
+            text.push(heading);
+        }
+        text.push(PromptText::system(format_args!("\n- {}", line.what)));
+        if line.text.is_empty() {
+            continue;
+        }
+        let shown = cut(&line.text, &mut left);
+        if line.taint.is_clean() {
+            text.push(PromptText::of_model(format_args!(" {shown}")));
+        } else {
+            text.push("\n");
+            text.push(PromptText::outside_from(&ctx.turn.conversation.id, SOURCE, &shown));
+            taint.add(&line.taint);
+        }
+    }
+    let (mut left, order) = (room, (turn.started_at, turn.seq));
+    let said = shown(ctx, &turn.text_taint, &cut(&turn.text, &mut left));
+    let messages = [Message::new(Role::User, said), Message::new(Role::Assistant, text)];
+    WaitingTurn { order, messages, taint }
+}
+
+fn asked(question: &QuestionRow, rows: &[ExecutionRow]) -> Line {
+    let row = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
+    let (what, text) = match row.map(|row| (row.skill.as_deref(), row.parameters.clone())) {
+        None => ("going on beyond a limit", String::new()),
+        Some((None, _)) => ("question", one_line(&wording::questions::subject(question), LINE)),
+        Some((Some(skill), arguments)) => (skill, arguments.unwrap_or_default()),
+    };
+    let taint = row.map(|row| row.taint.clone()).unwrap_or_default();
+    Line { heading: "", what: format!("{what} [{}]", question.id), text, taint }
+}
+
+/// An effect that isn't to be repeated.
+fn done(row: &ExecutionRow, registry: &Registry) -> Option<Line> {
+    let skill = row.skill.as_deref().filter(|_| row.status.has_ended())?;
+    registry.get(skill).filter(|skill| skill.has_effect())?;
+    let text = row.result.as_deref().or(row.parameters.as_deref()).unwrap_or_default();
+    let taint = match row.untrusted && row.taint.is_clean() {
+        true => Taint::by(SOURCE),
+        false => row.taint.clone(),
+    };
+    let what = format!("{skill} {}:", row.status);
+    Some(Line { heading: "\nDone already:", what, text: one_line(text, LINE), taint })
+}
+
+/// An agent that waits for others.
+fn not_begun(row: &ExecutionRow) -> Option<Line> {
+    let is_pending = row.kind == ExecutionKind::Agent && row.status == ExecutionStatus::Pending;
+    let task: AgentTask = serde_json::from_str(row.task.as_deref().filter(|_| is_pending)?).ok()?;
+    let text = match &task.arguments {
+        Some(arguments) => arguments.to_string(),
+        None => one_line(&task.mission, LINE),
+    };
+    let what = format!("{}:", task.skills.join(", "));
+    Some(Line { heading: "\nNot begun:", what, text, taint: row.taint.clone() })
+}
+
+/// As much of a text as there is room for.
+fn cut(text: &str, left: &mut usize) -> String {
+    let end = text.floor_char_boundary(*left);
+    *left -= end;
+    if end < text.len() { format!("{}… (cut here)", &text[..end]) } else { text.to_owned() }
+}

@@ -1,0 +1,71 @@
+//! What the product can do. No prompt says it: the look-up of the domain `assistant` does.
+
+use std::fmt::Write;
+
+use adjutant_chat::COMMANDS;
+use adjutant_config::Policy;
+use adjutant_store::StoreError;
+use adjutant_types::PromptText;
+
+use super::Run;
+use super::tools::{self, ABOUT};
+
+impl Run<'_> {
+    /// The skills of the domain, and what else there is.
+    pub(super) async fn about(&self) -> Result<PromptText, StoreError> {
+        let mut text = "\nCommands that the person can type; most can also be said in words:".to_owned();
+        for command in COMMANDS {
+            let argument = command.argument.map(|name| format!(" {}", name.to_uppercase().replace('-', " ")));
+            let (argument, about) = (argument.unwrap_or_default(), (command.description)());
+            let _ = write!(text, "\n- /{}{argument}: {about}", command.name);
+        }
+        let workflows = self.orchestrator.runner.workflows.current();
+        let workflows: Vec<&str> = workflows.workflows.iter().map(|one| one.name.as_str()).collect();
+        let _ = write!(
+            text,
+            "\nRoles, for agents and /spawn: {}\nWorkflows: {}; workflow.draft or /draft makes a new one, and asks before \
+             it runs\nPlans: workflow.plan or /plan; shown and asked about before anything runs\nMemory: what you save, \
+             and what is noticed in the person's messages; /memories shows it, /forget removes it",
+            self.roles.listing(),
+            workflows.join(", ")
+        );
+        let conversation = &self.ctx.turn.conversation;
+        let is_owners = conversation.channel == "console" || self.ctx.is_owners().await?;
+        if is_owners && !conversation.shared {
+            text.push_str(&self.about_accounts());
+        }
+        Ok(tools::skills_of(&self.listed, ABOUT).with(PromptText::config(text)))
+    }
+
+    fn about_accounts(&self) -> String {
+        let services = &self.orchestrator.agents.executor.services;
+        let accounts = [
+            ("email account", services.mail.is_some()),
+            ("calendar server", services.calendar.is_some()),
+            ("contacts server", services.contacts.is_some()),
+            ("notes folder", services.notes.is_some()),
+            ("web search", services.search.is_some()),
+        ];
+        let accounts =
+            accounts.map(|(name, is_there)| format!("{name}: {}", if is_there { "yes" } else { "no" }));
+        let approval = &self.ctx.turn.settings.approval;
+        let risks = [("low", approval.low), ("medium", approval.medium), ("high", approval.high)];
+        let risks = risks.map(|(risk, policy)| format!("{risk} risk: {}", word(policy)));
+        let skills = approval.skills.iter().map(|(skill, policy)| format!("{skill}: {}", word(*policy)));
+        let rules: Vec<String> = risks.into_iter().chain(skills).collect();
+        format!(
+            "\nAccounts: {}; calendar and contacts without a server are kept here, emails without an account as files\n\
+             Approvals ([approval] in the configuration): {}; what the person didn't ask for may be asked all the same",
+            accounts.join(", "),
+            rules.join(", ")
+        )
+    }
+}
+
+fn word(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Auto => "runs",
+        Policy::Ask => "asks first",
+        Policy::Deny => "never runs",
+    }
+}
