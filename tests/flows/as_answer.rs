@@ -179,6 +179,18 @@ async fn after_reading_words_that_may_be_those_of_others_go_to_the_model() {
 }
 
 #[tokio::test]
+async fn what_the_model_says_beside_a_result_that_is_the_answer_is_told_with_it() {
+    let script = Scripted::new().orchestrator(|_| {
+        answering("a", "tasks.create", json!({"title": "salt"})).saying("Milk is on your list already.")
+    });
+    let app = scripted(script).await;
+    let answer = app.says("ada", "put milk and salt on my list").await.text;
+    assert_eq!(answer, "Milk is on your list already.\n\nAdded “salt”");
+    assert_eq!(app.requests(Who::Orchestrator).len(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_result_that_is_the_answer_is_not_told_again_below_it() {
     // Longer than a receipt.
     let title = "ask Frank about the contract: ".to_owned() + &"what he wants and by when, ".repeat(8);

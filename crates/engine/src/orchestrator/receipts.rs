@@ -28,13 +28,16 @@ impl Run<'_> {
             return Ok(answer);
         }
         let lines = self.receipts(&answer).await?;
-        // What the model said as its answer while agents were open, as far as no question has shown it.
-        let is_collected = |n: i64| {
+        // What the model said as its answer while agents were open, or beside results that are the answer, as far as no
+        // question has shown it.
+        let last = self.dialogue.unanswered().map(|round| round.n);
+        let is_answer = |n: i64| {
             let rounds = self.dialogue.rounds().iter().filter(|round| round.n == n);
-            rounds.flat_map(|round| &round.calls).any(|call| call.call_id.starts_with(COLLECT))
+            last == Some(n)
+                || rounds.flat_map(|round| &round.calls).any(|call| call.call_id.starts_with(COLLECT))
         };
         for (n, text) in calls::unshown(&self.ctx.store, &self.ctx.turn.id).await?.iter().rev() {
-            if is_collected(*n) && !answer.text.contains(text.trim()) {
+            if is_answer(*n) && !answer.text.contains(text.trim()) {
                 answer.text = format!("{}\n\n{}", text.trim(), answer.text);
             }
         }
