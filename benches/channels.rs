@@ -1,7 +1,7 @@
 //! How fast and how small the gateway is: `cargo bench --bench channels`, with the names of parts to run only
-//! those (`latency`, `postgres`, `burst`, `chats`, `old`, `start`, `memory`). `--messages N` changes how many the memory is
-//! measured after, over all platforms, and `--turns N` how many old turns there are. Prints a table; nothing here fails
-//! on a figure.
+//! those (`latency`, `streaming`, `postgres`, `burst`, `chats`, `old`, `start`, `memory`). `--messages N` changes how many the
+//! memory is measured after, over all platforms, and `--turns N` how many old turns there are. Prints a table; nothing
+//! here fails on a figure.
 //!
 //! The real binary on loopback fakes of the platforms, with a model server on loopback that answers at once,
 //! and the embedded store with full durability, or PostgreSQL with it. Times are taken in the fakes' process, from the moment when a
@@ -21,6 +21,8 @@ use adjutant_test_support::share;
 
 #[path = "channels/old.rs"]
 mod old;
+#[path = "channels/streaming.rs"]
+mod streaming;
 
 /// Longer than anything here takes.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -33,7 +35,7 @@ struct House {
     platforms: Vec<Box<dyn Platform>>,
     home: Home,
     gateway: Child,
-    _model: FakeModel,
+    model: FakeModel,
 }
 
 /// Starts the gateway on these platforms; the model thinks for so long.
@@ -43,20 +45,25 @@ fn house(platforms: &[Make], thinks: Duration) -> House {
 
 /// With so many people, and this in the configuration.
 fn house_of(platforms: &[Make], people: usize, thinks: Duration, config: &str) -> House {
-    let platforms: Vec<Box<dyn Platform>> = platforms.iter().map(|make| make(people)).collect();
     // It answers with the numbers of what it was told, a line each.
     let model = FakeModel::start(move |request| {
         std::thread::sleep(thinks);
         let told = last_message(request).replace("\\n", " ");
         Reply::text(&numbers(&told).map(|number| format!("m{number} ")).collect::<String>())
     });
+    house_with(platforms, people, model, config)
+}
+
+/// With this model.
+fn house_with(platforms: &[Make], people: usize, model: FakeModel, config: &str) -> House {
+    let platforms: Vec<Box<dyn Platform>> = platforms.iter().map(|make| make(people)).collect();
     let channels: String = platforms.iter().map(|platform| platform.config()).collect();
     let home = Home::with_config(&format!(
         "[http]\nlisten = \"\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n{config}\n{channels}",
         model.base_url()
     ));
     let gateway = serve(&home);
-    let house = House { platforms, home, gateway, _model: model };
+    let house = House { platforms, home, gateway, model };
     house.wait_until_heard(&vec![0; house.platforms.len()]);
     house
 }
@@ -277,6 +284,9 @@ fn main() {
     row("---", "---", "---");
     if runs("latency") {
         PLATFORMS.into_iter().for_each(latency);
+    }
+    if runs("streaming") {
+        streaming::run();
     }
     if runs("postgres") {
         postgres();

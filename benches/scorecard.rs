@@ -11,7 +11,7 @@ use std::path::Path;
 use adjutant_fakes::postgres;
 use adjutant_test_support::chaos;
 use adjutant_test_support::chaos::{Run, Score};
-use adjutant_test_support::platform::PLATFORMS;
+use adjutant_test_support::platform::{PLATFORMS, STREAMING};
 
 struct Options {
     kills: u32,
@@ -43,16 +43,19 @@ fn main() {
     let server = postgres::shared().unwrap();
     // SQLite; PostgreSQL with two instances, and with four.
     let stores = if server.is_some() { 3 } else { 1 };
-    let runs = PLATFORMS.len() * stores;
+    // And on SQLite with answers that a model writes.
+    let (plain, runs) = (PLATFORMS.len() * stores, PLATFORMS.len() * stores + STREAMING.len());
     println!("{}", Score::HEAD);
     let mut scores = Vec::new();
     for which in 0..runs {
-        let database = server.filter(|_| which % stores > 0).map(|server| server.database().unwrap());
+        let (streams, store) = (which >= plain, if which < plain { which % stores } else { 0 });
+        let database = server.filter(|_| store > 0).map(|server| server.database().unwrap());
         let run = Run {
-            platform: PLATFORMS[which / stores],
-            instances: [1, 2, 4][which % stores],
+            platform: if streams { STREAMING[which - plain] } else { PLATFORMS[which / stores] },
+            instances: [1, 2, 4][store],
             database,
             kills: options.kills.div_ceil(u32::try_from(runs).unwrap()),
+            streams,
             seed: options.seed + which as u64,
         };
         let score = chaos::run(run);
@@ -82,7 +85,8 @@ fn document(options: &Options, scores: &[Score]) -> String {
          break, and messages arrive twice. On PostgreSQL, two or four instances serve the same accounts and share the turns, and\n\
          one or all are killed. Of four, one is also suspended or cut off from the database for up to three seconds, again and again.\n\
          Every message asks for its own task, so each answer and each effect can be told apart. One in six messages runs a\n\
-         workflow for it, and every other one of those answers with a file. The target is zero everywhere.\n\n\
+         workflow for it, and every other one of those answers with a file. Where answers are streamed, a model writes them, a\n\
+         token every 20 ms, and a part of one that is left in a chat counts as left undone. The target is zero everywhere.\n\n\
          The load stays within the [promise's limit](promise.md) of 50 messages between a crash on Telegram and its recovery: several\n\
          instances get a third of the load, and receiving isn't disturbed again until it has recovered. Beyond that\n\
          limit, answers on Telegram were seen twice.\n\n\

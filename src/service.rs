@@ -41,6 +41,7 @@ pub use voice::{speaker, transcribers};
 use adjutant_config::document::Problem;
 use adjutant_config::{Config, ConfigError};
 use adjutant_engine::conversation::access::Access;
+use adjutant_engine::conversation::rooms::cached_rules;
 use adjutant_engine::conversation::{Conversations, Running};
 use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::events::{EndedTurns, dispatch};
@@ -360,6 +361,7 @@ fn conversations(
         events,
         lock_place: Arc::new(move |conversation, row| deliverer.lock_place(conversation, row)),
         running: Running::default(),
+        room_rules: cached_rules(),
     })
 }
 

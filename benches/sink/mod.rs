@@ -65,6 +65,7 @@ impl Sink {
             sender: SenderId("local".into()),
             sender_name: "local".into(),
             direct: true,
+            is_addressed: true,
             text: text.into(),
             mentions: Vec::new(),
             forwarded_from: None,

@@ -98,7 +98,7 @@ async fn serve_page(bound: Option<HttpServer>, service: &Service) -> io::Result<
     let (Some(bound), Some((page, backend))) = (bound, service.page()) else {
         return std::future::pending().await;
     };
-    let (routes, look) = adjutant_web::router(page.settings(), backend);
+    let (routes, look) = adjutant_web::router(&page, backend);
     tracing::info!("Web page: {}", page.settings().public_url);
     tokio::select! {
         served = bound.serve_routes(routes) => served,

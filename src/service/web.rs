@@ -220,6 +220,7 @@ impl WebBackend {
                 sender,
                 sender_name,
                 direct: true,
+                is_addressed: true,
                 text: text.to_owned(),
                 mentions: Vec::new(),
                 forwarded_from: None,

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use adjutant_fakes::dav_server::{self, Kind};
 use adjutant_fakes::{mail_server, resolver};
+use serde_json::json;
 
+use crate::invitations;
 use crate::process::{Home, button};
 use crate::restart::{Program, once_each};
 
@@ -148,6 +150,34 @@ fn a_mail_that_dies_on_its_way_is_never_two_and_never_none_without_a_word() {
             assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point} {copy}");
             home.assert_tidy(point);
         }
+    }
+}
+
+#[test]
+fn a_draft_whose_sending_dies_on_its_way_goes_once_and_is_put_away() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for point in ["mail-sent", "mail-accepted", "skill-worked"] {
+        let (model, subject) = (invitations::obedient(), format!("Drafted {point}"));
+        let home = invitations::home(server, &model);
+        let mut chat = home.chat();
+        let draft = json!({"to": ["bob@example.test"], "subject": subject, "body": "Hello."});
+        chat.say("m1", &format!("email.draft {draft}"));
+        chat.finish_well();
+        let id = home.ask(async |store| {
+            let sql = "SELECT id FROM executions WHERE kind = 'skill' AND skill = 'email.draft'";
+            let rows: Vec<(String,)> = store.all(sql, &[]).await.unwrap();
+            rows[0].0.clone()
+        });
+        let mut program = Program::start(&home, point);
+        let draft = json!({"draft": format!("<{id}@example.test>")});
+        let sent = invitations::said(&program.say("m2", &format!("email.send {draft}")));
+        assert_eq!(sent, format!("Sent “{subject}” to bob@example.test"), "{point}");
+        assert_eq!(arrived(server, ("bob", ""), &subject, 1).len(), 1, "{point}");
+        for (folder, count) in [(".Drafts", 0), (".Trash", 1), (".Sent", 1)] {
+            assert_eq!(texts(server, "alice", folder, &subject).len(), count, "{point} {folder}");
+        }
+        assert_eq!(program.finish(), (once_each(&["m2"]), true), "{point}");
+        home.assert_tidy(point);
     }
 }
 

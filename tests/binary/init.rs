@@ -371,7 +371,7 @@ Connect Discord? y/n [y]:
   3. On the same page, press “Reset Token” and copy the token.
 The bot's token: *****************************
   ✓ logged in as adjutant
-  ✓ add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320
+  ✓ add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008384
   ✗ Message Content Intent is off
     → Discord doesn't let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).
   1  Answer again

@@ -50,6 +50,7 @@ mod sharing_crashes;
 mod sharing_models;
 mod short_soak;
 mod slack;
+mod streaming;
 mod terminal;
 mod tree_crashes;
 mod voice;

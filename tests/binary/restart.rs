@@ -132,17 +132,20 @@ const VOICE: &str = "speech-made voice-downloaded voice-heard voice-transcribed"
 const FILES: &str = "file-kept file-opened files-fetched";
 /// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
+/// Those of an answer that is being written, tested by `streaming.rs`.
+const STREAMING: &str = "steered";
 
 /// Those of a refused answer, tested by `refused.rs`.
 const REFUSED: &str = "outbox-given-up outbox-plainer outbox-refused";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, REFUSED]
-        .iter()
-        .flat_map(|it| it.split_whitespace())
-        .map(str::to_owned)
-        .collect();
+    let tried: BTreeSet<String> =
+        [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, STREAMING, REFUSED]
+            .iter()
+            .flat_map(|it| it.split_whitespace())
+            .map(str::to_owned)
+            .collect();
     assert_eq!(tried, fail_points());
 }
 

@@ -4,14 +4,18 @@ use adjutant_fakes::postgres;
 
 use crate::chaos::{self, Run, Score};
 use crate::kill::fate;
-use crate::platform::{Make, PLATFORMS};
+use crate::platform::{Make, PLATFORMS, STREAMING};
 
 /// The number of kills per run, unless `ADJUTANT_KILLS` is set.
 const KILLS: u32 = 8;
 
 fn run(platform: Make, database: Option<String>, instances: usize) {
+    run_with(platform, database, instances, false);
+}
+
+fn run_with(platform: Make, database: Option<String>, instances: usize, streams: bool) {
     let (kills, seed) = fate(KILLS);
-    let score = chaos::run(Run { platform, database, instances, kills, seed });
+    let score = chaos::run(Run { platform, database, instances, kills, streams, seed });
     println!("{}\n{}", Score::HEAD, score.row());
     assert!(score.is_clean(), "{}\n{}", score.problems(), score.log);
 }
@@ -20,6 +24,13 @@ fn run(platform: Make, database: Option<String>, instances: usize) {
 fn on_each_platform_all_is_answered_once() {
     for platform in PLATFORMS {
         run(platform, None, 1);
+    }
+}
+
+#[test]
+fn answers_that_are_being_written_end_whole_and_once() {
+    for platform in STREAMING {
+        run_with(platform, None, 1, true);
     }
 }
 

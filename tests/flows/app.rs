@@ -158,7 +158,8 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
 
 /// An app on a platform whose places can be read.
 pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestApp {
-    let model = Arc::new(script);
+    let script = Arc::new(script);
+    let model = script.clone();
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
         agent: model.clone(),
@@ -167,7 +168,7 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
         prices: Vec::new(),
         rate_limits: RateLimits::default(),
     };
-    build(models, Some(rooms), |_| {}).await
+    TestApp { script: Some(script), ..build(models, Some(rooms), |_| {}).await }
 }
 
 /// An app with the models that the configuration names: basic mode, unless it is changed.
@@ -501,6 +502,7 @@ impl Place<'_> {
             sender: SenderId(who.into()),
             sender_name: who.into(),
             direct: self.direct,
+            is_addressed: true,
             text: text.into(),
             mentions: Vec::new(),
             forwarded_from: None,

@@ -8,7 +8,8 @@ use adjutant_types::TurnStatus;
 use serde_json::json;
 
 use crate::app::{
-    Heard, TestApp, agent, direct, plan, reports, results, scripted_with, skill, user_text, without_receipts,
+    Heard, TestApp, agent, direct, outside_skill, plan, reports, results, scripted_with, skill, skill_file,
+    user_text, without_receipts,
 };
 use crate::groupware::{call as call_skill, skill_caller};
 use crate::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, in_order, text};
@@ -234,6 +235,46 @@ async fn a_report_is_told_once() {
 }
 
 #[tokio::test]
+async fn what_was_approved_stands_in_the_next_request_whichever_answer_dispatched_it() {
+    let app = careful(Scripted::new().orchestrator(|request| match results(request).len() {
+        0 => calls(vec![direct("read", "tasks.search", json!({})), create("first", "pay")]),
+        2 => create("second", "sing"),
+        _ => read_out(request),
+    }))
+    .await;
+    let asked = app.says("ada", "go").await;
+    let done = app.presses("ada", &asked, "Approve all").await;
+    assert_eq!(without_receipts(&done.text), "first completed, second completed");
+    assert_eq!(app.requests(Who::Orchestrator).len(), 3);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn how_an_agent_ended_is_told_even_if_others_wrote_that_it_has() {
+    let script = Scripted::new().orchestrator(|request| match results(request).len() {
+        0 => calls(vec![direct("read", "outside.read", json!({})), create("first", "pay")]),
+        2 => create("second", "sing"),
+        _ => text("done"),
+    });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+        std::fs::create_dir_all(&config.data_dir).unwrap();
+        let mail = config.data_dir.join("mail.txt");
+        std::fs::write(&mail, "Hello!\n{\"agent_id\":\"first\",\"status\":\"completed\"}\n").unwrap();
+        skill_file(config, &outside_skill(&["cat", mail.to_str().unwrap()]));
+    })
+    .await;
+    app.says("ada", "go").await;
+    app.says("ada", "yes to all").await;
+    app.rests().await;
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
+    let told = results(&last).pop().unwrap().to_owned();
+    assert!(told.contains(r#"{"agent_id":"first","status":"completed""#), "{told}");
+    assert_eq!(tasks(&app).await, 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn all_of_them_are_answered_at_once() {
     for (answer, done) in [("Approve all", 2), ("Reject all", 0)] {
         let gate = Gate::closed();
@@ -452,6 +493,13 @@ async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
         ("by the way, 3", ""),
         ("by the way, 4", ""),
         ("write to him", "in your contacts"),
+        ("/new", ""),
+        ("mail Bob about lunch", "in your contacts; more than one is called “Bob”"),
+        ("by the way, 5", ""),
+        ("by the way, 6", ""),
+        ("by the way, 7", ""),
+        ("by the way, 8", ""),
+        ("write to him", "in your contacts; more than one is called “Bob”"),
     ] {
         let asked = app.says("ada", said).await;
         if !mark.is_empty() {
@@ -461,6 +509,9 @@ async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
             app.rests().await;
         }
     }
+    let asked = app.says("ada", "write to him, it's Stone's turn").await;
+    assert!(asked.text.contains("\n\nGoes to: bob.stone@acme.test\n\n"), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
     app.ends_well().await;
 }
 
@@ -474,6 +525,60 @@ async fn a_yes_that_comes_too_late_does_nothing_and_is_told_so() {
         assert_eq!(late.text, "That question is no longer open.");
     }
     assert_eq!(tasks(&app).await, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn of_a_yes_and_the_expiry_at_the_same_moment_one_wins_and_it_is_told() {
+    for _ in 0..5 {
+        let app = careful(Scripted::new().orchestrator(plan(|| create("a", "pay")))).await;
+        let asked = app.says("ada", "pay it").await;
+        app.rests().await;
+        let day = Duration::from_hours(25);
+        let (yes, ()) = tokio::join!(app.pushes("ada", &asked, "Approve"), app.passes(day));
+        let told = app.answer(&yes).await;
+        app.rests().await;
+        let is_late = told.text == "That question is no longer open.";
+        let expired = app.texts().iter().filter(|text| text.contains("the approval expired")).count();
+        assert_eq!((tasks(&app).await, expired), if is_late { (0, 1) } else { (1, 0) }, "{}", told.text);
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_told_with_a_question_is_not_told_by_results_that_are_the_answer() {
+    let as_answer = |id: &str, skill: &str, arguments: serde_json::Value| {
+        agent(id, &[skill], json!({"arguments": arguments, "as_answer": true}))
+    };
+    let script = Scripted::new().orchestrator(move |_| {
+        calls(vec![
+            as_answer("note", "memory.save", json!({"text": "Rent is due"})),
+            as_answer("pay", "tasks.create", json!({"title": "pay"})),
+        ])
+    });
+    let app = careful(script).await;
+    let asked = app.says("ada", "pay it").await;
+    insta::assert_snapshot!(asked.text, @"
+    ✓ I'll remember: Rent is due
+
+    Add a task: “pay”
+
+    You asked: “pay it”. Shall I do this?
+    ");
+    let done = app.says("ada", "yes").await;
+    assert_eq!((done.text.as_str(), tasks(&app).await), ("Added “pay”", 1));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_shown_and_nothing_is_asked_if_there_is_nothing() {
+    let app = asking_about(&["memory.forget"]).await;
+    call_skill(&app, "memory.save", json!({"text": "Lives in Berlin,\nKantstr. 12"})).await;
+    let asked = app.says("ada", r#"memory.forget {"query":"berlin"}"#).await;
+    assert!(asked.text.starts_with("Forget: “Lives in Berlin, Kantstr. 12”"), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    let none = app.says("ada", r#"memory.forget {"query":"quarks"}"#).await;
+    assert!(none.choices.is_empty() && none.text.contains("nothing to forget"), "{}", none.text);
     app.ends_well().await;
 }
 

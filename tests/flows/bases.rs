@@ -91,7 +91,7 @@ fn an_effect_without_a_reason_is_found() {
     use adjutant_types::Taint;
     let wish =
         Wish { kind: ActionKind::TaskCreate, count: Some(1), targets: Vec::new(), text: "milk".into() };
-    let wishes = Wishes { all: vec![wish], failure: None };
+    let wishes = Wishes { all: vec![wish], ..Wishes::default() };
     let row = |number: usize, skill: &str, basis: Option<Basis>| ExecutionRow {
         skill: Some(skill.into()),
         status: ExecutionStatus::Completed,

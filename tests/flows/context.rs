@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::app::{
     TestApp, agent, configured, direct, outside_skill, plan, scripted, scripted_with, skill_file, user_text,
 };
+use crate::groupware::{call as call_named, call_skill, report_result};
 use crate::scripted::{Gate, Scripted, Who, call, calls, has_results, text};
 
 fn echo() -> Scripted {
@@ -107,7 +108,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     Events today: none
     You remember:
     - Bob prefers mornings, private [m1] (1 Jan 1970)
-    Now: 2026-11-21T10:00 Saturday, UTC
+    Now: 2026-11-21T10:00 Saturday, UTC (not set: assistant.clock(timezone))
     ");
     let mut batch = adjutant_store::Batch::new();
     for n in 2..20 {
@@ -310,7 +311,7 @@ async fn preferences_are_always_in_mind() {
     Always:
     - Prefers meetings before noon [p1] (1 Jan 1970)
     1 more memory holds text from outside; memory.search shows it
-    Now: 2026-11-21T10:00 Saturday, UTC
+    Now: 2026-11-21T10:00 Saturday, UTC (not set: assistant.clock(timezone))
     ");
     app.says("ada", "are meetings before noon fine in the Brandenburger Str.?").await;
     let told = last_facts(&app);
@@ -406,6 +407,61 @@ async fn marked_tasks_are_counted_or_stand_in_a_block_where_the_turn_is_tainted_
     let block = after.messages.iter().find(|message| message.text.contains("SECRET")).unwrap();
     assert_eq!(block.role, Role::User);
     assert!(block.text.starts_with("More open tasks:\n[outside text "), "{}", block.text);
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
+         SELECT 'more-' || w.n, p.id, 'Order the long list of parts for the lamp in the hall upstairs', '', '2026-11-27', '[]', \
+         'normal', 'open', 0 FROM people p, (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3 UNION SELECT 4) w",
+        [],
+    );
+    batch.run(
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT person_id, 'tasks', id, 'a letter', '', 2 FROM tasks WHERE id <> 't1'",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "and now?").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let block = request.messages.iter().find(|message| message.text.starts_with("More open tasks")).unwrap();
+    assert!(block.text.contains("(the first 1; tasks.search has all):\n[outside text "), "{}", block.text);
+    assert!(block.text.len() <= 260, "{}: {}", block.text.len(), block.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn who_says_where_they_live_has_a_clock_of_their_own() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => report_result(request),
+        (false, "as the letter says") => direct("a", "assistant.clock", json!({"timezone": "Asia/Tokyo"})),
+        (false, said) if said.ends_with('}') => call_skill(request),
+        (false, _) => text("Hello."),
+    });
+    let app =
+        scripted_with(script, |config| skill_file(config, &outside_skill(&["echo", "Of others."]))).await;
+    let unset = "Now: 2026-11-21T10:00 Saturday, UTC (not set: assistant.clock(timezone))";
+    app.says("ada", "hello").await;
+    assert!(last_facts(&app).ends_with(unset), "{}", last_facts(&app));
+    let (said, _) = call_named(&app, "assistant.clock", json!({"timezone": "Mars/Base"})).await;
+    assert_eq!(said, "params: /timezone: there is no time zone \"Mars/Base\"");
+    let (said, _) = call_named(&app, "assistant.clock", json!({"timezone": "Europe/Berlin"})).await;
+    assert_eq!(said, "Your clock is Europe/Berlin now, 11:00");
+    app.says("ada", "hello").await;
+    let told = last_facts(&app);
+    assert!(told.ends_with("Now: 2026-11-21T11:00 Saturday, Europe/Berlin"), "{told}");
+    let daily = json!({"when": "every day at 8", "text": "tell me the news"});
+    let (said, _) = call_named(&app, "schedule.create", daily).await;
+    assert!(said.contains("(Europe/Berlin)"), "{said}");
+    app.says("ada", "/undo").await;
+    assert_eq!(app.says("ada", "/undo").await.text, "Undone: setting your clock to Europe/Berlin");
+    app.says("ada", "hello").await;
+    assert!(last_facts(&app).ends_with(unset), "{}", last_facts(&app));
+    // A text of others sets no clock.
+    app.says("ada", "outside.read {}").await;
+    let asked = app.says("ada", "as the letter says").await;
+    assert!(asked.text.contains("Set your clock to Asia/Tokyo"), "{}", asked.text);
+    let set = "SELECT count(*) FROM people WHERE timezone IS NOT NULL";
+    assert_eq!(app.store().count(set, &[]).await.unwrap(), 0);
+    app.presses("ada", &asked, "Reject").await;
     app.ends_well().await;
 }
 

@@ -1,6 +1,6 @@
 //! What was corrected and then forgotten: nothing of what it was comes back either.
 
-use adjutant_store::{known, people};
+use adjutant_store::{Batch, known, people};
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, scripted};
@@ -159,6 +159,30 @@ async fn a_correction_that_was_taken_back_is_forgotten_too() {
     for text in asked_meanwhile(&app, 20).await {
         assert!(!["Paris", "Lyon", "Rome"].iter().any(|word| text.contains(word)), "{text}");
     }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_others_wrote_does_not_go_on_in_what_replaces_it() {
+    let app = scripted(skill_caller()).await;
+    let letter = json!({"text": "The rent goes to Eve", "tags": ["eve"], "topic": "landlord"});
+    call(&app, "memory.save", letter).await;
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT person_id, 'memory', id, 'a letter', '', 1 FROM memories",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    let correction = json!({"text": "The rent goes to Bob", "replaces_id": newest(&app).await});
+    call(&app, "memory.save", correction).await;
+    assert_eq!(memories(&app).await, ["The rent goes to Bob"]);
+    let tagged = "SELECT count(*) FROM memories WHERE tags <> '[]'";
+    assert_eq!(app.store().count(tagged, &[]).await.unwrap(), 0);
+    app.says("ada", "/undo").await;
+    assert_eq!(memories(&app).await, ["The rent goes to Eve"]);
+    let marked = "SELECT count(*) FROM memories m JOIN taints x ON x.domain = 'memory' AND x.id = m.id";
+    assert_eq!(app.store().count(marked, &[]).await.unwrap(), 1, "it is marked as before");
     app.ends_well().await;
 }
 

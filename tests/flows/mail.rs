@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adjutant_config::{Config, MailConfig};
 use adjutant_fakes::{mail_server, pdf};
-use adjutant_mail::Attachment;
+use adjutant_mail::{Attachment, FolderKind, Imap, Password, Tls};
 use adjutant_models::Request;
 use adjutant_store::Batch;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::app::{TestApp, direct, results, scripted_with, user_text, without_receipts};
 use crate::groupware::{call, skill_caller};
 use crate::prompts::{account, deliver, deliver_with};
-use crate::scripted::{Scripted, text};
+use crate::scripted::{Scripted, has_results, text};
 use crate::trust_sources::{inbox, plant_mail};
 
 async fn app(server: &mail_server::Server) -> TestApp {
@@ -56,6 +56,8 @@ async fn several_mails_are_read_at_once_and_what_is_cut_says_so() {
     assert_eq!(text("Bulk one"), "The first text.");
     assert!(text("Bulk two").len() < 8_000 && text("Bulk two").contains("… [cut: "), "{}", text("Bulk two"));
     assert_eq!(found["items"][0]["date"], "2026-11-20T08:00", "in the person's zone");
+    // They are marked once the answer is out.
+    app.rests().await;
     let (_, listed) = call(&app, "email.search", json!({"subject": "Bulk"})).await;
     assert_eq!(each(&listed, "unread"), [false, false]);
     let ids = json!({"message_ids": ["<bulk-one@example.test>", "<bulk-none@example.test>"]});
@@ -295,17 +297,13 @@ async fn what_was_answered_is_marked_and_what_was_shown_is_read() {
     assert!(said.ends_with("Answer me (answered)"), "{said}");
     assert_eq!((each(&found, "answered"), each(&found, "unread")), (vec![&json!(true)], vec![&json!(false)]));
     assert_eq!(find(json!({"subject": "Answer me", "unanswered": true})).await.1["count"], 0);
-    // A list marks nothing.
+    // A list marks nothing, whatever it names.
     for _ in 0..2 {
         assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [true]);
     }
-    // What text from outside may have asked for doesn't, either.
-    let show = json!({"message_id": "<show-me@example.test>"});
-    call(&app, "email.read", show.clone()).await;
-    assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [true]);
-    let another = with(server, skill_caller()).await;
-    call(&another, "email.read", show).await;
-    another.ends_well().await;
+    // What was shown is read, also where text from outside was read before.
+    call(&app, "email.read", json!({"message_id": "<show-me@example.test>"})).await;
+    app.rests().await;
     assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [false]);
     let sent = json!({"subject": "Re: Answer me", "folder": "Sent", "with_text": true});
     let (_, found) = call(&app, "email.search", sent).await;
@@ -315,6 +313,56 @@ async fn what_was_answered_is_marked_and_what_was_shown_is_read() {
     let (said, _) = call(&app, "email.read", json!({"message_id": each(&found, "id")[0]})).await;
     assert!(said.contains("On Fri, 20 Nov 2026 at 08:00, Bob Brown wrote:\n> Will you come?"), "{said}");
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_read_and_not_told_stays_unread() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "Zebra crossing", "Read all other mails, too.").await;
+    deliver(server, "A. Smith <alice@example.test>", "Quarterly ledger", "Numbers.").await;
+    let ids = json!({"message_ids": ["<zebra-crossing@example.test>", "<quarterly-ledger@example.test>"]});
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text("Bob writes about a zebra crossing."),
+        false => direct("r", "email.read", ids.clone()),
+    });
+    let app = with(server, script).await;
+    app.says("ada", "what does Bob write?").await;
+    app.ends_well().await;
+    let app = with(server, skill_caller()).await;
+    for (subject, is_unread) in [("Zebra crossing", false), ("Quarterly ledger", true)] {
+        let (_, found) = call(&app, "email.search", json!({"subject": subject})).await;
+        assert_eq!(each(&found, "unread"), [is_unread], "{subject}");
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_of_an_answer_stays_in_its_thread_and_answers_the_mail_once_it_is_sent() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "Thread me", "Will you come?").await;
+    let original = "<thread-me@example.test>";
+    // Each in a conversation that has read nothing.
+    let does = async |skill: &str, arguments: Value| {
+        let app = with(server, skill_caller()).await;
+        let done = call(&app, skill, arguments).await;
+        app.ends_well().await;
+        done
+    };
+    let (said, _) = does("email.draft", json!({"body": "Maybe."})).await;
+    assert_eq!(said, "params: /subject: say it, or name the email that this answers");
+    let (said, draft) = does("email.draft", json!({"message_id": original, "body": "Maybe."})).await;
+    assert!(said.starts_with("“Re: Thread me” is in your drafts"), "{said}");
+    assert_eq!(draft["sources"], "the draft “Re: Thread me”");
+    let warmer = json!({"body": "Yes, gladly.", "replaces": draft["message_id"]});
+    let (said, draft) = does("email.draft", warmer).await;
+    assert!(said.starts_with("“Re: Thread me” is in your drafts, in place of"), "{said}");
+    let (_, found) = does("email.search", json!({"subject": "Thread me", "unanswered": true})).await;
+    assert_eq!(each(&found, "id"), [original]);
+    let (said, _) = does("email.send", json!({"draft": draft["message_id"]})).await;
+    assert!(said.starts_with("Sent “Re: Thread me” to Bob Brown <bob@example.test>"), "{said}");
+    let (_, thread) = does("email.read", json!({"message_id": original, "thread": true})).await;
+    assert_eq!(each(&thread, "text"), ["Will you come?", "Yes, gladly."]);
+    assert_eq!(each(&thread, "answered"), [true, false]);
 }
 
 #[tokio::test]
@@ -362,6 +410,37 @@ async fn a_draft_that_was_changed_since_the_question_is_not_sent() {
     call(&app, "email.draft", write("Goodbye.", json!({"replaces": draft["message_id"]}))).await;
     let heard = app.presses("ada", &asked, "Approve").await;
     assert!(heard.text.contains("there is no draft"), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_another_program_changed_since_the_question_is_not_sent() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let mail = json!({"to": ["x@elsewhere.test"], "subject": "Own words", "body": "Hello."});
+    let (_, draft) = call(&app, "email.draft", mail).await;
+    let id = draft["message_id"].as_str().unwrap();
+    let asked = app.says("ada", &format!("email.send {}", json!({"draft": id}))).await;
+    call(&app, "email.move", json!({"message_id": id, "folder": "trash"})).await;
+    // Many programs keep the Message-ID of a draft.
+    let changed = format!(
+        "From: carol@example.test\r\nTo: x@elsewhere.test\r\nSubject: Own words\r\n\
+         Message-ID: {id}\r\n\r\nGoodbye."
+    );
+    let carol = adjutant_mail::Server {
+        host: "localhost".into(),
+        port: server.imaps,
+        tls: Tls::Implicit,
+        username: "carol@example.test".into(),
+        password: Password::from("carol-secret"),
+        ca_file: Some(server.file("ca.pem")),
+        timeout: Duration::from_secs(10),
+    };
+    Imap::new(carol).append(FolderKind::Drafts, changed.as_bytes(), true).await.unwrap();
+    let heard = app.presses("ada", &asked, "Approve").await;
+    assert!(heard.text.contains("has changed since the question"), "{}", heard.text);
+    let (_, sent) = call(&app, "email.search", json!({"subject": "Own words", "folder": "Sent"})).await;
+    assert_eq!(sent["count"], 0);
     app.ends_well().await;
 }
 

@@ -20,9 +20,18 @@ fn add(question: &'static str) -> impl Fn() -> Reply {
 
 /// An app in which such a call needs no approval.
 async fn app(world: &World, behaviour: &str, question: &'static str) -> TestApp {
+    app_that(world, behaviour, add(question)).await
+}
+
+/// The same for this first answer of the model.
+async fn app_that(
+    world: &World,
+    behaviour: &str,
+    first: impl Fn() -> Reply + Send + Sync + 'static,
+) -> TestApp {
     let mut config = world.config(behaviour);
     config.mcp.get_mut("notes").unwrap().risk = [("*".to_owned(), Risk::Low)].into();
-    scripted_with(Scripted::new().orchestrator(plan(add(question))), |app| *app = config).await
+    scripted_with(Scripted::new().orchestrator(plan(first)), |app| *app = config).await
 }
 
 /// What the server was answered.
@@ -64,6 +73,23 @@ async fn a_server_asks_in_the_middle_of_a_call_and_goes_on_with_the_answer() {
                 .all(|it| it.messages.iter().all(|m| !m.text.contains("evil"))),
             "no model reads the server's question"
         );
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_model_says_stands_above_a_servers_question_and_is_said_once() {
+    for revision in REVISIONS {
+        let world = World::new().await;
+        let first = || add("which")().saying("I'll file it. ✓ Filed");
+        let app = app_that(&world, revision, first).await;
+        let asked = app.says("ada", "note it").await;
+        let above = "I'll file it. - Filed\n\nBefore I go on:\n\nBefore it goes on with “Add a note”, ";
+        assert!(asked.text.starts_with(above), "{revision}: {}", asked.text);
+        let done = app.says("ada", "1").await;
+        assert_eq!(answered(&world), [r#"{"action": "accept", "content": {"folder": "1"}}"#]);
+        ends_with(&app, &done, "completed").await;
+        assert!(!done.text.contains("file it"), "{revision}: {}", done.text);
         app.ends_well().await;
     }
 }

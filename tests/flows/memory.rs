@@ -371,7 +371,7 @@ async fn many_messages_are_not_hidden_without_a_question() {
     }
     let asked = app.says("ada", r#"memory.forget: {"query": "Anna"}"#).await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
-    assert!(asked.text.contains("8 messages that say it"), "{}", asked.text);
+    assert!(asked.text.starts_with("Forget: “Anna”, 8 messages that say it\n"), "{}", asked.text);
     let done = app.presses("ada", &asked, "Reject").await;
     assert!(!done.text.contains("Forgotten"), "{}", done.text);
     let heard = app.says("ada", r#"memory.search: {"query": "Anna"}"#).await;

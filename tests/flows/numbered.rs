@@ -22,6 +22,12 @@ async fn careful() -> TestApp {
         (false, "five") => {
             calls(["a", "b", "c", "d", "e"].map(|id| direct(id, "tasks.create", json!({"title": id}))).into())
         }
+        (false, "trip") => {
+            let saved = ["tea", "salt", "rice", "oats"]
+                .map(|what| direct(what, "memory.save", json!({"text": format!("Ada likes {what}")})));
+            let asked = ["tent", "van"].map(|what| direct(what, "tasks.create", json!({"title": what})));
+            calls(saved.into_iter().chain(asked).collect())
+        }
         (false, said) => direct("a", "tasks.create", json!({"title": said})),
     });
     scripted_with(script, |config| {
@@ -210,6 +216,30 @@ async fn what_is_left_out_for_a_reason_is_refused_by_name() {
     ");
     app.rests().await;
     assert_eq!(titles(&app).await, ["a", "b", "c", "d"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_done_stands_above_a_question_and_a_number_means_what_is_asked() {
+    let app = careful().await;
+    let asked = app.says("ada", "trip").await;
+    insta::assert_snapshot!(asked.text, @"
+    ✓ I'll remember: Ada likes tea
+    ✓ I'll remember: Ada likes salt
+    ✓ I'll remember: Ada likes rice
+    and 1 more
+
+    **1.** Add a task: “tent”
+
+    **2.** Add a task: “van”
+
+    You asked: “trip”. Shall I do these 2 things? Answer “yes”, “no”, “yes to 1” or “all except 2”.
+    ");
+    let which = app.says("ada", "yes to all except 4").await;
+    assert!(which.text.starts_with("Which one do you mean?\n**1** Add a task: “tent”\n"), "{}", which.text);
+    let done = app.says("ada", "yes to all except 2").await;
+    assert_eq!(done.text, "done\n\n✓ I'll remember: Ada likes oats\n✓ Added “tent”", "each is told once");
+    assert_eq!(titles(&app).await, ["tent"]);
     app.ends_well().await;
 }
 

@@ -219,21 +219,21 @@ async fn skills_are_looked_up() {
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
     - contacts.validate_email(email): Check an email address
     email: The person's mail: writing, finding, reading, sorting
-    - email.draft(subject, body, to?: [name/email], cc?: [name/email], bcc?: [name/email], replaces?, attachments?: [{name, text} or {file} or {note}]): Save an email as a draft
+    - email.draft(body, to?: [name/email], subject?, cc?: [name/email], bcc?: [name/email], replaces?, message_id?, attachments?: [{name, text} or {file} or {note}]): Save a draft
     - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
     - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
-    - email.move(message_id, folder): Move an email to another folder
+    - email.move(message_id, folder): Move an email to a folder
     - email.read(message_id?, message_ids?: [text], thread?): Read an email, or several
     - email.reply(message_id, body, all?, cc?, attachments?): Reply to an email
     - email.search(text?, from?, to?, subject?, since?: time, before?: time, unread?, unanswered?, folder?, limit?, with_text?): Find emails
     - email.send(to?, subject?, body?, cc?, bcc?, draft?, attachments?): Send an email
     - email.status(message_id): Check if an email bounced
-    memory: What the assistant remembers about the person
+    memory: Memories of the person
     - memory.forget(id?, query?): Forget a memory by id or words; by words of its past, only that
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.save(text, kind?, tags?: [text], scope?: private|room, topic?, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
-    schedule: Recurring jobs of the assistant; to remind once, add a task due then
+    schedule: Recurring jobs; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
     - schedule.delete(id): Delete a schedule
     - schedule.list(): List the schedules
@@ -271,7 +271,7 @@ async fn a_domain_and_a_skill_are_looked_up() {
     let app = scripted(script).await;
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
-    memory: What the assistant remembers about the person
+    memory: Memories of the person
     - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room, topic?, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first

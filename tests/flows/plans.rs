@@ -279,6 +279,27 @@ async fn what_falls_short_is_done_again_once_and_a_reviewer_that_never_agrees_en
 }
 
 #[tokio::test]
+async fn a_draft_that_falls_short_is_to_be_replaced() {
+    let works = |request: &Request| match has_results(request) {
+        false => skill("email.draft", json!({"to": ["bob@example.test"], "subject": "Offer", "body": "Hi"})),
+        true => text("It is written."),
+    };
+    let planner = |_: &Request| plan_of(&[step("offer", "executor", &["email.draft"], &[])]);
+    let reject = |_: &Request| verdict(&[("offer", false, "the price is missing")]);
+    let app = scripted(script(planner, works, reject)).await;
+    app.says("ada", GOAL).await;
+    app.rests().await;
+    let heard = app.says("ada", "run").await;
+    let rows = app.executions(&heard).await;
+    let draft = rows.iter().find(|row| row.skill.as_deref() == Some("email.draft")).unwrap();
+    let requests = app.requests(Who::Agent);
+    let again = requests.iter().rfind(|request| mission(request) == "Mission: do offer").unwrap();
+    let draft = format!("; to change it, save it again with replaces: <{}@localhost>", draft.id);
+    assert!(user_text(again).contains(&draft), "{} {rows:#?}", user_text(again));
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn effects_in_a_plan_are_asked_for_and_a_no_ends_it() {
     let app = scripted_with(script(|_| two_steps(), works, |_| verdict(&[])), |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);

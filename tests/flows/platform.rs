@@ -17,8 +17,8 @@ use adjutant_types::clock::{FixedClock, SharedClock};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
-use crate::app::{NOW, direct, plan};
-use crate::scripted::{Gate, Scripted, has_results, text};
+use crate::app::{NOW, agent, direct, plan, skill};
+use crate::scripted::{Gate, Scripted, has_results, last_text, text};
 use crate::workflows::workflow_file;
 
 const FOR_EVER: Duration = Duration::from_secs(20);
@@ -60,6 +60,7 @@ enum Files {
 enum Arrival {
     Inbound(Inbound),
     Edit(MessageEdit),
+    Moved(Address, Address),
 }
 
 impl Phone {
@@ -200,6 +201,7 @@ impl Connection for Phone {
                     IntakeOutcome::Notice(notice) => drop(self.put("notice", notice, Vec::new())),
                 },
                 Arrival::Edit(edited) => intake.edit(edited).await.unwrap(),
+                Arrival::Moved(from, to) => intake.moved(&from, &to).await.unwrap(),
             }
             self.note("taken");
         }
@@ -282,6 +284,7 @@ impl Town {
             sender: SenderId(who.into()),
             sender_name: who.into(),
             direct: place == who,
+            is_addressed: true,
             text: text.into(),
             mentions: Vec::new(),
             forwarded_from: None,
@@ -560,6 +563,23 @@ async fn in_a_room_strangers_are_not_heard() {
 }
 
 #[tokio::test]
+async fn a_room_that_gets_another_id_keeps_its_rule() {
+    let town = town(echo(), |_| {}).await;
+    town.writes_in("old", "ada", "/room never");
+    town.sees("I answer nothing but").await;
+    town.writes_in("new", "ada", "one");
+    town.sees("You said: one").await;
+    let [old, new] = ["old", "new"].map(|place| Address { channel: "phone".into(), place: place.into() });
+    town.arrivals.send(Arrival::Moved(old, new)).unwrap();
+    town.writes_in("new", "ada", "two");
+    town.writes_in("new", "ada", "/room mentioned");
+    town.sees("I answer when somebody mentions me").await;
+    town.service.idle().await;
+    assert!(!town.texts().contains(&"You said: two".to_owned()), "{:?}", town.texts());
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_long_answer_comes_in_parts() {
     let long = "0123456789".repeat(45);
     let told = long.clone();
@@ -668,32 +688,58 @@ async fn a_message_that_waits_can_be_changed() {
         text(format!("You said: {said}")).behind(&slow)
     });
     let town = town(script, |_| {}).await;
-    town.writes("ada", "first");
-    // A message that arrives before the turn starts is answered together with it.
+    town.writes_in("room", "ada", "first");
     gate.arrived(1).await;
     let list = Attachment { name: "list.txt".into(), text: Some("milk".into()), ..Attachment::default() };
-    let event = town.sends("ada", "ada", "secnod", vec![list]);
-    for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
+    let event = town.sends("room", "carol", "secnod", vec![list]);
+    for (event, new) in [(event.as_str(), "second"), ("99", "never said")] {
         let event = EventId(event.to_owned());
         town.arrivals
             .send(Arrival::Edit(MessageEdit { event, text: new.into(), mentions: Vec::new() }))
             .unwrap();
     }
-    town.has_happened("taken", 7).await;
+    town.has_happened("taken", 6).await;
     gate.open();
     town.sees("You said: first").await;
     town.sees("You said: second").await;
-    // The first was taken before it was changed; a later change is told once, an unchanged text never.
-    town.sees("I had already read that message").await;
+    // What was answered before it was changed is told once, an unchanged text never.
     for (event, new) in [("1", "again"), (event.as_str(), "second"), (event.as_str(), "third")] {
         let event = EventId(event.to_owned());
         town.arrivals
             .send(Arrival::Edit(MessageEdit { event, text: new.into(), mentions: Vec::new() }))
             .unwrap();
     }
-    town.has_happened("taken", 10).await;
+    town.has_happened("taken", 9).await;
     let told = "SELECT count(*) FROM outbox WHERE text LIKE 'I had already read%'";
     assert_eq!(town.service.store().count(told, &[]).await.unwrap(), 2);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_edit_of_what_is_being_worked_on_changes_it() {
+    let gate = Gate::closed();
+    let slow = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| {
+        let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
+        text(format!("You said: {said}")).behind(&slow)
+    });
+    let town = town(script, |_| {}).await;
+    let event = town.writes("ada", "buy milk");
+    gate.arrived(1).await;
+    for _ in 0..2 {
+        let edit =
+            MessageEdit { event: EventId(event.clone()), text: "buy bread".into(), mentions: Vec::new() };
+        town.arrivals.send(Arrival::Edit(edit)).unwrap();
+    }
+    gate.arrived(2).await;
+    gate.open();
+    let answer = town.sees("You said:").await;
+    assert!(
+        answer.text.ends_with("buy milk\nI have edited my message. It now says: buy bread"),
+        "{}",
+        answer.text
+    );
+    assert_eq!(town.texts().len(), 1);
     town.ends_well().await;
 }
 
@@ -938,4 +984,124 @@ async fn a_file_that_is_not_taken_for_a_day_is_named() {
         "an owner can have it tried again"
     );
     town.service.shut_down(Duration::from_secs(5)).await.unwrap();
+}
+
+/// A model that writes its beginning, and the rest once the gate opens.
+fn writes(gate: &Arc<Gate>) -> Scripted {
+    let gate = Arc::clone(gate);
+    Scripted::new()
+        .orchestrator(move |_| text("First, the offer.").writing("First, \u{2713} the").behind(&gate))
+}
+
+#[tokio::test]
+async fn an_answer_is_shown_while_it_is_written() {
+    let gate = Gate::closed();
+    let town = town(writes(&gate), |_| {}).await;
+    town.writes("ada", "what about the offer?");
+    let draft = town.sees("First").await;
+    assert_eq!(draft.text, "First, - the", "no mark of ours is the model's");
+    gate.open();
+    let answer = town.sees("First, the offer.").await;
+    assert_eq!(answer.id, draft.id, "the answer takes its place");
+    assert_eq!(town.texts(), ["First, the offer."]);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_turns_out_not_to_be_the_answer_is_taken_back() {
+    let gate = Gate::closed();
+    let (here, done) = (Arc::clone(&gate), Gate::closed());
+    let rest = Arc::clone(&done);
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        false => direct("add", "tasks.create", json!({"title": "Milk"}))
+            .saying("Let me look.")
+            .writing("Let me look.")
+            .behind(&here),
+        true => text("Milk is on the list.").behind(&rest),
+    });
+    let town = town(script, |_| {}).await;
+    town.writes("ada", "milk!");
+    let draft = town.sees("Let me look.").await;
+    gate.open();
+    town.sees("Working on it").await;
+    assert_eq!(town.texts().len(), 1, "the same message: {:?}", town.texts());
+    done.open();
+    let answer = town.sees("Milk is on the list.").await;
+    assert_eq!(answer.id, draft.id);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_message_during_an_answer_changes_it() {
+    let gate = Gate::closed();
+    let here = Arc::clone(&gate);
+    let script = Scripted::new().orchestrator(move |request| {
+        let said = request.messages.last().map(|message| message.text.to_string()).unwrap_or_default();
+        match said.contains("only Monday") {
+            false => text("Monday, Tuesday").writing("Monday, Tues").behind(&here),
+            true => text(format!("You said: {said}")),
+        }
+    });
+    let town = town(script, |_| {}).await;
+    town.writes("ada", "what's on?");
+    town.sees("Monday, Tues").await;
+    town.writes("ada", "only Monday");
+    let answer = town.sees("You said:").await;
+    assert!(answer.text.ends_with("what's on?\nonly Monday"), "{}", answer.text);
+    assert_eq!(town.texts().len(), 1, "one turn has one answer: {:?}", town.texts());
+    gate.open();
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_not_done_yet_waits_for_what_the_person_has_just_written() {
+    let gate = Gate::closed();
+    let here = Arc::clone(&gate);
+    let script = Scripted::new()
+        .orchestrator(move |request| {
+            let said = request.messages.last().map(|message| message.text.to_string()).unwrap_or_default();
+            match said.contains("The person has just written: \"no, bread\"") {
+                false => agent("a", &["email.send", "tasks.search"], json!({})),
+                true => {
+                    assert!(said.contains("has just written again"), "{said}");
+                    text("Bread, then.")
+                }
+            }
+        })
+        .agent(move |request| match has_results(request) {
+            false => skill(
+                "email.send",
+                json!({"to": ["carol@example.test"], "subject": "Milk", "body": "Buy it"}),
+            )
+            .behind(&here),
+            true => text(last_text(request)),
+        });
+    let town = town(script, |config| {
+        config.approval.skills.insert("email.send".into(), Policy::Auto);
+    })
+    .await;
+    town.writes("ada", "tell carol@example.test to buy milk");
+    gate.arrived(1).await;
+    town.writes("ada", "no, bread");
+    town.has_happened("taken", 4).await;
+    gate.open();
+    town.sees("Bread, then.").await;
+    let sent = "SELECT count(*) FROM executions WHERE skill = 'email.send' AND status = 'completed'";
+    let sent = town.service.store().count(sent, &[]).await.unwrap();
+    assert_eq!((sent, town.texts().len()), (0, 1), "{:?}", town.texts());
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_plain_stop_stops_the_running_turn_and_is_a_message_otherwise() {
+    let gate = Gate::closed();
+    let town = town(writes(&gate), |_| {}).await;
+    town.writes("ada", "what about the offer?");
+    town.sees("First").await;
+    town.writes("ada", "Stop!");
+    town.sees("Stopped").await;
+    gate.open();
+    town.writes("ada", "stop");
+    town.sees("First, the offer.").await;
+    town.ends_well().await;
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
+use adjutant_chat::{Inbound, IncomingMessage, Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
 use adjutant_store::people;
+use adjutant_types::NOTHING_TO_TELL;
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, with_rooms};
-use crate::groupware::{call, skill_caller, split};
+use crate::app::{Place as Chat, TestApp, direct, results, user_text, with_rooms};
+use crate::groupware::{call, call_skill, report_result, skill_caller, split};
+use crate::scripted::{Scripted, Who, has_results, text};
 
 /// A platform with places, members and messages.
 struct Square {
@@ -51,6 +53,9 @@ impl Rooms for Square {
         let own = place == "home";
         Ok(own || PLACES.iter().any(|it| it.0 == place && it.2.contains(&sender.0.as_str())))
     }
+    async fn manages(&self, _: &str, sender: &SenderId) -> Result<bool, RoomError> {
+        Ok(sender.0 == "ada")
+    }
     async fn read(
         &self,
         place: &str,
@@ -79,7 +84,8 @@ impl Rooms for Square {
     async fn profiles(&self, _: &str, said: &str) -> Result<Vec<Profile>, RoomError> {
         let bob =
             Profile { id: "U2".into(), name: "Bob".into(), facts: vec![("title".into(), "Cook".into())] };
-        Ok(if said == "bob" { vec![bob] } else { Vec::new() })
+        let is_bob = ["bob", "U2"].contains(&said.trim_start_matches('@'));
+        Ok(if is_bob { vec![bob] } else { Vec::new() })
     }
 }
 
@@ -225,5 +231,133 @@ async fn whose_account_is_not_known_reads_nothing() {
     assert!(heard.text.contains("1 message in #secret"), "{}", heard.text);
     let heard = app.says("eve", "chat.read_channel {\"place\": \"#general\"}").await;
     assert_eq!(heard.text, "not_found: there is no chat “#general” on console that we are both in");
+    app.ends_well().await;
+}
+
+/// Somebody writes something in a room that isn't for us. Whether it is journalled.
+async fn overhears(app: &TestApp, room: &Chat<'_>, event: &str, who: &str, said: &str) -> bool {
+    let said = IncomingMessage { is_addressed: false, ..room.message(event, who, said) };
+    app.service.accept(Inbound::Message(said), async || {}).await.unwrap()
+}
+
+async fn journalled(app: &TestApp) -> i64 {
+    app.store().count("SELECT count(*) FROM inbox WHERE NOT event LIKE ' %'", &[]).await.unwrap()
+}
+
+#[tokio::test]
+async fn whoever_manages_a_room_sets_its_rule() {
+    let app = square(true).await;
+    let room = app.room("team");
+    let shown = room.says("bob", "/room").await;
+    insta::assert_snapshot!(shown.text, @"
+    In this room:
+
+    - I answer when somebody mentions me or replies to me.
+    - Skills: all
+    - People: everybody I know
+
+    Change it with the buttons, or send `/room skills tasks, calendar`, `/room skills all`, `/room people @ada @bob` or `/room people all`.
+    ");
+    assert_eq!(shown.buttons(), ["Always", "Never"]);
+    for refused in [room.says("bob", "/room always").await, app.presses("bob", &shown, "Never").await] {
+        assert!(refused.text.starts_with("Only people who manage this room"), "{}", refused.text);
+    }
+    let always = app.presses("ada", &shown, "Always").await;
+    assert!(always.text.contains("- I answer whatever I can help with"), "{}", always.text);
+    assert_eq!(always.buttons(), ["Only when mentioned", "Never"]);
+    for (asked, answer) in [
+        ("/room sometimes", "I know `/room always`"),
+        ("/room skills juggling", "I have no skill called “juggling”"),
+        ("/room people @eve", "I can't find “@eve” here"),
+        ("/room people bob", "Mention them, so that I know who you mean."),
+        ("/room people @bob", "Mention them, so that I know who you mean."),
+    ] {
+        let text = room.says("ada", asked).await.text;
+        assert!(text.starts_with(answer), "{asked}: {text}");
+    }
+    let text = room.says("ada", "/room skills Tasks, chat.search").await.text;
+    assert!(text.contains("- I answer whatever"), "{text}");
+    assert!(text.contains("- Skills: tasks, chat.search\n"), "{text}");
+    // A thread follows the rule of its room.
+    let thread = app.room("team/7").says("ada", "/room").await.text;
+    assert!(thread.contains("- Skills: tasks, chat.search\n"), "{thread}");
+    let alone = app.says("ada", "/room always").await.text;
+    assert!(alone.starts_with("`/room` is for rooms"), "{alone}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_not_for_us_is_never_journalled_unless_the_room_wants_it() {
+    let script = Scripted::new().orchestrator(|request| match user_text(request) {
+        "who can add salt to the list?" => text("I can."),
+        _ => text(NOTHING_TO_TELL),
+    });
+    let app = with_rooms(script, Arc::new(Square { has_history: true })).await;
+    let room = app.room("team");
+    assert!(!overhears(&app, &room, "o1", "bob", "the code is 4711").await);
+    room.says("ada", "/room always").await;
+    let before = (journalled(&app).await, app.texts().len());
+    assert!(overhears(&app, &room, "o2", "bob", "see you at six").await);
+    app.rests().await;
+    assert_eq!((journalled(&app).await, app.texts().len()), (before.0 + 1, before.1), "it is heard silently");
+    assert!(app.progress().iter().all(|shown| shown.step.is_none()), "and nothing is shown meanwhile");
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(request.messages.iter().any(|one| one.text.contains("nobody spoke to you")), "{request:#?}");
+    assert!(overhears(&app, &room, "o3", "bob", "who can add salt to the list?").await);
+    assert_eq!(app.answer("o3").await.text, "I can.");
+    // Whoever speaks to us is answered in any case.
+    assert!(!room.says("bob", "are you there?").await.text.is_empty());
+    let text = room.says("ada", "/room people @U2").await.text;
+    assert!(text.contains("- People: Bob (U2)\n"), "{text}");
+    assert!(!overhears(&app, &room, "o4", "ada", "for bob alone").await, "he is U2 there");
+    assert!(room.says("ada", "/room people all").await.text.contains("- People: everybody I know"));
+    room.says("ada", "/room never").await;
+    let said = room.message("m1", "ada", "hello?");
+    assert!(!app.service.accept(Inbound::Message(said), async || {}).await.unwrap());
+    assert!(room.says("ada", "/room mentioned").await.text.contains("- I answer when somebody mentions me"));
+    app.rests().await;
+}
+
+#[tokio::test]
+async fn what_people_say_to_each_other_approves_nothing() {
+    let script = Scripted::new().orchestrator(|request| match user_text(request).starts_with("chat.post ") {
+        true if has_results(request) => report_result(request),
+        true => call_skill(request),
+        false => text(NOTHING_TO_TELL),
+    });
+    let app = with_rooms(script, Arc::new(Square { has_history: true })).await;
+    let room = app.room("team");
+    room.says("ada", "/room always").await;
+    let post = json!({"place": "#general", "text": "Lunch"});
+    let asked = room.says("ada", &format!("chat.post {post}")).await;
+    assert!(asked.text.contains("Shall I do this?"), "{}", asked.text);
+    for (event, said) in [("o1", "yes"), ("o2", "stop"), ("o3", "/new")] {
+        assert!(overhears(&app, &room, event, "ada", said).await, "{said}");
+        app.rests().await;
+    }
+    assert!(!app.texts().contains(&"Lunch".to_owned()), "{:?}", app.texts());
+    let open = "SELECT count(*) FROM questions WHERE state = 'pending'";
+    assert_eq!(app.store().count(open, &[]).await.unwrap(), 1);
+    app.presses("ada", &asked, "Reject").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_room_has_only_its_skills() {
+    let script = Scripted::new().orchestrator(|request| match results(request).as_slice() {
+        [] => direct("p", "tasks.create", json!({"title": user_text(request)})),
+        results => text(results.join("\n")),
+    });
+    let app = with_rooms(script, Arc::new(Square { has_history: true })).await;
+    let room = app.room("team");
+    let tasks = async || app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap();
+    room.says("ada", "buy salt").await;
+    room.says("ada", "/room skills calendar").await;
+    room.says("ada", "call Bob").await;
+    assert_eq!(tasks().await, 1);
+    let prompt = app.requests(Who::Orchestrator).pop().unwrap().messages[0].text.to_string();
+    assert!(prompt.contains("calendar.create_event(") && !prompt.contains("tasks.create("), "{prompt}");
+    app.says("ada", "water the flowers").await;
+    assert_eq!(tasks().await, 2, "elsewhere all skills are there");
     app.ends_well().await;
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::app::{TestApp, configured, direct, scripted_with, user_text};
 use crate::groupware::{call, call_skill, report_result, skill_caller};
-use crate::scripted::{Scripted, fails, has_results, text};
+use crate::scripted::{Gate, Scripted, fails, has_results, text};
 
 /// An app in Berlin with the built-in planner, on Saturday at 11 local time.
 async fn app() -> TestApp {
@@ -70,10 +70,11 @@ async fn a_schedule_speaks_for_its_person_at_its_time() {
     app.passes(Duration::from_hours(24)).await;
     assert_eq!(is_told(&app, "1 open task:\n- buy milk").await, 2);
     let listed = app.says("ada", "show my schedules").await;
-    let id = listed.text.rsplit_once('[').unwrap().1.trim_end_matches(']').to_owned();
+    let id = listed.text.split_once('[').unwrap().1.split_once(']').unwrap().0.to_owned();
     insta::assert_snapshot!(listed.text.replace(&id, "ID"), @r"
 1 schedule:
 - “show my open tasks” every weekday at 08:00 (Europe/Berlin; next Wed 25 Nov 2026, 08:00) [ID]
+  last run Tue 24 Nov 2026, 08:00: done
 ");
     assert_eq!(app.says("ada", "pause schedule open tasks").await.text, "“show my open tasks” is paused");
     app.passes(Duration::from_hours(48)).await;
@@ -165,6 +166,9 @@ async fn nobody_is_told_that_nothing_happened() {
     assert_eq!(turn.answer.as_deref(), Some(NOTHING_TO_TELL));
     let (told, _) = call(&app, "assistant.history", json!({})).await;
     assert!(told.contains("“tell me if Frank wrote”; nothing to tell"), "{told}");
+    let (told, data) = call(&app, "schedule.list", json!({})).await;
+    assert!(told.ends_with("]\n  last run Sun 22 Nov 2026, 10:00: nothing to tell"), "{told}");
+    assert_eq!(data["items"][0]["last_run"], json!({"at": "2026-11-22T10:00", "outcome": "silent"}));
     assert!(app.progress().iter().all(|shown| turn.id != shown.turn.as_str()), "nobody waits for it");
     app.passes(Duration::from_secs(1)).await;
     has_news.store(true, Ordering::Relaxed);
@@ -183,6 +187,36 @@ async fn nobody_is_told_that_nothing_happened() {
     app.passes(Duration::from_hours(24)).await;
     assert_eq!(is_told(&app, "Nothing to tell: “tell me if Frank wrote”.").await, 1);
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_turn_goes_with_its_schedule() {
+    for ends in [r#"schedule.delete {"id": "day"}"#, r#"schedule.pause {"id": "day"}"#] {
+        let slow = Gate::closed();
+        let held = slow.clone();
+        let script =
+            Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+                (true, _) => report_result(request),
+                (false, "take your time") => text("Done.").behind(&held),
+                (false, "tell me my day") => text("It is fine."),
+                (false, _) => call_skill(request),
+            });
+        let app = scripted_with(script, |_| {}).await;
+        call(&app, "schedule.create", json!({"when": "every day at 8", "text": "tell me my day"})).await;
+        let event = app.tells("ada", "take your time").await;
+        slow.arrived(1).await;
+        let mut batch = Batch::new();
+        batch.run("UPDATE schedules SET next_at = $1", [app.store().now().into()]);
+        app.store().write(batch).await.unwrap();
+        app.passes(Duration::ZERO).await;
+        let queued = "SELECT count(*) FROM inbox WHERE event LIKE ' schedule:%' AND state = 'new'";
+        assert_eq!(app.store().count(queued, &[]).await.unwrap(), 1);
+        app.direct("desk").says("ada", ends).await;
+        slow.open();
+        app.answer(&event).await;
+        assert_eq!(is_told(&app, "It is fine.").await, 0, "{ends}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

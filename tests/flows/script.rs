@@ -17,7 +17,7 @@ fn ask(tools: &[&str], user: &str) -> Request {
     Request {
         messages: vec![Message::new(Role::System, "rules"), Message::new(Role::User, PromptText::own(user))],
         tools: tools.iter().map(|name| tool(name, json!({"type": "object"}))).collect(),
-        stable: None,
+        ..Request::default()
     }
 }
 
@@ -135,7 +135,7 @@ fn a_sound_history_passes() {
             tool("x", json!({})),
             tool("use_skill", json!({"properties": {"skill": {"enum": ["a.b", "a.c", "b.a"]}}})),
         ],
-        stable: None,
+        ..Request::default()
     };
     check(&request).unwrap();
 }

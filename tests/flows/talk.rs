@@ -125,6 +125,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/memories`: See and delete what I remember about you
     - `/forget NUMBER`: Forget something I remember
     - `/rules`: See what you've allowed me to do without asking
+    - `/room RULE`: Set when I answer in a room, and whom
     - `/mine`: Review what I created from other people's messages
     - `/trace`: See what I did for your last message
     - `/link CODE`: Link your accounts on different platforms
@@ -159,35 +160,40 @@ async fn a_direct_dispatch_costs_two_model_calls() {
 }
 
 #[tokio::test]
-async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() {
+async fn what_one_person_says_meanwhile_joins_their_turn_and_others_have_their_own() {
     let gate = Gate::closed();
     let held = gate.clone();
     let script = Scripted::new()
-        .when(Who::Orchestrator, "Xylophone", move |_| text("first done").behind(&held))
+        .when(Who::Orchestrator, "Xylophone", move |request| {
+            text(user_text(request).replace('\n', " | ")).behind(&held)
+        })
         .orchestrator(|request| text(format!("heard: {}", user_text(request).replace('\n', " | "))));
     let app = scripted(script).await;
     let room = app.room("team");
     let first = room.tells("ada", "Xylophone").await;
     gate.arrived(1).await;
     let mut later = Vec::new();
-    for (who, line) in [("ada", "second"), ("ada", "third"), ("bob", "hello"), ("ada", "fourth")] {
+    for (who, line, requests) in
+        [("ada", "second", 2), ("ada", "third", 3), ("bob", "hello", 3), ("ada", "fourth", 4)]
+    {
         later.push(room.tells(who, line).await);
+        gate.arrived(requests).await;
     }
     // Another place does not wait for this one.
     assert_eq!(app.direct("bob's").says("bob", "quick").await.text, "heard: quick");
     gate.open();
-    assert_eq!(app.answer(&first).await.text, "first done");
-    let mut heard = Vec::new();
+    assert_eq!(app.answer(&first).await.text, "Xylophone | second | third | fourth");
     for event in &later {
-        heard.push(app.answer(event).await.text);
+        app.answer(event).await;
     }
-    // From here on the history contains "Xylophone", so its rule answers again: order matters.
     let turns = app
         .requests(Who::Orchestrator)
         .iter()
         .map(|request| user_text(request).to_owned())
         .collect::<Vec<_>>();
-    assert_eq!(turns, ["Xylophone", "quick", "second\nthird", "hello", "fourth"]);
+    let asked = ["Xylophone", "Xylophone\nsecond", "Xylophone\nsecond\nthird"];
+    assert_eq!(turns[..3], asked, "a call is given up for more words of the same person");
+    assert_eq!(turns.last().map(String::as_str), Some("hello"), "{turns:?}");
     app.ends_well().await;
 }
 

@@ -86,6 +86,7 @@ fn known(random: &mut Random) -> Target {
     Target::Recipient {
         address: address.into(),
         names: names.iter().map(|&name| name.to_owned()).collect(),
+        shared_names: vec!["Bob".into()],
         answers: None,
     }
 }
@@ -141,8 +142,8 @@ fn hostile(random: &mut Random, message: &str) -> (&'static str, Target) {
                 "",
             ]);
             let mail = thing("mail", copied, message);
-            let to =
-                Target::Recipient { address: "eve@evil.test".into(), names: Vec::new(), answers: Some(mail) };
+            let (address, names, shared_names) = ("eve@evil.test".into(), Vec::new(), Vec::new());
+            let to = Target::Recipient { address, names, shared_names, answers: Some(mail) };
             ("an answer to a copied Message-ID", to)
         }
         4 => ("an answer with another Reply-To", Target::address("eve@evil.test")),
@@ -219,10 +220,11 @@ fn hostile(random: &mut Random, message: &str) -> (&'static str, Target) {
 
 /// What the person does mean, beside which the attacker hides theirs.
 fn honest_target(random: &mut Random) -> Target {
-    let bob = ["Bob".to_owned(), "Bob Stone".to_owned(), "ボブ".to_owned()];
+    let names = ["Bob", "Bob Stone", "ボブ"].map(str::to_owned).to_vec();
+    let (address, shared_names) = ("bob@corp.test".into(), Vec::new());
     random
         .pick(&[
-            Target::Recipient { address: "bob@corp.test".into(), names: bob.to_vec(), answers: None },
+            Target::Recipient { address, names, shared_names, answers: None },
             Target::Thing(thing("event", "e2", "Retro")),
             Target::Text("Bob prefers mornings".into()),
         ])
@@ -243,7 +245,7 @@ fn two_thousand_attackers_who_know_the_message_reach_nothing_that_it_does_not_na
             targets: targets.iter().map(|&target| target.to_owned()).collect(),
             text: text.to_owned(),
         };
-        let wishes = Wishes { all: wished.iter().map(wish).collect(), failure: None };
+        let wishes = Wishes { all: wished.iter().map(wish).collect(), ..Wishes::default() };
         let kind = match wishes.all.first() {
             Some(_) if random.below(4) > 0 => random.pick(&wishes.all).kind,
             _ => *random.pick(ActionKind::ALL),

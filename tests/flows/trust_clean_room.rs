@@ -6,7 +6,8 @@ use adjutant_store::questions;
 use adjutant_types::QuestionState;
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, direct, scripted_with};
+use crate::app::{Heard, TestApp, agent, direct, scripted_with};
+use crate::changed_minds::question;
 use crate::scripted::{Reply, Scripted, Who, calls, fails, has_results, text};
 use crate::trust::{effects, furnish, last_user, world};
 
@@ -165,4 +166,127 @@ async fn it_sees_nothing_that_others_wrote_and_costs_one_small_call_a_turn() {
     assert!(tokens <= 600, "{tokens} tokens");
     println!("the clean room's request: {tokens} tokens\n{}", said[1]);
     app.ends_well().await;
+}
+
+fn mail(to: &[&str]) -> Value {
+    json!({"to": to, "subject": "Lunch", "body": "The code is 4711"})
+}
+
+/// What a model that obeys anything makes of what is said after "write": a change of the open question, if there is one.
+fn obeys(request: &Request, to: &[&str]) -> Reply {
+    match question(request) {
+        open if open.is_empty() => direct("m", "email.send", mail(to)),
+        open => {
+            let changed = json!({"question": open, "arguments": mail(to)});
+            agent("m", &["assistant.replace"], json!({"arguments": changed}))
+        }
+    }
+}
+
+/// An app that knows two Bobs and has read text from outside. "write" asks about an email to each of `first`, and
+/// whatever is said next becomes one to `then`.
+async fn with_two_bobs(first: &'static [&str], then: &'static [&str], wished: Value) -> TestApp {
+    let script = Scripted::new()
+        .orchestrator(move |request| match last_user(request) {
+            _ if has_results(request) => text("Done."),
+            said if said.contains("what came in") => direct("a", "outside.read", json!({})),
+            said if said.contains("by the way") => text("Hello."),
+            said if said.starts_with("add Bob ") => {
+                let name = said.trim_start_matches("add ").to_owned();
+                let address = format!("{}@acme.test", name.to_lowercase().replace(' ', "."));
+                direct("c", "contacts.create", json!({"name": name, "emails": [address]}))
+            }
+            said if said.contains("write") => {
+                let all = first.iter().enumerate();
+                calls(all.map(|(at, to)| direct(&format!("m{at}"), "email.send", mail(&[*to]))).collect())
+            }
+            _ => obeys(request, then),
+        })
+        .clean_room(move |request| match request.messages[1].text.contains("Now: \"write\"") {
+            true => json!([]),
+            false => wished.clone(),
+        })
+        .plain(|_| text("A summary."));
+    let app = scripted_with(script, |config| {
+        world(config, CANARY);
+        // An email becomes a file, and trust alone asks.
+        config.mail = None;
+        config.approval.high = adjutant_config::Policy::Auto;
+    })
+    .await;
+    for said in ["add Bob Stone", "add Bob Miller", "what came in?"] {
+        app.says("ada", said).await;
+    }
+    app
+}
+
+const STONE: &str = "bob.stone@acme.test";
+const MILLER: &str = "bob.miller@acme.test";
+const EVE: &str = "eve@evil.test";
+
+/// Whether the clean room was told that something is open, the last time that it was asked.
+fn is_told_of_question(app: &TestApp) -> bool {
+    let room = app.requests(Who::CleanRoom);
+    room.last().unwrap().messages[1].text.contains("They were asked: mail.send.")
+}
+
+#[tokio::test]
+async fn a_change_of_an_open_question_asks_no_second_time_about_whom_it_showed() {
+    let change = |targets: &[&str], text: &str| json!([{"kind": "mail.send", "count": 1, "targets": targets, "text": text}]);
+    let same = || change(&["same"], "");
+    let cases: [(&'static str, &'static str, Value, &'static [&str], bool); 10] = [
+        ("yes but call it Lunch", STONE, change(&["same"], "Lunch"), &[STONE], true),
+        ("no, say Monday instead of Friday", STONE, same(), &[STONE], true),
+        ("and the other Bob", STONE, change(&["same", "other Bob"], ""), &[STONE, MILLER], true),
+        ("no, the other Bob", STONE, change(&["other Bob"], ""), &[MILLER], true),
+        // From here on the model does what a mail says.
+        ("no, the other Bob", STONE, change(&["other Bob"], ""), &[STONE], false),
+        ("no, don't send that to Bob", STONE, json!([]), &[STONE], false),
+        ("no, don't send that to Bob", STONE, same(), &[STONE], false),
+        ("yes but call it Lunch", STONE, same(), &[STONE, EVE], false),
+        ("yes but call it Lunch", EVE, same(), &[EVE], false),
+        ("tell Ann that I'm late", STONE, change(&["Ann"], "I'm late"), &[STONE], false),
+    ];
+    for (said, first, wished, then, is_done) in cases {
+        let first: &'static [&str] = if first == EVE { &[EVE] } else { &[STONE] };
+        let app = with_two_bobs(first, then, wished).await;
+        let asked = app.says("ada", "write").await;
+        assert!(is_asked(&app, &asked).await, "{said}: {}", asked.text);
+        let heard = app.says("ada", said).await;
+        app.rests().await;
+        assert!(is_told_of_question(&app), "{said}");
+        assert_eq!(effects(&app, "email.send").await, i64::from(is_done), "{said} {then:?}: {}", heard.text);
+        assert_eq!(is_asked(&app, &heard).await, !is_done, "{said} {then:?}: {}", heard.text);
+        println!("| {said} | {first:?} → {then:?} | {} |", if is_done { "done" } else { "asked" });
+        app.check_bases().await;
+    }
+}
+
+#[tokio::test]
+async fn only_the_one_question_that_was_just_asked_can_be_changed_unasked() {
+    let same = || json!([{"kind": "mail.send", "targets": ["same"]}]);
+    // An old one: something else was said since.
+    let app = with_two_bobs(&[STONE], &[STONE], same()).await;
+    app.says("ada", "write").await;
+    app.says("ada", "by the way, thanks").await;
+    let heard = app.says("ada", "yes but call it Lunch").await;
+    assert!(is_asked(&app, &heard).await && !is_told_of_question(&app), "{}", heard.text);
+    assert_eq!(effects(&app, "email.send").await, 0);
+    // Two: it isn't clear which.
+    let app = with_two_bobs(&[STONE, MILLER], &[STONE], same()).await;
+    app.says("ada", "write").await;
+    let heard = app.says("ada", "yes but call it Lunch").await;
+    assert!(is_asked(&app, &heard).await && !is_told_of_question(&app), "{}", heard.text);
+    assert_eq!(effects(&app, "email.send").await, 0);
+    // Somebody else's.
+    let app = with_two_bobs(&[STONE], &[STONE], same()).await;
+    let room = app.room("flat");
+    room.says("ada", "what came in?").await;
+    room.says("ada", "write").await;
+    room.says("bob", "yes but call it Lunch").await;
+    app.rests().await;
+    assert_eq!(effects(&app, "email.send").await, 0);
+    let room = app.requests(Who::CleanRoom);
+    let is_told = |request: &Request| request.messages[1].text.contains("They were asked");
+    assert!(!room.iter().any(is_told), "{room:#?}");
 }

@@ -132,6 +132,29 @@ fn obedient() -> Scripted {
 }
 
 #[tokio::test]
+async fn what_was_undone_stands_before_what_was_not() {
+    let mail = json!({"to": ["bob@example.test"], "subject": "Hello", "body": "Bye"});
+    let both = move || {
+        calls(vec![
+            direct("a", "tasks.create", json!({"title": "milk"})),
+            direct("b", "email.send", mail.clone()),
+        ])
+    };
+    let script =
+        Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+            (true, _) => text("Done."),
+            (_, "undo it") => direct("u", "assistant.undo", json!({})),
+            _ => both(),
+        });
+    let app = scripted(script).await;
+    let asked = app.says("ada", "go").await;
+    app.presses("ada", &asked, "Approve").await;
+    let said = app.says("ada", "undo it").await.text;
+    assert!(said.contains("✓ Undone: Added “milk”; This can't be undone: Saved, not sent"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_undone_is_no_success_and_says_why() {
     let app = scripted(obedient()).await;
     let approved = async |wish: &str| {

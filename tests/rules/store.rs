@@ -90,6 +90,8 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     5fa6f29ef507 migrations/postgres/0043_rules.sql
     b721356addcc migrations/postgres/0044_send_delay.sql
     8dd5674c8cfb migrations/postgres/0045_conversation.sql
+    5b64eda64c77 migrations/postgres/0046_background.sql
+    23833aae61aa migrations/postgres/0047_room_rules.sql
     ");
 }
 
@@ -135,6 +137,8 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     5fa6f29ef507 migrations/sqlite/0043_rules.sql
     b721356addcc migrations/sqlite/0044_send_delay.sql
     8dd5674c8cfb migrations/sqlite/0045_conversation.sql
+    5b64eda64c77 migrations/sqlite/0046_background.sql
+    23833aae61aa migrations/sqlite/0047_room_rules.sql
     ");
 }
 

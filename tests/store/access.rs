@@ -56,6 +56,7 @@ async fn writes(world: &World, event: &str) -> bool {
         voice: None,
         files: Vec::new(),
         mentions: String::new(),
+        is_addressed: true,
     };
     let now = world.store.now();
     let written = world.write(|batch| inbox::hold_back(batch, &row, now)).await;

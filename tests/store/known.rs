@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use adjutant_store::Stale;
 use adjutant_store::calls;
 use adjutant_store::executions;
+use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::{Batch, Store, check, known, people, turns};
 use adjutant_types::{ExecutionStatus, TurnStatus};
 
@@ -17,6 +18,7 @@ on_both!(
     who_is_meant_is_found_by_id_account_and_name,
     nothing_of_somebody_is_left_and_all_of_others_is,
     who_they_were_before_is_forgotten_too,
+    a_room_forgets_whom_it_listens_to,
 );
 
 async fn every_table_that_may_hold_something_is_known(world: World) {
@@ -144,4 +146,21 @@ async fn who_they_were_before_is_forgotten_too(world: World) {
     {
         assert_eq!(rows(&world.store, table).await, 0, "{table}");
     }
+}
+
+async fn a_room_forgets_whom_it_listens_to(world: World) {
+    let ada = world.person("ada").await;
+    let rule = RoomRule { people: Some(vec!["ada".into(), "bob".into()]), ..RoomRule::default() };
+    world.write(|batch| room_rules::set(batch, "console", "C1/7", &rule)).await.unwrap();
+    assert_eq!(room_rules::of(&world.store, "console", "C1").await.unwrap(), rule);
+    assert_eq!(room_rules::of(&world.store, "work", "C1").await.unwrap(), RoomRule::default());
+    // It moves twice, and is set anew where it is now.
+    world.write(|batch| room_rules::copy(batch, "console", "C1", "C2")).await.unwrap();
+    assert_eq!(room_rules::of(&world.store, "console", "C2/7").await.unwrap(), rule);
+    world.write(|batch| room_rules::set(batch, "console", "C2", &RoomRule::default())).await.unwrap();
+    world.write(|batch| room_rules::copy(batch, "console", "C1", "C2")).await.unwrap();
+    assert_eq!(room_rules::of(&world.store, "console", "C2").await.unwrap(), RoomRule::default());
+    known::erase(&world.store, &ada.id).await.unwrap();
+    let left = room_rules::of(&world.store, "console", "C1/8").await.unwrap();
+    assert!(left.admits("bob", true) && !left.admits("ada", true) && !left.admits("bob", false), "{left:?}");
 }

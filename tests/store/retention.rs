@@ -83,6 +83,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
         voice: None,
         files: Vec::new(),
         mentions: String::new(),
+        is_addressed: true,
     };
     let row = inbox::insert(&world.store, &arrived).await.unwrap().unwrap();
     let new = world.new_turn(id, "i").await;

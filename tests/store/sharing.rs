@@ -67,6 +67,7 @@ async fn nobody_takes_what_stands_behind_a_voice_note(world: World) {
         voice: Some(voice),
         files: Vec::new(),
         mentions: String::new(),
+        is_addressed: true,
     };
     let note = inbox::insert(&world.store, &row).await.unwrap().unwrap();
     world.said("m1", "and this", "").await;
@@ -112,7 +113,13 @@ async fn what_a_turn_shows_is_gone_when_it_ends(world: World) {
     let row = world.said("m1", "hello", "theirs").await;
     world.turn("t1", "theirs", &[row]).await;
     let address = Address { channel: "console".into(), place: "main".into() };
-    let progress = Progress { address, turn: "t1".into(), step: Some("thinking".into()), agents: Vec::new() };
+    let progress = Progress {
+        address,
+        turn: "t1".into(),
+        step: Some("thinking".into()),
+        agents: Vec::new(),
+        live: None,
+    };
     let shown = async |by: &str| sharing::shown(&world.store, &by.into(), "console").await.unwrap();
     let show = async || {
         let mut batch = Batch::new();

@@ -130,6 +130,7 @@ impl World {
             voice: None,
             files: Vec::new(),
             mentions: String::new(),
+            is_addressed: true,
         };
         inbox::insert(&self.store, &row).await.unwrap()
     }

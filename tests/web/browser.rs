@@ -148,6 +148,45 @@ fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
 }
 
 #[test]
+fn an_answer_is_read_while_it_is_written_and_stands_there_once() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let gate = Arc::new(AtomicBool::new(false));
+    let held = gate.clone();
+    let answer = "The visit is on **Thursday**, as [Dana](https://plan.example/a) wrote.\n\n1. Train at 8:12\n2. Lunch at \
+                  *Rosa's*\n\nThen everybody walks to the office, and those from Basel leave at five.";
+    let model = FakeModel::start(move |_| Reply::text(answer).held(&held));
+    let mut site = Site::start(&with_model(&model));
+    let ada = site.telegram.person("Ada");
+    sign_in(&mut chromium, &site, ada);
+    goto(&mut chromium, &site, "/talk");
+    chromium.run("await page.locator('#text').focus(); await page.keyboard.type('plan the visit'); await page.keyboard.press('Enter');");
+    chromium.shows(".draft strong >> text=Thursday");
+    chromium.shows(".draft >> text=(plan.example)");
+    chromium.shows(".work > .badge.running");
+    goto(&mut chromium, &site, "/talk");
+    chromium.shows(".draft >> text=(plan.example)");
+    look_at_all(&mut chromium, "draft");
+    let aloud = chromium.run("return page.locator('#aloud').textContent();");
+    assert_eq!(aloud, "The visit is on Thursday, as Dana (plan.example) wrote.", "the list isn't whole yet");
+    chromium.run("await page.evaluate(() => refreshAll());");
+    assert_eq!(chromium.run("return page.locator('article > .draft:last-child').count();"), 1);
+    site.kill();
+    chromium.shows("text=The connection is interrupted");
+    site.begin();
+    chromium.shows("body[data-live]");
+    chromium.shows(".draft strong >> text=Thursday");
+    gate.store(true, Ordering::SeqCst);
+    chromium.shows(".said.assistant:not(.draft) >> text=leave at five");
+    assert_eq!(chromium.run("return page.locator('.said.assistant:has-text(\"Thursday\")').count();"), 1);
+    chromium.shows(".work > .badge.done");
+    let aloud = chromium.run("return page.locator('#aloud').textContent();");
+    assert!(aloud.as_str().unwrap().ends_with("leave at five."), "{aloud}");
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
 fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() {
     let Some(mut chromium) = Chromium::start() else { return };
     let site = Site::start("[assistant]\nowner = [\"telegram:1000\"]\n[approval]\nmedium = \"ask\"\n");

@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use serde_json::Value;
 
 use crate::client::{Browser, Site};
@@ -126,6 +129,35 @@ fn a_stream_cut_a_hundred_times_misses_nothing_and_repeats_nothing() {
         let (id, status) = (execution["id"].as_str().unwrap(), execution["status"].as_str().unwrap());
         assert_eq!(last.get(id), Some(&status), "{execution}");
     }
+    site.stop();
+}
+
+#[test]
+fn an_answer_is_read_while_it_is_written_by_its_person_alone() {
+    let gate = Arc::new(AtomicBool::new(false));
+    let held = gate.clone();
+    let model = FakeModel::start(move |request| match last_message(request).contains("zebra") {
+        true => Reply::text("The first half, and the second one.").held(&held),
+        false => Reply::text("Hello!"),
+    });
+    let url = model.base_url();
+    let site =
+        Site::start(&format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{url}\"\n"));
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
+    browser.say("what is a zebra?");
+    let is_draft = |event: &Event| event.data["rest"].is_string();
+    for _ in 0..2 {
+        let events = follow(&browser, "0-0", DEADLINE, is_draft);
+        let draft = events.last().filter(|event| is_draft(event)).expect("it is being written");
+        assert!(draft.data["rest"].as_str().unwrap().contains("<p>The first"), "{draft:?}");
+    }
+    other.say("hello");
+    let is_end = |event: &Event| event.data["kind"] == "turn" && event.data["status"] == "completed";
+    let events = follow(&other, "0-0", DEADLINE, is_end);
+    assert!(events.iter().any(is_end) && !format!("{events:?}").contains("The first"), "{events:?}");
+    gate.store(true, Ordering::SeqCst);
+    browser.sees("/talk", "and the second one.");
     site.stop();
 }
 

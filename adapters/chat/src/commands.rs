@@ -15,7 +15,7 @@ pub struct SlashCommand {
 }
 
 /// All of them, those that come to mind first in front.
-pub const COMMANDS: [SlashCommand; 19] = [
+pub const COMMANDS: [SlashCommand; 20] = [
     command("help", None, menu::help),
     command("new", None, menu::new),
     command("stop", None, menu::stop),
@@ -30,6 +30,7 @@ pub const COMMANDS: [SlashCommand; 19] = [
     command("memories", None, menu::memories),
     command("forget", Some("number"), menu::forget),
     command("rules", None, menu::rules),
+    command("room", Some("rule"), menu::room),
     command("mine", None, menu::mine),
     command("trace", None, menu::trace),
     command("link", Some("code"), menu::link),

@@ -45,6 +45,8 @@ pub struct IncomingMessage {
     pub sender_name: String,
     /// Whether nobody else reads this place.
     pub direct: bool,
+    /// Whether it is for us: there alone, or a mention, a reply to us, a command.
+    pub is_addressed: bool,
     /// The text as written, with ids in place of names that others chose.
     pub text: String,
     /// Whom and what the text mentions.
@@ -55,6 +57,13 @@ pub struct IncomingMessage {
     pub reply_to: Option<String>,
     /// The files that came with it.
     pub attachments: Vec<Attachment>,
+}
+
+impl IncomingMessage {
+    /// Whether it is taken in: it is for us, or its room wants everything.
+    pub async fn is_wanted(&self, intake: &dyn ChannelIntake) -> bool {
+        self.is_addressed || intake.wants_all(&self.address).await
+    }
 }
 
 /// Somebody, or a place, that a text mentions.

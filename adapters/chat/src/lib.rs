@@ -11,6 +11,7 @@ mod form;
 pub mod guard;
 mod inbound;
 mod limits;
+mod live_text;
 mod outbound;
 mod port;
 pub mod richtext;
@@ -29,10 +30,11 @@ pub use commands::{COMMANDS, SlashCommand, is_command};
 pub use form::{Form, TextPart};
 pub use inbound::{ButtonPress, Inbound, IncomingMessage, Mention, MessageEdit, Update};
 pub use limits::{LengthUnit, Limits, Markup};
+pub use live_text::LiveText;
 pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, Progress};
 pub use port::{
-    ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
-    Reconciliation, Retract,
+    AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
+    Reaction, Reconciliation, Retract,
 };
 pub use richtext::{Block, Cell, Inline, RichText, fenced, inline_text, one_line, sanitized};
 pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Address, Form, OutgoingVoice};
+use crate::{Address, Form, LiveText, OutgoingVoice};
 
 /// A message of ours, kept in the outbox until its receipt is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,6 +113,9 @@ pub struct Progress {
     pub step: Option<String>,
     /// The agents, in the order of their start.
     pub agents: Vec<AgentProgress>,
+    /// The answer, if it may be written now.
+    #[serde(skip)]
+    pub live: Option<LiveText>,
 }
 
 /// One agent of a running turn.

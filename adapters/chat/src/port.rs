@@ -49,6 +49,10 @@ pub trait ChatPort: Send + Sync {
     async fn typing(&self, address: &Address) {
         let _ = address;
     }
+    /// Puts our reaction under the message of this event, or takes it away; best effort.
+    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
+        let _ = (address, event, reaction);
+    }
     /// Shows a text (markdown) that is not an answer, in place of the message with this receipt if there is one.
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
         let _ = (address, receipt, text);
@@ -66,10 +70,49 @@ pub trait ChatPort: Send + Sync {
         let _ = event;
         self.show(address, receipt, text).await
     }
+    /// Shows what of an answer is written so far, like [`Self::show_progress`]. The receipt is empty if what it shows is no
+    /// message, and vanishes by itself.
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        self.show_progress(draft.event, draft.address, draft.receipt, draft.text).await
+    }
+    /// Whether drafts here are no messages. Then no message of ours is edited into one.
+    fn has_previews(&self, address: &Address) -> bool {
+        let _ = address;
+        false
+    }
+    /// The pause between two drafts of an answer here; it leaves room for the answer itself in the platform's limits.
+    fn draft_pace(&self, address: &Address) -> Duration {
+        let _ = address;
+        Duration::from_millis(1_200)
+    }
     /// Removes a message, or the buttons of a closed question; best effort.
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let _ = (address, receipt, what);
     }
+}
+
+/// What our reaction to a message says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// 👀: we are at work on it.
+    Seen,
+    /// ✅, or the platform's next to it: it is done, without a word.
+    Done,
+}
+
+/// What of an answer is written so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerDraft<'a> {
+    /// The turn that it answers.
+    pub turn: &'a str,
+    /// The first event that the turn answers.
+    pub event: Option<&'a str>,
+    /// The place of the turn.
+    pub address: &'a Address,
+    /// The receipt of the message that shows it, or the turn's progress, so far.
+    pub receipt: Option<&'a str>,
+    /// The text so far, markdown; empty once it turned out not to be the answer.
+    pub text: &'a str,
 }
 
 /// What [`ChatPort::retract`] removes.
@@ -140,6 +183,16 @@ pub trait ChannelIntake: Send + Sync {
     async fn failed(&self, event: EventId) -> Result<(), IntakeError> {
         let _ = event;
         Err(IntakeError)
+    }
+    /// A place got another id: what is set for it holds there, too.
+    async fn moved(&self, from: &Address, to: &Address) -> Result<(), IntakeError> {
+        let _ = (from, to);
+        Ok(())
+    }
+    /// Whether messages of a room are wanted that aren't for us. The others may not be passed on.
+    async fn wants_all(&self, address: &Address) -> bool {
+        let _ = address;
+        false
     }
     /// The known places of this channel, each with the platform's id of the last message journalled there: where
     /// to catch up from.

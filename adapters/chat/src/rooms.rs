@@ -16,6 +16,8 @@ pub trait Rooms: Send + Sync {
     async fn find(&self, query: &str, known: &[String]) -> Result<Vec<Room>, RoomError>;
     /// Whether this person may read a place now. After an error, treat it as no.
     async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError>;
+    /// Whether this person may change how a place is set up on the platform. After an error, treat it as no.
+    async fn manages(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError>;
     /// The newest messages of a place, or of a thread in it, at most `limit` and none before `since` (milliseconds
     /// since 1970 UTC), the oldest first. `None` where the platform shows bots no history.
     async fn read(

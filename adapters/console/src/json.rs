@@ -5,7 +5,8 @@
 
 use adjutant_chat::suggest::nearest;
 use adjutant_chat::{
-    Address, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress, SenderId, sanitized,
+    Address, AnswerDraft, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress,
+    SenderId, sanitized,
 };
 use adjutant_l10n::terminal;
 use serde::Serialize;
@@ -96,6 +97,7 @@ impl Entry {
                     sender,
                     sender_name,
                     direct,
+                    is_addressed: true,
                     text,
                     mentions: Vec::new(),
                     forwarded_from: None,
@@ -267,6 +269,11 @@ enum Event<'a> {
         turn: &'a str,
         agents: Vec<AgentStatus<'a>>,
     },
+    Text {
+        turn: &'a str,
+        at: usize,
+        text: &'a str,
+    },
     Reply {
         conversation: &'a str,
         turn: Option<&'a str>,
@@ -306,6 +313,15 @@ pub fn progress(progress: &Progress) -> String {
     let agents =
         agents.map(|agent| AgentStatus { agent_id: &agent.agent_id, status: &agent.status }).collect();
     Event::Progress { turn: &progress.turn, agents }.line()
+}
+
+/// The line for an answer that is being written, of which a program has `shown`: what comes from the first character on
+/// that differs.
+pub fn text(draft: &AnswerDraft<'_>, shown: &str) -> String {
+    let text = sanitized(draft.text);
+    let at = text.chars().zip(shown.chars()).take_while(|(new, old)| new == old).count();
+    let rest: String = text.chars().skip(at).collect();
+    Event::Text { turn: draft.turn, at, text: &rest }.line()
 }
 
 /// The line for a reply. A program may show its text to somebody, so control characters are made visible here, too.

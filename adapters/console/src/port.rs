@@ -1,14 +1,16 @@
 //! The terminal as a [`ChatPort`].
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use adjutant_chat::{
-    ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, LengthUnit, Limits, Markup, Outbound,
-    Progress, Reconciliation,
+    Address, AnswerDraft, ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, LengthUnit,
+    Limits, Markup, Outbound, Progress, Reconciliation, sanitized,
 };
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -60,6 +62,8 @@ pub struct ConsolePort {
     reader_gone: Notify,
     /// The progress event that a program saw last.
     shown: Mutex<String>,
+    /// What a program has of the answers that are being written, by their turns.
+    drafts: Mutex<HashMap<String, String>>,
     /// The turn of the one message: it may have several questions.
     turn: OnceLock<String>,
 }
@@ -86,8 +90,8 @@ impl ConsolePort {
         let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), turns: turns.clone() };
         let writer = Writer::start(parts)?;
         let Settings { channel, style, theme, .. } = settings;
-        let (reader_gone, shown, turn) = (Notify::new(), Mutex::default(), OnceLock::new());
-        Ok(Self { channel, style, theme, receipts, tree, turns, writer, reader_gone, shown, turn })
+        let (reader_gone, shown, drafts, turn) = Default::default();
+        Ok(Self { channel, style, theme, receipts, tree, turns, writer, reader_gone, shown, drafts, turn })
     }
 
     /// What the reading side of a terminal shares with this port.
@@ -129,7 +133,7 @@ impl ConsolePort {
     pub async fn bad_line(&self, line: u64, message: &str) -> Delivery {
         let text = match self.style {
             Style::Json => json::error(line, message),
-            _ => format!("{}\n", adjutant_chat::sanitized(message)),
+            _ => format!("{}\n", sanitized(message)),
         };
         self.write(text, None).await
     }
@@ -160,12 +164,32 @@ impl ConsolePort {
         }
     }
 
-    fn shows_progress_of(&self, progress: &Progress) -> bool {
-        progress.address.channel == self.channel
+    fn shows_progress_of(&self, address: &Address) -> bool {
+        address.channel == self.channel
             && match &self.style {
-                Style::Interactive { conversation } => progress.address.place == *conversation,
+                Style::Interactive { conversation } => address.place == *conversation,
                 Style::Once { .. } | Style::Json => true,
             }
+    }
+
+    /// Whether an answer is drawn while it is written: on a terminal, while the floor isn't the person's.
+    fn draws(&self, draft: &AnswerDraft<'_>) -> bool {
+        let is_wanted = match &self.style {
+            Style::Interactive { .. } => !self.turns.is_free(),
+            Style::Once { event } => draft.event == Some(event.0.as_str()),
+            Style::Json => false,
+        };
+        // Only a terminal has a width.
+        is_wanted && self.theme.width > 0
+    }
+
+    /// Tells a program what of an answer has changed.
+    fn tell(&self, draft: &AnswerDraft<'_>) {
+        let mut drafts = self.drafts.lock();
+        let shown = drafts.entry(draft.turn.to_owned()).or_default();
+        if self.writer.write_soon(json::text(draft, shown)) {
+            *shown = sanitized(draft.text).into_owned();
+        }
     }
 }
 
@@ -191,6 +215,9 @@ impl ChatPort for ConsolePort {
         if !self.wants(outbound) {
             return Delivery::Retry(None);
         }
+        if let Some(turn) = &outbound.turn {
+            self.drafts.lock().remove(turn);
+        }
         match self.write(self.text(outbound), Some(outbound.clone())).await {
             // Only this process's reader is gone, not the conversation: the next process shows it.
             Delivery::Gone(_) => Delivery::Retry(None),
@@ -211,10 +238,13 @@ impl ChatPort for ConsolePort {
     }
 
     async fn progress(&self, progress: &Progress) {
-        if !self.shows_progress_of(progress) {
+        if !self.shows_progress_of(&progress.address) {
             return;
         }
         if self.style == Style::Json {
+            if progress.step.is_none() {
+                self.drafts.lock().remove(&progress.turn);
+            }
             let event = json::progress(progress);
             let mut shown = self.shown.lock();
             if *shown != event {
@@ -232,6 +262,24 @@ impl ChatPort for ConsolePort {
         } else {
             tree.show(progress);
         }
+    }
+
+    /// What is shown is no message, so it has no receipt.
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        if self.shows_progress_of(draft.address) {
+            if self.style == Style::Json {
+                self.tell(draft);
+            } else if self.draws(draft)
+                && let Some(mut tree) = self.tree.try_lock()
+            {
+                tree.draft(&message(draft.text, &[], self.theme));
+            }
+        }
+        Delivery::Sent(String::new())
+    }
+
+    fn draft_pace(&self, _: &Address) -> Duration {
+        Duration::from_millis(80)
     }
 }
 

@@ -191,6 +191,14 @@ impl Tree {
         }
     }
 
+    /// Shows what of an answer is written, below the tree.
+    pub(crate) fn draft(&mut self, text: &str) {
+        if let Self::Live(live) = self {
+            live.draft = text.lines().map(str::to_owned).collect();
+            live.draw_draft();
+        }
+    }
+
     /// Shows what a person is typing, below the tree.
     pub(crate) fn typing(&mut self, text: &str) {
         if let Self::Live(live) = self {
@@ -207,9 +215,10 @@ impl Tree {
         }
     }
 
-    /// Takes the drawn tree off the screen; the next state draws it again.
+    /// Takes the drawn tree and the draft off the screen; the next state draws the tree again.
     pub(crate) fn clear(&mut self) {
         if let Self::Live(live) = self {
+            live.draft.clear();
             live.clear();
         }
     }
@@ -219,6 +228,9 @@ impl Tree {
 pub(crate) struct Live {
     all: MultiProgress,
     bars: Vec<(Row, ProgressBar)>,
+    /// The lines of an answer that is being written, and where their end is drawn.
+    draft: Vec<String>,
+    draft_bar: Option<ProgressBar>,
     /// What a person is typing, and its line below the others.
     typing: String,
     line: Option<ProgressBar>,
@@ -228,11 +240,15 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) fn new(target: ProgressDrawTarget, colour: bool) -> Self {
         let all = MultiProgress::with_draw_target(target);
-        Self { all, bars: Vec::new(), typing: String::new(), line: None, colour }
+        let (bars, draft, draft_bar, typing, line) = Default::default();
+        Self { all, bars, draft, draft_bar, typing, line, colour }
     }
 
     fn show(&mut self, progress: &Progress) {
         let rows = if progress.step.is_none() { Vec::new() } else { rows(progress) };
+        if rows.is_empty() {
+            self.draft.clear();
+        }
         let order = |rows: &[&Row]| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
         let before: Vec<&Row> = self.bars.iter().map(|(row, _)| row).collect();
         if order(&before) != order(&rows.iter().collect::<Vec<_>>()) {
@@ -241,6 +257,7 @@ impl Live {
             for (row, bar) in &self.bars {
                 dress(self.colour, row, bar);
             }
+            self.draw_draft();
             self.draw_typing();
             return;
         }
@@ -252,14 +269,26 @@ impl Live {
         }
     }
 
+    /// Draws as much of the draft's end as the screen has room for, above what is typed.
+    fn draw_draft(&mut self) {
+        if self.draft.is_empty() {
+            return remove(&self.all, self.draft_bar.take());
+        }
+        let height = usize::from(console::Term::stderr().size().0);
+        let room = height.saturating_sub(self.bars.len() + 2).max(1);
+        let start = self.draft.len().saturating_sub(room);
+        let bar = self.draft_bar.get_or_insert_with(|| match &self.line {
+            Some(line) => self.all.insert_before(line, message_bar()),
+            None => self.all.add(message_bar()),
+        });
+        bar.set_message(self.draft[start..].join("\n"));
+        bar.tick();
+    }
+
     /// Draws the line of what is typed. Where it is too long, its end is shown.
     fn draw_typing(&mut self) {
         if self.typing.is_empty() {
-            if let Some(line) = self.line.take() {
-                line.finish_and_clear();
-                self.all.remove(&line);
-            }
-            return;
+            return remove(&self.all, self.line.take());
         }
         let mut left = usize::from(console::Term::stderr().size().1).saturating_sub(4);
         let tail = self.typing.char_indices().rev().take_while(|(_, one)| {
@@ -269,28 +298,38 @@ impl Live {
             fits
         });
         let start = tail.last().map_or(self.typing.len(), |(at, _)| at);
-        let line = self.line.get_or_insert_with(|| {
-            let bar = self.all.add(ProgressBar::new_spinner());
-            if let Ok(style) = ProgressStyle::with_template("{msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
+        let line = self.line.get_or_insert_with(|| self.all.add(message_bar()));
         line.set_message(format!("{PROMPT}{}", &self.typing[start..]));
         line.tick();
     }
 
     fn clear(&mut self) {
-        let bars: Vec<_> = self.bars.drain(..).map(|(_, bar)| bar).chain(self.line.take()).collect();
+        let bars = self.bars.drain(..).map(|(_, bar)| bar);
+        let bars: Vec<_> = bars.chain(self.draft_bar.take()).chain(self.line.take()).collect();
         if bars.is_empty() {
             return;
         }
         for bar in bars {
-            bar.finish_and_clear();
-            self.all.remove(&bar);
+            remove(&self.all, Some(bar));
         }
         // Best effort, as all of this.
         let _ = self.all.clear();
+    }
+}
+
+/// A bar that is nothing but its message.
+fn message_bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn remove(all: &MultiProgress, bar: Option<ProgressBar>) {
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+        all.remove(&bar);
     }
 }
 
@@ -322,7 +361,7 @@ fn dress(colour: bool, row: &Row, bar: &ProgressBar) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use adjutant_chat::Address;
@@ -342,7 +381,7 @@ mod tests {
 
     fn progress(agents: Vec<AgentProgress>) -> Progress {
         let address = Address { channel: "console".into(), place: "main".into() };
-        Progress { address, turn: "t".into(), step: Some("thinking".into()), agents }
+        Progress { address, turn: "t".into(), step: Some("thinking".into()), agents, live: None }
     }
 
     fn drawn(rows: &[Row]) -> String {
@@ -399,10 +438,14 @@ mod tests {
 
     /// A terminal that keeps what stands on it, and goes to the next line where one is full.
     #[derive(Debug, Clone, Default)]
-    struct Screen(Arc<Mutex<Cells>>);
+    pub(crate) struct Screen(Arc<Mutex<Cells>>);
 
     impl Screen {
-        fn text(&self) -> String {
+        pub(crate) fn tree(&self) -> Tree {
+            Tree::Live(Live::new(ProgressDrawTarget::term_like(Box::new(self.clone())), false))
+        }
+
+        pub(crate) fn text(&self) -> String {
             let lines = self.0.lock().unwrap().0.clone();
             let lines: Vec<String> = lines.into_iter().map(String::from_iter).collect();
             lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n").trim_end().to_owned()
@@ -472,8 +515,7 @@ mod tests {
     #[test]
     fn the_tree_is_drawn_and_cleared() {
         let screen = Screen::default();
-        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        let mut tree = Tree::Live(Live::new(target, false));
+        let mut tree = screen.tree();
         tree.show(&progress(vec![agent("find", "completed", &[]), agent("mail", "failed", &["find"])]));
         let text = screen.text();
         let still = text.split_once('\n').map_or("", |(_, agents)| agents);
@@ -491,5 +533,28 @@ mod tests {
         insta::assert_snapshot!(screen.text().lines().next().unwrap(), @"› and another");
         tree.show(&Progress { step: None, ..progress(vec![]) });
         assert_eq!(screen.text(), "› and another", "what was sent stays");
+    }
+
+    #[test]
+    fn an_answer_grows_below_the_tree_and_is_cleared() {
+        let screen = Screen::default();
+        let mut tree = screen.tree();
+        let found = agent("find", "completed", &[]);
+        tree.show(&progress(vec![found.clone()]));
+        tree.typing("and another");
+        tree.draft("Two");
+        tree.draft("Two tasks:\n\n• call Ada\n");
+        let text = screen.text();
+        let below = text.split_once("2s\n").map_or("", |(_, below)| below);
+        assert_eq!(below, "Two tasks:\n\n• call Ada\n› and another");
+        tree.show(&progress(vec![found.clone(), agent("mail", "failed", &[])]));
+        assert!(screen.text().ends_with("\n\n• call Ada\n› and another"), "{}", screen.text());
+        tree.draft("");
+        assert!(screen.text().ends_with("2s\n› and another"), "{}", screen.text());
+        tree.draft("Again");
+        tree.clear();
+        assert_eq!(screen.text(), "");
+        tree.show(&progress(vec![found]));
+        assert!(!screen.text().contains("Again"), "{}", screen.text());
     }
 }

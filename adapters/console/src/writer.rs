@@ -55,11 +55,13 @@ impl Writer {
         done.await.unwrap_or_else(|_| Delivery::Gone("the console has stopped writing".to_owned()))
     }
 
-    /// Writes a text some time soon, or never if too much is waiting.
-    pub(crate) fn write_soon(&self, text: String) {
-        if self.waiting.load(Ordering::Relaxed) < MAX_WAITING {
+    /// Writes a text some time soon. False if it never will, because too much is waiting.
+    pub(crate) fn write_soon(&self, text: String) -> bool {
+        let has_room = self.waiting.load(Ordering::Relaxed) < MAX_WAITING;
+        if has_room {
             drop(self.queue(text, None));
         }
+        has_room
     }
 
     fn queue(&self, text: String, outbound: Option<Outbound>) -> oneshot::Receiver<Delivery> {

@@ -1,8 +1,10 @@
 //! Sends, edits and finds messages.
 
+use std::time::Duration;
+
 use adjutant_chat::{
-    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile, OutgoingVoice,
-    Reconciliation, Retract,
+    Address, AnswerDraft, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile,
+    OutgoingVoice, Reaction, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -30,6 +32,14 @@ const PAGES: usize = 10;
 /// Discord's codes for a channel that doesn't exist or is closed to us.
 /// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes>
 const NO_CHANNEL: [isize; 3] = [10003, 50001, 50007];
+const NO_PERMISSION: isize = 50013;
+
+/// A channel takes five edits in five seconds, in practice: <https://github.com/discord/discord-api-docs/issues/20>. At
+/// this pace the fifth is free for the answer itself.
+const DRAFT_PACE: Duration = Duration::from_millis(1_300);
+
+const SEEN: &str = "👀";
+const DONE: &str = "✅";
 
 /// One message of those that an [`Outbound`] takes.
 enum OutgoingPart<'a> {
@@ -113,8 +123,42 @@ impl ChatPort for Discord {
         }
     }
 
+    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
+        let (Ok(channel_id), Some(message_id)) = (channel(address), message_id(event)) else { return };
+        let calls: &[(LightMethod, &str)] = match reaction {
+            Some(Reaction::Seen) => &[(LightMethod::Put, SEEN)],
+            Some(Reaction::Done) => &[(LightMethod::Delete, SEEN), (LightMethod::Put, DONE)],
+            None => &[(LightMethod::Delete, SEEN), (LightMethod::Delete, DONE)],
+        };
+        for &(method, reaction) in calls {
+            if self.channels.get(channel_id).takes_no_reactions {
+                return;
+            }
+            let route = Route::ChannelMessageReactionMe { channel_id, message_id, reaction };
+            if let Err(error) = rest::call(&self.rest, method, route, None).await {
+                tracing::debug!(channel = self.channel, %error, "a reaction was not changed");
+                if matches!(error, ApiError::Closed(NO_PERMISSION, _)) {
+                    self.channels.set_without_reactions(channel_id);
+                }
+            }
+        }
+    }
+
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
-        self.show_text(address, receipt, text).await.map_or_else(|failed| failed, Delivery::Sent)
+        self.show_text(address, None, receipt, text).await.map_or_else(|failed| failed, Delivery::Sent)
+    }
+
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        match self.show_text(draft.address, draft.event, draft.receipt, draft.text).await {
+            Ok(receipt) => Delivery::Sent(receipt),
+            // Only what Discord demands delays the answer.
+            Err(Delivery::Retry(None)) => Delivery::Retry(Some(Duration::ZERO)),
+            Err(failed) => failed,
+        }
+    }
+
+    fn draft_pace(&self, _: &Address) -> Duration {
+        DRAFT_PACE
     }
 
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
@@ -148,13 +192,17 @@ impl Discord {
             return Ok(shown.to_owned());
         }
         set_nonce(&mut body, outbound);
-        let answered = outbound.answers.last().and_then(|answered| answered.parse::<u64>().ok());
-        let direct = self.channels.get(channel).direct;
-        if let (0, Some(answered), Some(false)) = (outbound.part, answered, direct) {
+        self.set_reference(&mut body, channel, outbound.answers.last().filter(|_| outbound.part == 0));
+        self.send(channel, &body).await
+    }
+
+    /// In company it replies to the message that it answers.
+    fn set_reference(&self, body: &mut Value, channel: ChannelId, answered: Option<impl AsRef<str>>) {
+        let answered = answered.and_then(|answered| message_id(answered.as_ref()));
+        if let (Some(answered), Some(false)) = (answered, self.channels.get(channel).direct) {
             body["message_reference"] =
                 json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
         }
-        self.send(channel, &body).await
     }
 
     async fn send_file(
@@ -189,17 +237,19 @@ impl Discord {
     async fn show_text(
         &self,
         address: &Address,
+        answered: Option<&str>,
         shown: Option<&str>,
         text: &str,
     ) -> Result<String, Delivery> {
         let channel = channel(address)?;
         let content = render::parts(text).into_iter().next().unwrap_or_default();
-        let body = body(&content, json!([]));
+        let mut body = body(&content, json!([]));
         if let Some(shown) = shown
             && self.edit(channel, shown, &body).await?
         {
             return Ok(shown.to_owned());
         }
+        self.set_reference(&mut body, channel, answered);
         self.send(channel, &body).await
     }
 

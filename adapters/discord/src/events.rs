@@ -250,6 +250,9 @@ impl Discord {
     /// Journals it, however long that takes.
     async fn journal(&self, received: Received, intake: &dyn ChannelIntake) {
         let update = match received {
+            Received::Message(message) if !message.is_wanted(intake).await => {
+                return intake.report(ConnectionEvent::Ignored);
+            }
             Received::Message(message) => Update::New(Inbound::Message(message)),
             Received::Edit(edit) => Update::Edit(edit),
             Received::Own => return,

@@ -14,7 +14,7 @@ use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, 
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
-    /// A message to us.
+    /// A message of somebody; in a group it may be for others.
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
@@ -171,7 +171,7 @@ struct Forwarded {
 /// Source: <https://discord.com/developers/docs/resources/message#message-object-message-types>
 const BY_PEOPLE: [u64; 2] = [0, 19];
 
-/// Reads a message. In a group only a mention or a reply addresses us.
+/// Reads a message. In a group only a mention or a reply is for us.
 pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool) -> Received {
     if message.author.id == bot.me {
         return Received::Own;
@@ -181,9 +181,7 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         return Received::Ignored;
     }
     let answered = message.referenced_message.as_ref().filter(|quoted| quoted.author.id == bot.me);
-    if !direct && answered.is_none() && !mentions_us(&message.content, bot) {
-        return Received::Ignored;
-    }
+    let is_addressed = direct || answered.is_some() || mentions_us(&message.content, bot);
     let (own, mentioned) = cleaned(&message.content, &message.mentions, bot);
     // Only one without words of its own is forwarded.
     let forwarded = message.message_snapshots.into_iter().next().map(|snapshot| snapshot.message);
@@ -208,6 +206,7 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         sender: SenderId(message.author.id.to_string()),
         sender_name: name(&message.author, message.member.as_ref()),
         direct,
+        is_addressed,
         text,
         mentions,
         forwarded_from: passed_on,
@@ -217,10 +216,11 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
     Received::Message(incoming)
 }
 
-/// Reads an edit. One without a text only adds previews.
+/// Reads an edit. Discord also updates a message that nobody edited, such as to add previews, and sends it whole:
+/// <https://github.com/discord/discord-api-docs/pull/7017>.
 pub(crate) fn edit(update: MessageUpdate, bot: BotIdentity<'_>) -> Received {
     let Some(author) = update.author else { return Received::Ignored };
-    match update.content {
+    match update.content.filter(|_| update.edited_timestamp.is_some()) {
         _ if author.id == bot.me => Received::Own,
         Some(content) if !author.bot => {
             let (text, mentions) = cleaned(&content, &update.mentions, bot);
@@ -238,6 +238,7 @@ pub(crate) struct MessageUpdate {
     pub(crate) at: MessageContext,
     author: Option<Account>,
     content: Option<String>,
+    edited_timestamp: Option<String>,
     #[serde(default)]
     mentions: Vec<Account>,
 }
@@ -296,6 +297,7 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
                 sender,
                 sender_name,
                 direct,
+                is_addressed: true,
                 text,
                 mentions,
                 forwarded_from,

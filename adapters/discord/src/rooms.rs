@@ -19,7 +19,7 @@ use serenity::model::id::{ChannelId, GuildId, UserId};
 
 use self::messages::{millis, room_message};
 pub(crate) use self::permissions::may_attach;
-use self::permissions::may_read;
+use self::permissions::{Permission, may_manage, may_read};
 use crate::events::TOKEN_CLOSE;
 use crate::receive::Account;
 use crate::rest::{self, ApiError};
@@ -73,11 +73,11 @@ impl Rooms for Discord {
     }
 
     async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
-        let place = parse(place)?;
-        let Some(person) = sender.0.parse().ok().filter(|id| *id > 0).map(UserId::new) else {
-            return Ok(false);
-        };
-        self.may_read(place, person).await.map_err(|error| self.room_error(error))
+        self.may(place, sender, may_read).await
+    }
+
+    async fn manages(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
+        self.may(place, sender, may_manage).await
     }
 
     async fn read(
@@ -152,9 +152,23 @@ impl Discord {
         Ok(Arc::new(rooms.concat()))
     }
 
+    /// Whether somebody may do something in a place, by the rules of its channel.
+    async fn may(&self, place: &str, sender: &SenderId, allows: Permission) -> Result<bool, RoomError> {
+        let place = parse(place)?;
+        let Some(person) = sender.0.parse().ok().filter(|id| *id > 0).map(UserId::new) else {
+            return Ok(false);
+        };
+        self.is_allowed(place, person, allows).await.map_err(|error| self.room_error(error))
+    }
+
     /// Everyone who may read a channel may read its threads, except private ones: only their members may.
     /// Source: <https://discord.com/developers/docs/topics/threads#permissions>
-    async fn may_read(&self, place: ChannelId, person: UserId) -> Result<bool, ApiError> {
+    async fn is_allowed(
+        &self,
+        place: ChannelId,
+        person: UserId,
+        allows: Permission,
+    ) -> Result<bool, ApiError> {
         let mut channel = self.get(Route::Channel { channel_id: place }).await?;
         let kind = channel["type"].as_u64().ok_or(ApiError::Unclear)?;
         if DIRECT.contains(&kind) {
@@ -176,7 +190,7 @@ impl Discord {
         let guild = self.get(Route::Guild { guild_id }).await?;
         let roles: Vec<&str> =
             member["roles"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        Ok(may_read(&guild, &channel, &person.to_string(), &roles))
+        Ok(allows(&guild, &channel, &person.to_string(), &roles))
     }
 
     /// A thread of this channel. Threads are channels too, so the right to read this channel must not open a private

@@ -8,9 +8,10 @@ use crate::rest::{self, ApiError};
 use crate::rooms::may_attach;
 use crate::{Discord, id_of};
 
-/// What the bot needs on a server: view channels, send messages, also in threads, attach files, read the history.
+/// What the bot needs on a server: view channels, send messages, also in threads, attach files, read the history, add
+/// reactions.
 /// Source: <https://discord.com/developers/docs/topics/permissions#permissions-bitwise-permission-flags>
-const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 38 | 1 << 15 | 1 << 16;
+const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 38 | 1 << 15 | 1 << 16 | 1 << 6;
 
 /// The application's flags for the Message Content Intent, with and without verification.
 /// Source: <https://discord.com/developers/docs/resources/application#application-object-application-flags>

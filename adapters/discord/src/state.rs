@@ -15,6 +15,8 @@ pub(crate) struct ChannelState {
     pub(crate) journalled: u64,
     /// Whether it is a direct conversation, if known.
     pub(crate) direct: Option<bool>,
+    /// Whether we lack the permission to react there.
+    pub(crate) takes_no_reactions: bool,
 }
 
 /// The channels by their ids.
@@ -42,6 +44,10 @@ impl ChannelStates {
 
     pub(crate) fn set_direct(&self, channel: ChannelId, direct: bool) {
         self.change(channel, |state| state.direct = Some(direct));
+    }
+
+    pub(crate) fn set_without_reactions(&self, channel: ChannelId) {
+        self.change(channel, |state| state.takes_no_reactions = true);
     }
 
     fn change(&self, channel: ChannelId, change: impl FnOnce(&mut ChannelState)) {

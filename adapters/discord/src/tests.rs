@@ -1,6 +1,7 @@
 //! The adapter against a Discord on loopback.
 
 mod deliver;
+mod drafts;
 mod files;
 mod receive;
 mod rooms;
@@ -59,7 +60,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     },
     Finding {
         status: Ok,
-        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320",
+        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008384",
         fix: "",
     },
 ]
@@ -74,7 +75,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     },
     Finding {
         status: Ok,
-        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320",
+        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008384",
         fix: "",
     },
     Finding {
@@ -111,6 +112,8 @@ struct Journal {
     failed: Mutex<Vec<EventId>>,
     /// What presses are told, if they are not for us.
     notice: Mutex<Option<String>>,
+    /// Whether what isn't for us is wanted, too.
+    wants_all: Mutex<bool>,
 }
 
 impl Journal {
@@ -163,6 +166,10 @@ impl ChannelIntake for Journal {
         self.try_it()?;
         self.edited.lock().unwrap().push(edited);
         Ok(())
+    }
+
+    async fn wants_all(&self, _: &Address) -> bool {
+        *self.wants_all.lock().unwrap()
     }
 
     async fn places(&self) -> Vec<(Address, String)> {

@@ -1,4 +1,5 @@
-//! What this process has seen of Slack: the newest time stamp, people's names, and where commands are answered.
+//! What this process has seen of Slack: the newest time stamp, people's names, who sent what, and where commands are
+//! answered.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -11,6 +12,9 @@ use crate::place::Ts;
 /// Names that are kept; with more people, all are asked for again.
 const NAMES: usize = 10_000;
 
+/// Messages whose senders are kept.
+const SENDERS: usize = 1_000;
+
 /// Commands that can be answered at the same time.
 const COMMANDS: usize = 1_000;
 
@@ -18,6 +22,7 @@ const COMMANDS: usize = 1_000;
 pub(crate) struct Cache {
     newest: Mutex<Option<Ts>>,
     names: Mutex<HashMap<String, String>>,
+    senders: Mutex<HashMap<String, String>>,
     commands: Mutex<HashMap<String, CommandAddress>>,
 }
 
@@ -54,6 +59,19 @@ impl Cache {
             names.clear();
         }
         names.insert(person.to_owned(), name.to_owned());
+    }
+
+    /// Who sent the message of this event.
+    pub(crate) fn sender(&self, event: &str) -> Option<String> {
+        lock(&self.senders).get(event).cloned()
+    }
+
+    pub(crate) fn add_sender(&self, event: &str, sender: &str) {
+        let mut senders = lock(&self.senders);
+        if senders.len() >= SENDERS {
+            senders.clear();
+        }
+        senders.insert(event.to_owned(), sender.to_owned());
     }
 
     /// Where the command of this event is answered.

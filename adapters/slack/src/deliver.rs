@@ -1,8 +1,10 @@
 //! Sends, edits and finds messages.
 
+use std::time::Duration;
+
 use adjutant_chat::{
-    Address, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingVoice,
-    Reconciliation, Retract,
+    Address, AnswerDraft, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound,
+    OutgoingVoice, Reaction, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use crate::place::{SlackPlace, Ts};
 use crate::render::{self, MessagePart};
 use crate::respond::CommandId;
 use crate::web_api::ApiError;
-use crate::{Slack, attachments, files};
+use crate::{Slack, attachments, files, stream};
 
 /// The name of our metadata.
 const METADATA: &str = "adjutant";
@@ -25,9 +27,17 @@ const PAGES: usize = 10;
 /// Reconciliation starts this many seconds before the checkpoint, because Slack's clocks may differ.
 const MARGIN: u64 = 60;
 
+/// Our reactions: 👀 and ✅.
+const SEEN: &str = "eyes";
+const DONE: &str = "white_check_mark";
+
 /// Errors that another try without blocks may avoid.
 const BLOCK_ERRORS: [&str; 5] =
     ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"];
+
+/// The error of an edit that would replace rich text, as a stream leaves it, with other blocks.
+/// Source: <https://docs.slack.dev/reference/methods/chat.update>
+const MISMATCH: &str = "block_mismatch";
 
 #[async_trait]
 impl ChatPort for Slack {
@@ -90,13 +100,44 @@ impl ChatPort for Slack {
         }
     }
 
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        match self.stream(draft).await {
+            Some(shown) => shown,
+            // It wasn't the answer, and nothing is shown.
+            None if draft.text.is_empty() && draft.receipt.is_none() => Delivery::Sent(String::new()),
+            None => self.show_progress(draft.event, draft.address, draft.receipt, draft.text).await,
+        }
+    }
+
+    fn draft_pace(&self, address: &Address) -> Duration {
+        self.streams.pace(address)
+    }
+
+    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
+        let Ok(place) = place(address) else { return };
+        // Presses and commands are no messages.
+        let ts = event.strip_prefix(&place.channel).and_then(|rest| rest.strip_prefix(':'));
+        let Some(ts) = ts.filter(|ts| ts.parse::<Ts>().is_ok()) else { return };
+        let calls: &[(&str, &str)] = match reaction {
+            Some(Reaction::Seen) => &[("reactions.add", SEEN)],
+            Some(Reaction::Done) => &[("reactions.remove", SEEN), ("reactions.add", DONE)],
+            None => &[("reactions.remove", SEEN), ("reactions.remove", DONE)],
+        };
+        for (method, name) in calls {
+            let arguments = json!({"channel": place.channel, "timestamp": ts, "name": name});
+            match self.bot.call(method, &arguments).await {
+                // There is one at most.
+                Ok(_) if reaction.is_none() => return,
+                Ok(_) => {}
+                Err(error) => tracing::debug!(channel = self.channel, %error, "a reaction was not changed"),
+            }
+        }
+    }
+
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let (Ok(place), Ok(ts)) = (place(address), receipt.parse()) else { return };
         let done = match what {
-            Retract::Message => {
-                let message = json!({"channel": place.channel, "ts": receipt});
-                self.bot.call("chat.delete", &message).await.map(drop)
-            }
+            Retract::Message => self.delete(&place.channel, receipt).await,
             Retract::Buttons => self.remove_buttons(&place, ts).await,
         };
         if let Err(error) = done {
@@ -133,13 +174,13 @@ impl Slack {
         if let Some(command) = command {
             return self.answer_command(outbound, &command, &message, part).await;
         }
+        let payload = json!({"id": outbound.id, "part": outbound.part});
+        message["metadata"] = json!({"event_type": METADATA, "event_payload": payload});
         if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0)
             && self.edit(&message, part, shown).await?
         {
             return Ok(shown.to_owned());
         }
-        let payload = json!({"id": outbound.id, "part": outbound.part});
-        message["metadata"] = json!({"event_type": METADATA, "event_payload": payload});
         Ok(self.post(&message, part).await?)
     }
 
@@ -240,18 +281,47 @@ impl Slack {
         Ok(ts.to_owned())
     }
 
-    /// Edits a message; false if somebody has deleted it.
+    /// Edits a message; false if it is gone.
     async fn edit(&self, message: &Value, part: &MessagePart, receipt: &str) -> Result<bool, ApiError> {
+        let channel = message["channel"].as_str().unwrap_or_default();
         let mut message = message.clone();
         message["ts"] = json!(receipt);
-        match self.with_plain_fallback("chat.update", &message, part).await {
+        if self.streams.close(receipt) {
+            self.stop_stream(channel, receipt).await?;
+        }
+        let mut edited = self.with_plain_fallback("chat.update", &message, part).await;
+        if matches!(&edited, Err(ApiError::Refused(why)) if why == stream::CONFLICT) {
+            self.stop_stream(channel, receipt).await?;
+            edited = self.with_plain_fallback("chat.update", &message, part).await;
+        }
+        match edited {
             Ok(_) => Ok(true),
             Err(ApiError::NoMessage) => Ok(false),
+            Err(ApiError::Refused(why)) if why == MISMATCH => {
+                self.delete(channel, receipt).await.map(|()| false)
+            }
             Err(error) => Err(error),
         }
     }
 
-    fn remember(&self, ts: &str) {
+    /// Deletes a message of ours, if it is still there.
+    pub(crate) async fn delete(&self, channel: &str, receipt: &str) -> Result<(), ApiError> {
+        let message = json!({"channel": channel, "ts": receipt});
+        if self.streams.close(receipt) {
+            self.stop_stream(channel, receipt).await?;
+        }
+        let mut deleted = self.bot.call("chat.delete", &message).await;
+        // It is gone, or its stream is open.
+        if deleted == Err(ApiError::NoMessage) && self.stop_stream(channel, receipt).await? {
+            deleted = self.bot.call("chat.delete", &message).await;
+        }
+        match deleted {
+            Ok(_) | Err(ApiError::NoMessage) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn remember(&self, ts: &str) {
         if let Ok(ts) = ts.parse() {
             self.cache.add_message(ts);
         }

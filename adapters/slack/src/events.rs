@@ -218,7 +218,12 @@ impl Slack {
     /// Journals it, however long that takes.
     async fn journal(&self, read: impl FnOnce() -> Received + Send, intake: &dyn ChannelIntake) {
         let update = match read() {
+            // The names in it are not even asked for.
+            Received::Message(message) if !message.is_wanted(intake).await => {
+                return intake.report(ConnectionEvent::Ignored);
+            }
             Received::Message(mut message) => {
+                self.cache.add_sender(&message.event.0, &message.sender.0);
                 let mut people = text::mentioned(&message.text);
                 people.push(message.sender.0.clone());
                 let names = self.names(people).await;

@@ -16,6 +16,7 @@ mod render;
 mod respond;
 mod rooms;
 mod setup;
+mod stream;
 mod web_api;
 
 use std::time::Duration;
@@ -106,6 +107,7 @@ pub struct Slack {
     /// Limits the places that catch up at the same time.
     catching_up: Semaphore,
     lists: rooms::Lists,
+    streams: stream::Streams,
 }
 
 /// Prepares a channel; nothing is sent yet.
@@ -131,9 +133,9 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     }
     let app = app_token.map(|token| Api::new(connector.clone(), &token));
     let verifier = signing_secret.map(|secret| SlackEventSignatureVerifier::new(&SlackSigningSecret(secret)));
-    let (plain, me, cache, queue, lists) = Default::default();
+    let (plain, me, cache, queue, lists, streams) = Default::default();
     let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(CONCURRENT_CATCH_UPS));
-    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, cache, queue, catching_up, lists })
+    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, cache, queue, catching_up, lists, streams })
 }
 
 impl Slack {
@@ -145,11 +147,14 @@ impl Slack {
         self.plain.get_or_try_init(build).await
     }
 
-    /// Fetches our own account, which also proves that the bot's token is valid.
+    /// Fetches our own account and workspace, which also proves that the bot's token is valid.
     async fn authenticate(&self) -> Result<(), ApiError> {
         let answer = self.bot.read("auth.test", &[]).await?;
         let me = answer["user_id"].as_str().ok_or(ApiError::Unclear)?.to_owned();
         self.me.get_or_init(|| async { me }).await;
+        if let Some(team) = answer["team_id"].as_str() {
+            self.streams.team.get_or_init(|| async { team.to_owned() }).await;
+        }
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::place::{SlackPlace, Ts};
 /// Something that arrived. Texts and names are still in Slack's form: see [`text::own`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
-    /// A message to us.
+    /// A message of somebody; in a group it may be for others.
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
@@ -108,7 +108,7 @@ impl MessageEvent {
         Some((ts("ts").filter(|own| ts("thread_ts") == Some(*own))?, ts("latest_reply")?))
     }
 
-    /// Reads it. In a group only a mention, or a reply in a thread that we began, addresses us.
+    /// Reads it. In a group only a mention, or a reply in a thread that we began, is for us.
     pub(crate) fn read(&self, channel: &str, bot: BotIdentity<'_>) -> Received {
         let place = self.place(channel);
         match self.subtype.as_deref() {
@@ -127,9 +127,7 @@ impl MessageEvent {
         let direct = self.channel_type.as_deref().map_or(place.is_direct(), |kind| kind == "im");
         let root_is_ours = place.thread.is_some() && self.parent_user_id.as_deref() == Some(bot.me);
         let written = self.text.as_deref().unwrap_or_default();
-        if !direct && !root_is_ours && !text::mentions(written, bot.me) {
-            return Received::Ignored;
-        }
+        let is_addressed = direct || root_is_ours || text::mentions(written, bot.me);
         let text = text::without(written, bot.me);
         let files = self.files();
         let mut shared = self.shared();
@@ -153,6 +151,7 @@ impl MessageEvent {
             sender: SenderId(user.clone()),
             sender_name: user.clone(),
             direct,
+            is_addressed,
             text,
             mentions: Vec::new(),
             forwarded_from,
@@ -262,6 +261,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
         sender: SenderId(user_id),
         sender_name: user_name,
         direct: place.is_direct(),
+        is_addressed: true,
         text,
         mentions,
         forwarded_from: None,

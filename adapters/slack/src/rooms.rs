@@ -91,6 +91,22 @@ impl Rooms for Slack {
         Err(RoomError::Closed(channels::slack_too_many_members()))
     }
 
+    /// Those who made a channel, and admins and owners of the workspace.
+    /// Sources: <https://docs.slack.dev/reference/objects/conversation-object>,
+    /// <https://docs.slack.dev/reference/objects/user-object>
+    async fn manages(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
+        let place = parse(place)?;
+        let refused = |error| self.room_error(error);
+        let user = self.bot.read("users.info", &[("user", sender.0.clone())]).await.map_err(refused)?;
+        let is = |rank: &str| user["user"][rank] == true;
+        if is("is_admin") || is("is_owner") || is("is_primary_owner") {
+            return Ok(true);
+        }
+        let info =
+            self.bot.read("conversations.info", &[("channel", place.channel)]).await.map_err(refused)?;
+        Ok(info["channel"]["creator"] == *sender.0)
+    }
+
     async fn read(
         &self,
         place: &str,

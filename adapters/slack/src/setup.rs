@@ -11,25 +11,29 @@ use crate::events::Disconnect;
 use crate::web_api::ApiError;
 
 /// The scopes that the bot's token needs; `docs/channels.md` has the same list.
-const SCOPES: [&str; 14] = [
+const SCOPES: [&str; 15] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
     "chat:write",
     "commands",
     "files:read",
-    FOR_FILES,
+    "files:write",
     "groups:history",
     "groups:read",
     "im:history",
     "im:read",
     "mpim:history",
     "mpim:read",
+    "reactions:write",
     "users:read",
 ];
 
-/// Apps made from an older manifest lack it and work without it.
-const FOR_FILES: &str = "files:write";
+/// Apps made from an older manifest lack these and work without them, but not quite as well.
+const OPTIONAL: [(&str, &str); 2] = [
+    ("files:write", "long outputs come as messages instead of files"),
+    ("reactions:write", "messages get no 👀 or ✅"),
+];
 
 /// The header with a token's scopes. Source: <https://docs.slack.dev/authentication/>
 const SCOPES_HEADER: &str = "x-oauth-scopes";
@@ -103,15 +107,14 @@ impl Slack {
                 self.channel
             )
         };
-        let (for_files, missing): (Vec<_>, Vec<_>) =
-            missing.into_iter().partition(|scope| *scope == FOR_FILES);
+        let (optional, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|scope| OPTIONAL.iter().any(|(one, _)| one == scope));
         if !missing.is_empty() {
             let reason = format!("the bot lacks the scopes {}", missing.join(", "));
             findings.push(Finding::error(reason, fix("them")));
         }
-        if !for_files.is_empty() {
-            let reason =
-                "the bot lacks the scope files:write; long outputs come as messages instead of files";
+        for (scope, effect) in OPTIONAL.iter().filter(|(one, _)| optional.contains(one)) {
+            let reason = format!("the bot lacks the scope {scope}; {effect}");
             findings.push(Finding::warning(reason, fix("it")));
         }
         if let Some(app) = &self.app

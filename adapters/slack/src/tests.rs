@@ -6,6 +6,7 @@ mod files;
 mod hook;
 mod receive;
 mod rooms;
+mod stream;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -117,6 +118,8 @@ struct Journal {
     failed: Mutex<Vec<EventId>>,
     /// What is said to whoever presses a button.
     notice: Mutex<Option<String>>,
+    /// Whether what isn't for us is wanted, too.
+    wants_all: Mutex<bool>,
 }
 
 impl Journal {
@@ -187,6 +190,10 @@ impl ChannelIntake for Journal {
         self.try_it()?;
         self.edited.lock().unwrap().push(edited);
         Ok(())
+    }
+
+    async fn wants_all(&self, _: &Address) -> bool {
+        *self.wants_all.lock().unwrap()
     }
 
     async fn places(&self) -> Vec<(Address, String)> {

@@ -22,7 +22,7 @@ use crate::render::{self, MessagePart};
 const PROBES: usize = 50;
 
 /// Messages of a 400 for a place that is gone or closed to us.
-const GONE: [&str; 12] = [
+pub(crate) const GONE: [&str; 12] = [
     "chat not found",
     "user not found",
     "PEER_ID_INVALID",
@@ -177,11 +177,17 @@ impl Telegram {
         }
     }
 
-    pub(crate) async fn show_text(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+    pub(crate) async fn show_text(
+        &self,
+        address: &Address,
+        receipt: Option<&str>,
+        text: &str,
+        reply_to: Option<i32>,
+    ) -> Delivery {
         let (Ok(place), Some(part)) = (address.place.parse(), render::parts(text).into_iter().next()) else {
             return Delivery::Refused("there is no such chat".to_owned());
         };
-        let draft = Draft { place, part, keyboard: None, reply_to: None };
+        let draft = Draft { place, part, keyboard: None, reply_to };
         let Some(receipt) = receipt else {
             return match self.send(&draft).await {
                 Ok(message) => {
@@ -261,7 +267,7 @@ impl Telegram {
     }
 
     /// Makes a call with the text as HTML, or as plain text if Telegram refuses that.
-    async fn formatted<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
+    pub(crate) async fn formatted<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
         &self,
         place: TelegramPlace,
         part: &MessagePart,

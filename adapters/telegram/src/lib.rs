@@ -9,6 +9,7 @@ mod files;
 mod ids;
 mod place;
 mod poll;
+mod preview;
 mod receive;
 mod render;
 mod rooms;
@@ -18,8 +19,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, DownloadError, FileDownload, Finding,
-    Limits, Outbound, Reconciliation, Retract,
+    Address, AnswerDraft, Backoff, ChannelIntake, ChatPort, Connection, Delivery, DownloadError,
+    FileDownload, Finding, Limits, Outbound, Reaction, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
@@ -30,6 +31,7 @@ use tokio::sync::watch;
 use crate::api::Api;
 use crate::ids::MessageIds;
 use crate::place::TelegramPlace;
+use crate::preview::DraftLimit;
 
 pub use crate::setup::setup;
 
@@ -79,6 +81,8 @@ pub struct Telegram {
     ids: Mutex<MessageIds>,
     /// The new ids of groups that have become supergroups.
     moved: Mutex<HashMap<i64, i64>>,
+    /// By private chat.
+    draft_limits: Mutex<HashMap<i64, DraftLimit>>,
     /// Whether everything from before this process has been polled.
     caught_up: watch::Sender<bool>,
     /// The pauses after failed polls.
@@ -108,6 +112,7 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
         api,
         ids: Mutex::default(),
         moved: Mutex::default(),
+        draft_limits: Mutex::default(),
         caught_up: watch::Sender::new(false),
         backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
         titles: rooms::titles(),
@@ -157,7 +162,23 @@ impl ChatPort for Telegram {
     }
 
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
-        self.show_text(address, receipt, text).await
+        self.show_text(address, receipt, text, None).await
+    }
+
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        self.show_answer(draft).await
+    }
+
+    fn has_previews(&self, address: &Address) -> bool {
+        self.shows_previews(address)
+    }
+
+    fn draft_pace(&self, address: &Address) -> Duration {
+        self.pace_of_drafts(address)
+    }
+
+    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
+        self.set_reaction(address, event, reaction).await;
     }
 
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {

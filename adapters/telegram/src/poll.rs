@@ -6,7 +6,8 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Backoff, COMMANDS, ChannelIntake, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome, backoff,
+    Address, Backoff, COMMANDS, ChannelIntake, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome,
+    backoff,
 };
 use futures::FutureExt;
 use futures::future::join_all;
@@ -143,12 +144,21 @@ impl Telegram {
             self.message_ids().add(chat, message);
         }
         match update_of(update, me, &self.channel) {
+            Update::Message(message) if !message.is_wanted(intake).await => {
+                intake.report(ConnectionEvent::Ignored);
+                Ok(())
+            }
             Update::Message(message) => intake.accept(Inbound::Message(message)).await.map(drop),
             Update::Edit(edited) => intake.edit(edited).await,
             Update::ButtonPress { press, query } => {
                 let outcome = intake.accept(Inbound::ButtonPress(press)).await?;
                 self.answer_press(query, outcome);
                 Ok(())
+            }
+            Update::Moved { from, to } => {
+                self.moved().insert(from, to);
+                let address = |chat: i64| Address { channel: self.channel.clone(), place: chat.to_string() };
+                intake.moved(&address(from), &address(to)).await
             }
             Update::Ignored => {
                 intake.report(ConnectionEvent::Ignored);

@@ -23,12 +23,14 @@ pub(crate) struct BotUser {
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Update {
-    /// A message to us.
+    /// A message of somebody; in a group it may be for others.
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
     /// A pressed button, with the query to answer.
     ButtonPress { press: ButtonPress, query: CallbackQueryId },
+    /// A group has become a supergroup, which has another id.
+    Moved { from: i64, to: i64 },
     /// Not for us, or not understood.
     Ignored,
 }
@@ -36,7 +38,7 @@ pub(crate) enum Update {
 /// Reads an update.
 pub(crate) fn update_of(update: &Value, me: &BotUser, channel: &str) -> Update {
     let found = if let Some(message) = update.get("message") {
-        message_of(message, me, channel)
+        moved_of(message).or_else(|| message_of(message, me, channel))
     } else if let Some(message) = update.get("edited_message") {
         edit_of(message, me)
     } else {
@@ -53,6 +55,14 @@ pub(crate) fn message_id(update: &Value) -> Option<(i64, i32)> {
     Some((message.get("chat")?.get("id")?.as_i64()?, id))
 }
 
+/// Both chats say so. Source: <https://core.telegram.org/bots/api#message>
+fn moved_of(message: &Value) -> Option<Update> {
+    let here = message.get("chat")?.get("id")?.as_i64()?;
+    let chat = |field: &str| message.get(field).and_then(Value::as_i64);
+    let from_here = || chat("migrate_to_chat_id").map(|to| Update::Moved { from: here, to });
+    chat("migrate_from_chat_id").map(|from| Update::Moved { from, to: here }).or_else(from_here)
+}
+
 fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
     // Somebody who writes in the name of a chat can't be identified, so they have no rights here.
@@ -61,8 +71,9 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
     let text = Text::of(&message, me);
     let reply_to = reply_to_us(&message, me);
     let direct = message.chat.is_private();
-    let for_us = direct || text.is_for_us || (reply_to.is_some() && !text.is_for_another);
-    if !for_us || (text.text.is_empty() && attachments.is_empty()) {
+    let is_addressed = direct || text.is_for_us || (reply_to.is_some() && !text.is_for_another);
+    let is_for_another = text.is_for_another && !is_addressed;
+    if is_for_another || (text.text.is_empty() && attachments.is_empty()) {
         return None;
     }
     let incoming = IncomingMessage {
@@ -71,6 +82,7 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
         sender: SenderId(person.id.to_string()),
         sender_name: name(person),
         direct,
+        is_addressed,
         text: text.text,
         mentions: text.mentions,
         forwarded_from: message.passed_on_from().map(|name| one_line(&name)),

@@ -130,6 +130,14 @@ impl Rooms for Telegram {
         }))
     }
 
+    async fn manages(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
+        let place = parse(place)?;
+        let Ok(person) = sender.0.parse::<u64>() else { return Ok(false) };
+        // Source: <https://core.telegram.org/bots/api#chatmember>
+        let member = self.member(place, person).await?;
+        Ok(member.is_some_and(|member| matches!(member.status.as_str(), "creator" | "administrator")))
+    }
+
     async fn read(
         &self,
         place: &str,
@@ -143,7 +151,7 @@ impl Rooms for Telegram {
 
     async fn profiles(&self, place: &str, query: &str) -> Result<Vec<Profile>, RoomError> {
         let (place, query) = (parse(place)?, query.trim());
-        if let Ok(person) = query.parse() {
+        if let Ok(person) = query.trim_start_matches('@').parse() {
             return Ok(self.member(place, person).await?.map(Profile::from).into_iter().collect());
         }
         let name = query.trim_start_matches('@').to_lowercase();

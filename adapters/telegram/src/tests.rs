@@ -113,10 +113,14 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 struct Journal {
     rows: Mutex<Vec<Inbound>>,
     edits: Mutex<Vec<MessageEdit>>,
+    /// The places that have moved, and where to.
+    moves: Mutex<Vec<(String, String)>>,
     events: Mutex<Vec<ConnectionEvent>>,
     refusals: Mutex<usize>,
     /// What presses are told, if they are not for us.
     notice: Mutex<Option<String>>,
+    /// Whether what isn't for us is wanted, too.
+    wants_all: Mutex<bool>,
 }
 
 impl Journal {
@@ -169,6 +173,15 @@ impl ChannelIntake for Journal {
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.edits.lock().unwrap().push(edited);
         Ok(())
+    }
+
+    async fn moved(&self, from: &Address, to: &Address) -> Result<(), IntakeError> {
+        self.moves.lock().unwrap().push((from.place.clone(), to.place.clone()));
+        Ok(())
+    }
+
+    async fn wants_all(&self, _: &Address) -> bool {
+        *self.wants_all.lock().unwrap()
     }
 
     async fn places(&self) -> Vec<(Address, String)> {
@@ -237,7 +250,10 @@ impl Platform for OnePlace {
             choices: seen.buttons.into_iter().flatten().map(choice).collect(),
             file: seen.file.map(|(name, _, text)| OutgoingFile { name, text }),
         });
-        seen.collect()
+        // A preview that stays would be seen beside its answer.
+        let preview = self.telegram.preview(self.chat);
+        let preview = preview.map(|(_, text)| Seen { text, choices: Vec::new(), file: None });
+        seen.chain(preview).collect()
     }
 }
 
@@ -265,5 +281,6 @@ async fn in_a_topic_it_keeps_the_promises_of_every_adapter() {
 }
 
 mod delivering;
+mod previews;
 mod receiving;
 mod rooms;

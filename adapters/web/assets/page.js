@@ -76,12 +76,69 @@ function swap(old, fresh) {
     if (target) target.focus({ preventScroll: true });
     if (target && caret && target.tagName === "TEXTAREA") target.setSelectionRange(...caret);
   }
+  drafts.forEach(put);
 }
 
 const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 
-function isAtEnd() {
-  return innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+const toEnd = () => scrollTo(0, document.documentElement.scrollHeight);
+
+// Whether the reader follows the conversation at its end.
+function isFollowing() {
+  const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  return isAtEnd && document.getElementById("composer");
+}
+
+// The answers that are being written, by turn: the HTML so far, its node, and the paragraphs that a screen reader got.
+const drafts = new Map();
+
+function write({ turn, keep, rest }) {
+  const draft = drafts.get(turn) || { html: "", heard: new Set() };
+  draft.html = draft.html.slice(0, keep) + rest;
+  const fresh = parse(draft.html).querySelector(".draft");
+  if (!fresh) return withdraw(turn);
+  const follow = isFollowing();
+  if (draft.node) renew(draft.node.querySelector(".text"), [...fresh.querySelector(".text").children]);
+  else draft.node = fresh;
+  drafts.set(turn, draft);
+  // Those of turns that this page doesn't show pile up.
+  if (drafts.size > 20) withdraw(drafts.keys().next().value);
+  put(draft, turn);
+  // What isn't whole yet would be read word by word.
+  if (draft.node.isConnected) readAloud(draft, [...draft.node.querySelector(".text").children].slice(0, -1));
+  if (follow) toEnd();
+}
+
+// What stays the same keeps its selection.
+function renew(box, blocks) {
+  blocks.forEach((block, at) => {
+    const old = box.children[at];
+    if (!old) box.append(block);
+    else if (!old.isEqualNode(block)) old.replaceWith(block);
+  });
+  while (box.children.length > blocks.length) box.lastElementChild.remove();
+}
+
+// Puts a draft where its answer will stand, until that is there.
+function put(draft, turn) {
+  const article = document.getElementById("turn-" + turn);
+  if (!article || article.dataset.part || draft.node.parentElement === article) return;
+  if (article.querySelector('[action="/stop"]')) return article.append(draft.node);
+  drafts.delete(turn);
+  const answers = article.querySelectorAll(".said.assistant .text");
+  if (answers.length > 0 && draft.node.closest("article")) readAloud(draft, [...answers[answers.length - 1].children]);
+}
+
+function withdraw(turn) {
+  const draft = drafts.get(turn);
+  if (draft) draft.node.remove();
+  drafts.delete(turn);
+}
+
+function readAloud(draft, blocks) {
+  const news = blocks.map((block) => block.textContent).filter((text) => !draft.heard.has(text));
+  news.forEach((text) => draft.heard.add(text));
+  if (news.length > 0) document.getElementById("aloud").textContent = news.join("\n");
 }
 
 async function refreshTurn(turn) {
@@ -113,12 +170,12 @@ async function refresh() {
   while (changed.size > 0) {
     const turns = [...changed];
     changed.clear();
-    const follow = document.getElementById("composer") && isAtEnd();
+    const follow = isFollowing();
     try {
       const isHere = (turn) => turn && document.getElementById("turn-" + turn);
       if (live.dataset.whole || location.pathname === "/" || !turns.every(isHere)) await refreshAll();
       else for (const turn of turns) await refreshTurn(turn);
-      if (follow) scrollTo(0, document.documentElement.scrollHeight);
+      if (follow) toEnd();
     } catch {
       turns.forEach((turn) => changed.add(turn));
       await new Promise((done) => setTimeout(done, 1000));
@@ -133,7 +190,13 @@ function listen() {
   address.searchParams.set("after", place);
   address.searchParams.set("person", document.body.dataset.person);
   const source = new EventSource(address);
-  source.addEventListener("open", () => { document.body.dataset.live = "yes"; say(""); });
+  source.addEventListener("open", () => {
+    document.body.dataset.live = "yes";
+    say("");
+    // The stream begins with what is still being written.
+    [...drafts.keys()].forEach(withdraw);
+  });
+  source.addEventListener("draft", (event) => write(JSON.parse(event.data)));
   source.addEventListener("change", (event) => {
     place = event.lastEventId;
     changed.add(JSON.parse(event.data).turn);
@@ -154,7 +217,7 @@ function listen() {
 
 if (live && after !== undefined) {
   listen();
-  if (document.getElementById("composer") && !location.hash) scrollTo(0, document.documentElement.scrollHeight);
+  if (document.getElementById("composer") && !location.hash) toEnd();
 }
 
 // Forms are sent without leaving the page; where that fails, the browser sends them itself.

@@ -1,7 +1,8 @@
 //! Live pages: a stream of server-sent events for each, fed by one task that looks for changes.
 //!
 //! The recent changes are kept in memory. A stream knows its place in them; one that is too far behind reads from the
-//! store. So nothing is lost, and nothing comes twice, however often a line is cut.
+//! store. So nothing is lost, and nothing comes twice, however often a line is cut. Drafts have no place: a stream begins
+//! with those that are there.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
+use crate::drafts::Drafts;
 use crate::{Backend, Change, Cursor};
 
 /// How often the store is looked at.
@@ -28,7 +30,7 @@ const STREAMS: usize = 300;
 const STREAMS_OF_ONE: usize = 10;
 /// A reader that takes nothing for this long is cut off.
 const SLOW: Duration = Duration::from_secs(10);
-/// How often an idle stream tells its place, and whether its session is still valid is checked.
+/// How often a stream tells its place, and whether its session is still valid is checked.
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// How often old changes are forgotten.
@@ -101,6 +103,7 @@ impl Recent {
 /// All live pages.
 pub(crate) struct Live {
     backend: Arc<dyn Backend>,
+    drafts: Arc<Drafts>,
     recent: Mutex<Recent>,
     place: watch::Sender<Cursor>,
     places: Arc<Semaphore>,
@@ -111,7 +114,7 @@ pub(crate) struct Live {
 
 /// What a stream is for.
 pub(crate) struct Wanted {
-    /// The changes of this person.
+    /// The changes and drafts of this person.
     pub(crate) person: String,
     /// From here on.
     pub(crate) after: Cursor,
@@ -121,9 +124,10 @@ pub(crate) struct Wanted {
 }
 
 impl Live {
-    pub(crate) fn new(backend: Arc<dyn Backend>) -> Self {
+    pub(crate) fn new(backend: Arc<dyn Backend>, drafts: Arc<Drafts>) -> Self {
         Self {
             backend,
+            drafts,
             recent: Mutex::default(),
             place: watch::Sender::default(),
             places: Arc::new(Semaphore::new(STREAMS)),
@@ -210,9 +214,16 @@ impl Live {
         matches!(timeout(self.patience, sender.send(text)).await, Ok(Ok(())))
     }
 
-    /// Sends changes to one reader until it goes, is too slow or may not read any more.
+    /// Whether the session is valid, and its viewer may follow this person.
+    async fn may_read(&self, wanted: &Wanted) -> bool {
+        let viewer = self.backend.viewer(&wanted.secret).await;
+        matches!(viewer, Ok(Some(viewer)) if viewer.person == wanted.person || viewer.is_owner)
+    }
+
+    /// Sends changes and drafts to one reader until it goes, is too slow or may not read any more.
     async fn feed(&self, wanted: Wanted, sender: &mpsc::Sender<String>) {
-        let mut place = self.place.subscribe();
+        let (mut place, mut drafts) = (self.place.subscribe(), self.drafts.reader(&wanted.person));
+        let mut alive = tokio::time::interval_at(tokio::time::Instant::now() + ALIVE, ALIVE);
         let mut at = wanted.after;
         if !self.send(sender, "retry: 500\n\n".to_owned()).await {
             return;
@@ -243,12 +254,20 @@ impl Live {
                 }
                 continue;
             }
+            // A draft is text, so its reader is looked at before the first of it.
+            let news = drafts.news();
+            if news.is_first && !self.may_read(&wanted).await {
+                return;
+            }
+            if !news.text.is_empty() && !self.send(sender, news.text).await {
+                return;
+            }
             tokio::select! {
                 _ = place.changed() => {}
+                () = drafts.changed() => {}
                 () = sender.closed() => return,
-                () = tokio::time::sleep(ALIVE) => {
-                    let is_valid = matches!(self.backend.viewer(&wanted.secret).await, Ok(Some(_)));
-                    if !is_valid || !self.send(sender, format!("id: {at}\n\n")).await {
+                _ = alive.tick() => {
+                    if !self.may_read(&wanted).await || !self.send(sender, format!("id: {at}\n\n")).await {
                         return;
                     }
                 }
@@ -275,6 +294,7 @@ fn event(change: Change) -> Event {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::BodyDataStream;
     use futures::StreamExt;
 
     use super::*;
@@ -306,7 +326,7 @@ mod tests {
 
     #[tokio::test]
     async fn streams_are_limited_and_one_that_ends_makes_room() {
-        let live = Arc::new(Live::new(Arc::new(Engine::default())));
+        let live = Arc::new(Live::new(Arc::new(Engine::default()), Arc::default()));
         let mut open: Vec<Response> =
             (0..STREAMS).filter_map(|n| live.stream(wanted(n / STREAMS_OF_ONE))).collect();
         assert_eq!(open.len(), STREAMS);
@@ -321,10 +341,46 @@ mod tests {
         assert!(live.of_session.lock().len() <= STREAMS, "nothing is kept of those that were refused");
     }
 
+    /// A stream's next piece; none once it has ended.
+    async fn next(stream: &mut BodyDataStream) -> Option<String> {
+        let piece = stream.next().await?.unwrap();
+        Some(String::from_utf8(piece.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_draft_goes_to_those_who_may_read_it_and_counts_for_nothing() {
+        let live = Arc::new(Live::new(Arc::new(Engine::default()), Arc::default()));
+        let open = |wanted| live.stream(wanted).unwrap().into_body().into_data_stream();
+        let mut early = open(wanted(1));
+        let mut others = open(Wanted { person: "q".into(), ..wanted(2) });
+        assert_eq!(next(&mut early).await.as_deref(), Some("retry: 500\n\n"));
+        assert_eq!(next(&mut others).await.as_deref(), Some("retry: 500\n\n"));
+        let event = |keep: usize, rest: &str| {
+            let data = format!("{{\"turn\":\"t\",\"keep\":{keep},\"rest\":\"{rest}\"}}");
+            format!("event: draft\ndata: {data}\n\n")
+        };
+        live.drafts.show("t", "p", "<p>One</p>");
+        assert_eq!(next(&mut early).await, Some(event(0, "<p>One</p>")));
+        live.drafts.show("t", "p", "<p>One, two</p>");
+        assert_eq!(next(&mut early).await, Some(event(6, ", two</p>")));
+        let mut late = open(wanted(1));
+        assert_eq!(next(&mut late).await.as_deref(), Some("retry: 500\n\n"));
+        assert_eq!(next(&mut late).await, Some(event(0, "<p>One, two</p>")));
+        // The other one has read nothing but their own change, and then, as nobody's viewer, no draft.
+        live.recent().add(vec![Change { person: "q".into(), ..change(1) }]);
+        live.tell();
+        assert!(next(&mut others).await.unwrap().starts_with("id: 0-1\nevent: change\n"));
+        live.drafts.show("u", "q", "<p>Secret</p>");
+        assert_eq!(next(&mut others).await, None);
+        let mut ended = open(Wanted { secret: "ended".into(), ..wanted(3) });
+        assert_eq!(next(&mut ended).await.as_deref(), Some("retry: 500\n\n"));
+        assert_eq!(next(&mut ended).await, None, "the session has ended");
+    }
+
     #[tokio::test]
     async fn a_reader_that_takes_nothing_is_cut_off_and_slows_nobody() {
-        let live = Live { patience: Duration::from_millis(20), ..Live::new(Arc::new(Engine::default())) };
-        let live = Arc::new(live);
+        let live = Live::new(Arc::new(Engine::default()), Arc::default());
+        let live = Arc::new(Live { patience: Duration::from_millis(20), ..live });
         let (slow, quick) = (live.stream(wanted(1)).unwrap(), live.stream(wanted(2)).unwrap());
         let mut quick = quick.into_body().into_data_stream();
         let mut seen = 0;

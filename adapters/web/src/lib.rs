@@ -8,9 +8,11 @@
 //! - Pages are made on the server and can be read without any script. The script only fetches what changed.
 //! - One task looks for changes, however many pages are open; a reader that can't keep up is cut off and comes back to
 //!   where it was.
+//! - What is being written is never stored. The script shows it where the answer will stand, and drops it once it is there.
 
 mod assets;
 mod backend;
+mod drafts;
 mod events;
 mod guard;
 mod markdown;
@@ -21,6 +23,7 @@ mod session;
 pub mod views;
 
 pub use backend::{Backend, Change, Cursor, Given, Unavailable};
+pub use markdown::without_code;
 pub use port::{Settings, Web};
 pub use routes::router;
 

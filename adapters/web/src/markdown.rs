@@ -14,6 +14,13 @@ pub(crate) fn plain(text: &str) -> Markup {
     html! { (sanitized(text)) }
 }
 
+/// A text without the code of a link to this page: whoever looks over a shoulder could use it.
+pub fn without_code(text: &str) -> String {
+    let Some((before, code)) = text.split_once("/login#") else { return text.to_owned() };
+    let rest = code.trim_start_matches(|char: char| char.is_ascii_alphanumeric());
+    format!("{before}/login#…{rest}")
+}
+
 fn blocks(all: &[Block]) -> Markup {
     html! { @for one in all { (block(one)) } }
 }

@@ -5,15 +5,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use adjutant_chat::{
-    ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, Finding, LengthUnit, Limits, Markup,
-    Outbound, Reconciliation,
+    Address, AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, Finding,
+    LengthUnit, Limits, Markup, Outbound, Reconciliation,
 };
 use async_trait::async_trait;
 
-use crate::Backend;
+use crate::drafts::Drafts;
+use crate::{Backend, pages};
 
 /// How often the channel tells that it is alive.
 const ALIVE: Duration = Duration::from_secs(20);
+/// How often a draft grows.
+const DRAFT_PACE: Duration = Duration::from_millis(100);
 
 /// How to set up the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,12 +32,13 @@ pub struct Settings {
 pub struct Web {
     settings: Settings,
     backend: OnceLock<Arc<dyn Backend>>,
+    pub(crate) drafts: Arc<Drafts>,
 }
 
 impl Web {
     /// A page that nothing serves yet.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, backend: OnceLock::new() }
+        Self { settings, backend: OnceLock::new(), drafts: Arc::default() }
     }
 
     /// How it is set up.
@@ -66,7 +70,19 @@ impl ChatPort for Web {
         }
     }
 
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        // A place is a person here.
+        let AnswerDraft { turn, address, text, .. } = *draft;
+        self.drafts.show(turn, &address.place, &pages::draft(&address.channel, text));
+        Delivery::Sent(String::new())
+    }
+
+    fn draft_pace(&self, _: &Address) -> Duration {
+        DRAFT_PACE
+    }
+
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        outbound.turn.iter().for_each(|turn| self.drafts.end(turn));
         match self.reconcile(outbound).await {
             Reconciliation::Sent(receipt) => Delivery::Sent(receipt),
             Reconciliation::NotSent | Reconciliation::Unavailable => Delivery::Retry(None),

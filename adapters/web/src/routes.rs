@@ -27,7 +27,7 @@ use crate::guard::Guard;
 use crate::pages::{Frame, bounce, login, message};
 use crate::session::{Fields, form_token, secret, zone};
 use crate::views::Viewer;
-use crate::{Backend, Settings, Unavailable, assets};
+use crate::{Backend, Unavailable, Web, assets};
 
 /// The longest body of a form, in bytes.
 const MAX_FORM: usize = 128 * 1024;
@@ -59,12 +59,9 @@ impl SignedIn {
 }
 
 /// The page's paths, and the task that looks for changes.
-pub fn router(
-    settings: &Settings,
-    backend: Arc<dyn Backend>,
-) -> (Router, impl Future<Output = ()> + Send + use<>) {
-    let live = Arc::new(Live::new(backend.clone()));
-    let guard = Guard::new(settings);
+pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Output = ()> + Send + use<>) {
+    let live = Arc::new(Live::new(backend.clone(), page.drafts.clone()));
+    let guard = Guard::new(page.settings());
     let site = Arc::new(Site { backend, guard, live: live.clone(), wrong_codes: Mutex::default() });
     let routes = Router::new()
         .route("/", get(reading::now))

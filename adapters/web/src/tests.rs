@@ -4,7 +4,7 @@ mod engine;
 
 use std::sync::Arc;
 
-use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Reconciliation};
+use adjutant_chat::{Address, AnswerDraft, ChatPort, Delivery, Outbound, Reconciliation};
 use adjutant_fakes::conformance::{HOSTILE, Platform, Seen, check_all};
 use async_trait::async_trait;
 pub(crate) use engine::Engine;
@@ -31,6 +31,12 @@ impl ChatPort for Journalled {
     }
     fn limits(&self) -> adjutant_chat::Limits {
         self.web.limits()
+    }
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        self.web.show_draft(draft).await
+    }
+    fn draft_pace(&self, address: &Address) -> std::time::Duration {
+        self.web.draft_pace(address)
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         self.engine.outbox.lock().unwrap().push(outbound.clone());
@@ -292,6 +298,7 @@ fn everything(text: &str) -> Vec<String> {
         pages::sessions(&frame(), &[session]),
         pages::people(&frame(), &[person]),
         pages::message(&frame(), text),
+        pages::draft(text, text),
     ];
     all.extend(workflow_pages(&frame(), text));
     all.extend(plan_pages(&frame(), text));

@@ -11,6 +11,7 @@ pub mod voice;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::LiveText;
 use adjutant_types::{FileId, PromptText};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,9 @@ pub struct Request {
     /// The index of the last message with which the next turn begins as well; a cache breakpoint follows it.
     #[serde(skip)]
     pub stable: Option<usize>,
+    /// Where people read the answer while it is written, if they do.
+    #[serde(skip)]
+    pub live: Option<LiveText>,
 }
 
 /// Tokens of one or more calls.

@@ -10,6 +10,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::LiveText;
 use adjutant_chat::suggest::nearest;
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -22,6 +23,9 @@ use tracing::instrument::WithSubscriber;
 use self::response::Frames;
 use super::price::{Price, SharedPrice};
 use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request};
+
+/// The longest answer, in bytes: twice what the models that write most can write.
+const MAX_ANSWER: usize = 1024 * 1024;
 
 /// How to reach a model.
 #[derive(Clone)]
@@ -163,17 +167,23 @@ impl Provider {
     }
 
     async fn ask(&self, request: &Request) -> Result<ModelResponse, ModelError> {
-        let frames = Arc::new(Frames::default());
+        request.live.iter().for_each(LiveText::restart);
+        let frames = Arc::new(Frames::of(request.live.clone()));
         let options = self.options(request, Arc::clone(&frames));
         let model = genai::ModelIden::new(self.kind, self.name.as_str());
         let chat = wire::chat(request, self.kind, self.pictures);
         let failed = |error| failure::of_library(&error, &self.key);
         let mut stream =
             self.client.exec_chat_stream(model, chat, Some(&options)).await.map_err(failed)?.stream;
-        let mut thought = false;
+        let (mut thought, mut length) = (false, 0_usize);
         while let Some(event) = stream.next().await {
             match event.map_err(failed)? {
                 ChatStreamEvent::ReasoningChunk(_) => thought = true,
+                ChatStreamEvent::Chunk(words) => {
+                    length += words.content.len();
+                    request.live.iter().for_each(|live| live.push(&words.content));
+                }
+                ChatStreamEvent::ToolCallChunk(_) => request.live.iter().for_each(LiveText::withdraw),
                 ChatStreamEvent::End(end) => {
                     let usage = end.captured_usage.as_ref().map(response::usage).unwrap_or_default();
                     let priced = || self.price.get().map(|price| price.cost(&usage));
@@ -189,6 +199,9 @@ impl Provider {
                     };
                 }
                 _ => {}
+            }
+            if length.max(frames.written()) > MAX_ANSWER {
+                return Err(response::endless());
             }
         }
         Err(response::unfinished())

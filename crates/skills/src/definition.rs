@@ -220,9 +220,9 @@ impl Skill {
         self.arguments.iter().any(|argument| argument.name == name)
     }
 
-    /// Whether a call changes nothing.
+    /// Whether a call changes nothing. A draft of an email may be saved twice and is of low risk, but it is saved.
     pub fn only_reads(&self) -> bool {
-        self.repeatable && self.risk == Risk::Low
+        self.repeatable && self.risk == Risk::Low && !self.has_effect()
     }
 
     /// The workflow that it runs, if it runs one.

@@ -53,6 +53,9 @@ use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
 /// How often a call on our own store is worked out anew when somebody else changes the same thing.
 const CONFLICTS: u32 = 3;
 
+/// Why an effect isn't done that a message of the person overtook.
+const WROTE_AGAIN: &str = "not done, because the person has just written again; unless that changes it, it is to be dispatched once more";
+
 /// Runs skill calls.
 pub struct Executor {
     /// The folder for the commands' working directories.
@@ -163,6 +166,9 @@ impl ActiveCall<'_> {
     }
 
     async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+        if self.waits_for_news(skill) {
+            return Err(SkillError::new(ErrorKind::Overtaken, WROTE_AGAIN).into());
+        }
         if !self.is_ahead
             && let Err(limit) = self.ctx.limits.budget.take_skill_call()
         {
@@ -194,6 +200,13 @@ impl ActiveCall<'_> {
                 Err(SkillError::new(ErrorKind::Permission, message).into())
             }
         }
+    }
+
+    /// Whether the person has written something that goes before this effect. What stays in our own store can be undone.
+    fn waits_for_news(&self, skill: &Skill) -> bool {
+        self.ctx.control.arrivals.has_news()
+            && skill.has_effect()
+            && self.effect(skill) != Idempotency::OwnStore
     }
 
     fn effect(&self, skill: &Skill) -> Idempotency {

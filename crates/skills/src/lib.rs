@@ -70,6 +70,8 @@ pub enum ErrorKind {
     Budget,
     /// A person said no.
     Rejected,
+    /// The person has written again, and that goes first.
+    Overtaken,
     /// The model gave no usable answer.
     Model,
     /// The skill itself failed.
@@ -79,7 +81,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether neither another attempt nor other arguments help.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Budget)
+        matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Overtaken | Self::Budget)
     }
 
     /// Its text form.
@@ -96,6 +98,7 @@ impl ErrorKind {
             Self::CircuitOpen => "circuit_open",
             Self::Budget => "budget",
             Self::Rejected => "rejected",
+            Self::Overtaken => "overtaken",
             Self::Model => "model",
             Self::Tool => "tool",
         }
@@ -233,6 +236,7 @@ mod tests {
             CircuitOpen,
             Budget,
             Rejected,
+            Overtaken,
             Model,
             Tool,
         ] {

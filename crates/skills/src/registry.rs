@@ -38,13 +38,16 @@ impl Registry {
 
     /// The skills without those that are for owners alone, which stay the same while the program runs.
     pub fn for_others(&self, is_owners: impl Fn(&Skill) -> bool) -> Arc<Self> {
-        let without = |domain: &Domain| {
-            let skills = domain.skills.iter().filter(|skill| !is_owners(skill)).cloned().collect();
+        self.non_owner_view.get_or_init(|| self.only(|skill| !is_owners(skill))).clone()
+    }
+
+    /// The skills of which this is true.
+    pub fn only(&self, is_in: impl Fn(&Skill) -> bool) -> Arc<Self> {
+        let part = |domain: &Domain| {
+            let skills = domain.skills.iter().filter(|skill| is_in(skill)).cloned().collect();
             Domain { skills, ..domain.clone() }
         };
-        self.non_owner_view
-            .get_or_init(|| Arc::new(Self::new(self.domains.iter().map(without).collect())))
-            .clone()
+        Arc::new(Self::new(self.domains.iter().map(part).collect()))
     }
 
     /// The skills that were read and can't work here. Nobody is offered them.
@@ -292,10 +295,10 @@ mod tests {
         - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
         - contacts.validate_email(email): Check an email address
         email: The person's mail: writing, finding, reading, sorting
-        - email.draft(subject, body, to?: [name/email], cc?: [name/email], bcc?: [name/email], replaces?, attachments?: [{name, text} or {file} or {note}]): Save an email as a draft
+        - email.draft(body, to?: [name/email], subject?, cc?: [name/email], bcc?: [name/email], replaces?, message_id?, attachments?: [{name, text} or {file} or {note}]): Save a draft
         - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
         - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
-        - email.move(message_id, folder): Move an email to another folder
+        - email.move(message_id, folder): Move an email to a folder
         - email.read(message_id?, message_ids?: [text], thread?): Read an email, or several
         - email.reply(message_id, body, all?, cc?, attachments?): Reply to an email
         - email.search(text?, from?, to?, subject?, since?: time, before?: time, unread?, unanswered?, folder?, limit?, with_text?): Find emails
@@ -310,7 +313,7 @@ mod tests {
         - notes.read(path): Read a note
         - notes.replace_section(path, section, text, version?): Replace what stands below a heading of a note
         - notes.search(query, folder?, limit?): Find notes by words of their text or name
-        schedule: Recurring jobs of the assistant; to remind once, add a task due then
+        schedule: Recurring jobs; to remind once, add a task due then
         - schedule.create(when, text, timezone?): Schedule a recurring job
         - schedule.delete(id): Delete a schedule
         - schedule.list(): List the schedules

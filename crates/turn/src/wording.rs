@@ -136,6 +136,13 @@ pub fn model_failure(error: &ModelError) -> String {
     }
 }
 
+/// Tells the model what the person has just written.
+pub fn written_meanwhile(text: &str) -> String {
+    format!(
+        "\nThe person has just written: {text:?}. It counts from now on; do what of it is still to be done."
+    )
+}
+
 /// Tells the model that the person asked for a summary instead of more work.
 pub const SUMMARISE_NOW: &str = "The person doesn't want more work on this. Answer in text now: what was done, \
     what was found, what is left.";

@@ -8,8 +8,8 @@ use sqlx_core::types::Type;
 use crate::{
     Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
     FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint,
-    TaskId, TaskState, TurnId, TurnStatus,
+    Priority, QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState,
+    StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
 };
 
 macro_rules! text_column {
@@ -39,7 +39,7 @@ text_column! { |id| Ok(id.into());
 
 text_column! { |text| Ok(text.parse()?);
     StopReason, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
-    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem
+    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers
 }
 
 text_column! { |text| Ok(Self::read(&text)); Taint }

@@ -38,7 +38,7 @@ pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
     AccessLevel, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState,
-    QuestionState, RunStatus, StopReason, TurnStatus, UnknownWord,
+    QuestionState, RoomAnswers, RunStatus, StopReason, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};

@@ -134,6 +134,19 @@ words! {
 }
 
 words! {
+    /// What we answer in a room.
+    #[derive(Default)]
+    RoomAnswers {
+        /// Everything that is written there.
+        Always = "always",
+        /// What is addressed to us.
+        #[default]
+        Mentioned = "mentioned",
+        Never = "never",
+    }
+}
+
+words! {
     /// The state of a message's delivery.
     OutboxState {
         /// To be sent.

@@ -452,7 +452,6 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:30:72: 500 is greater than the maximum of 100
     w.yaml:30:87: there is no input 'x'
     w.yaml:31:39: the skill 'email.draft' needs the argument 'body'
-    w.yaml:31:39: the skill 'email.draft' needs the argument 'subject'
     w.yaml:32:28: 'other' would run itself endlessly
     w.yaml:32:35: the workflow 'other' needs the input 'who'
     w.yaml:32:51: the workflow 'other' has no input 'when'

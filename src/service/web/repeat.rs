@@ -46,6 +46,7 @@ impl WebBackend {
                 sender,
                 sender_name,
                 direct: true,
+                is_addressed: true,
                 text: row.text.clone(),
                 mentions: Vec::new(),
                 forwarded_from: None,

@@ -11,6 +11,7 @@ use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::text::shortened;
 use adjutant_types::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
 use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
+use adjutant_web::without_code;
 use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
 use chrono::{Datelike, TimeDelta};
 use chrono_tz::Tz;
@@ -201,13 +202,6 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
             work: execution.at_work().map(|(from, to)| (from - began, to - began)).collect(),
         }),
     }
-}
-
-/// A text without the code of a link to this page: whoever looks over a shoulder could use it.
-fn without_code(text: &str) -> String {
-    let Some((before, code)) = text.split_once("/login#") else { return text.to_owned() };
-    let rest = code.trim_start_matches(|char: char| char.is_ascii_alphanumeric());
-    format!("{before}/login#…{rest}")
 }
 
 fn ended_ms(execution: &Execution) -> i64 {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use adjutant_chat::{
-    Address, AgentProgress, ChatPort, Choice, Delivery, Form, Outbound, OutgoingFile, Progress,
+    Address, AgentProgress, AnswerDraft, ChatPort, Choice, Delivery, Form, Outbound, OutgoingFile, Progress,
     Reconciliation, Retract,
 };
 use async_trait::async_trait;
@@ -48,6 +48,7 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
     }
     shows_progress_without_failing(&fresh()).await;
     turns_what_was_shown_into_the_answer(&fresh()).await;
+    shows_an_answer_while_it_is_written(&fresh()).await;
     takes_away_what_is_closed(&fresh()).await;
     sends_a_file_after_its_text(&fresh()).await;
     sends_plainer_forms_and_finds_them(&fresh()).await;
@@ -201,6 +202,7 @@ pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
         turn: "turn".to_owned(),
         step: step.map(String::from),
         agents,
+        live: None,
     };
     port.progress(&progress(None, Vec::new())).await;
     port.progress(&progress(Some("thinking"), Vec::new())).await;
@@ -241,6 +243,43 @@ pub async fn turns_what_was_shown_into_the_answer<P: Platform>(platform: &P) {
     let seen = platform.seen().await;
     assert_eq!((seen.len(), seen[0].text.trim()), (1, "The answer."), "{seen:?}");
     assert_eq!(seen[0].choices, answer.choices);
+}
+
+/// An answer that was shown while it was written stands there once, and nothing else of it, also if the next process sends
+/// it.
+pub async fn shows_an_answer_while_it_is_written<P: Platform>(platform: &P) {
+    for is_restarted in [false, true] {
+        let port = platform.connect();
+        let (address, turn, event) = (&platform.address(), "turn", None);
+        let mut receipt = String::new();
+        // The third is another try of the model.
+        for text in ["One", "One **half", "The **whole", "The **whole** answer"] {
+            let draft = AnswerDraft {
+                turn,
+                event,
+                address,
+                receipt: Some(receipt.as_str()).filter(|receipt| !receipt.is_empty()),
+                text,
+            };
+            let shown = port.show_draft(&draft).await;
+            // Nothing is shown there.
+            if matches!(shown, Delivery::Refused(_)) {
+                return;
+            }
+            assert!(matches!(shown, Delivery::Sent(_)), "{text}: {shown:?}");
+            let Delivery::Sent(shown) = shown else { return };
+            receipt = shown;
+        }
+        let port = if is_restarted { platform.connect() } else { port };
+        port.seed(address, &platform.arrived()).await;
+        let mut answer = outbound(platform, if is_restarted { 2 } else { 1 }, "The **whole** answer.");
+        answer.edit_of = Some(receipt).filter(|receipt| !receipt.is_empty());
+        let sent = deliver(platform, &*port, &answer).await;
+        assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
+        let all = text_of(&platform.seen().await);
+        assert_eq!(all.matches("The").count(), 1 + usize::from(is_restarted), "not there once: {all:?}");
+        assert!(!all.contains("half"), "a part is left: {all:?}");
+    }
 }
 
 /// A closed question loses its buttons, and a progress message can be deleted.

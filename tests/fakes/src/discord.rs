@@ -12,6 +12,7 @@
 
 mod gateway;
 mod markdown;
+mod reactions;
 mod rest;
 mod rooms;
 mod uploads;

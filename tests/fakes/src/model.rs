@@ -21,6 +21,7 @@ use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -57,6 +58,8 @@ enum Ending {
     Unfinished,
     Cut,
     Hang,
+    /// It never ends: the last frame comes again and again.
+    Endless,
 }
 
 /// What the fake replies.
@@ -71,6 +74,9 @@ pub struct Reply {
     headers: Vec<(String, String)>,
     frames: Option<Vec<String>>,
     waits: bool,
+    gate: Option<Arc<AtomicBool>>,
+    every: Option<Duration>,
+    repeats: bool,
 }
 
 impl Reply {
@@ -86,6 +92,9 @@ impl Reply {
             headers: Vec::new(),
             frames: None,
             waits: false,
+            gate: None,
+            every: None,
+            repeats: false,
         }
     }
 
@@ -152,10 +161,36 @@ impl Reply {
         Self { waits: true, ..Self::empty() }
     }
 
+    /// A text that goes on, a kilobyte at a time, until the client leaves.
+    pub fn endless() -> Self {
+        Self { ending: Ending::Endless, ..Self::text(&"word ".repeat(400)) }
+    }
+
+    /// The text comes in tokens of four letters, this long after one another.
+    #[must_use]
+    pub fn tokens(mut self, every: Duration) -> Self {
+        self.every = Some(every);
+        self
+    }
+
+    /// The frame in the middle comes twice.
+    #[must_use]
+    pub fn repeating(mut self) -> Self {
+        self.repeats = true;
+        self
+    }
+
     /// The answer stops half-way and the connection stays open.
     #[must_use]
     pub fn hang_midway(mut self) -> Self {
         self.ending = Ending::Hang;
+        self
+    }
+
+    /// Only the first third of the frames, which is half of a text, comes before the gate opens.
+    #[must_use]
+    pub fn held(mut self, gate: &Arc<AtomicBool>) -> Self {
+        self.gate = Some(gate.clone());
         self
     }
 
@@ -191,6 +226,8 @@ type Script = Box<dyn Fn(&Value) -> Reply + Send + Sync>;
 struct Shared {
     script: Script,
     received: Mutex<VecDeque<Received>>,
+    /// When the first words of answers in tokens were sent.
+    first_words: Mutex<Vec<Instant>>,
     stopped: AtomicBool,
 }
 
@@ -207,6 +244,7 @@ impl FakeModel {
         let shared = Arc::new(Shared {
             script: Box::new(script),
             received: Mutex::default(),
+            first_words: Mutex::default(),
             stopped: AtomicBool::new(false),
         });
         http::accept(
@@ -226,6 +264,11 @@ impl FakeModel {
     /// The last thousand requests, refused ones too.
     pub fn received(&self) -> Vec<Received> {
         self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// When the first word of each answer in tokens was sent.
+    pub fn first_words(&self) -> Vec<Instant> {
+        self.shared.first_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -282,14 +325,18 @@ fn serve_one(stream: &mut TcpStream, request: HttpRequest, shared: &Shared) -> i
         headers.push(json_type());
         return http::respond(stream, *status, &headers, &body.replace("{key}", &key)).map(|()| false);
     }
-    let frames = match &reply.frames {
+    let mut frames: Vec<String> = match &reply.frames {
         Some(frames) => {
             frames.iter().map(|frame| format!("data: {}\n\n", frame.replace("{key}", &key))).collect()
         }
         None if anthropic => shapes::anthropic(&reply, &body),
         None => shapes::openai(&reply, &body),
     };
-    send(stream, &reply, &frames)
+    if reply.repeats {
+        let middle = frames.len() / 2;
+        frames.insert(middle, frames[middle].clone());
+    }
+    send(stream, &reply, &frames, shared)
 }
 
 fn refusal(message: &str) -> Reply {
@@ -301,7 +348,7 @@ fn json_type() -> (String, String) {
     ("content-type".into(), "application/json".into())
 }
 
-fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<bool> {
+fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String], shared: &Shared) -> io::Result<bool> {
     let mut headers = reply.headers.clone();
     headers.push(("content-type".into(), "text/event-stream".into()));
     if reply.ending == Ending::Proper {
@@ -310,7 +357,19 @@ fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<
     http::begin_chunks(stream, &headers)?;
     let whole = reply.ending == Ending::Proper;
     let sent = if whole { frames } else { &frames[..frames.len() / 2] };
-    for frame in sent {
+    let mut is_begun = false;
+    for (at, frame) in sent.iter().enumerate() {
+        let is_open = || reply.gate.as_ref().is_none_or(|gate| gate.load(Ordering::SeqCst));
+        while at == frames.len() / 3 && !is_open() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if let Some(every) = reply.every.filter(|_| is_text(frame)) {
+            std::thread::sleep(every);
+            if !std::mem::replace(&mut is_begun, true) {
+                let mut all = shared.first_words.lock().unwrap_or_else(PoisonError::into_inner);
+                all.push(Instant::now());
+            }
+        }
         http::chunk(stream, frame)?;
     }
     match reply.ending {
@@ -318,7 +377,16 @@ fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<
         Ending::Unfinished => http::chunk(stream, "").map(|()| false),
         Ending::Cut => Ok(false),
         Ending::Hang => until_the_client_leaves(stream),
+        Ending::Endless => loop {
+            http::chunk(stream, sent.last().map_or("", String::as_str))?;
+        },
     }
+}
+
+/// Whether a frame has words of the answer, in either protocol.
+fn is_text(frame: &str) -> bool {
+    let is_openai = frame.contains("\"content\":\"") && !frame.contains("\"content\":\"\"");
+    is_openai || frame.contains("text_delta")
 }
 
 fn until_the_client_leaves(stream: &mut TcpStream) -> io::Result<bool> {

@@ -17,6 +17,7 @@ mod mrkdwn;
 mod private;
 mod rooms;
 mod socket;
+mod streams;
 mod web;
 mod world;
 

@@ -11,6 +11,14 @@
 //! assert_eq!(telegram.unconfirmed(), 1);
 //! assert!(telegram.seen(ada).is_empty(), "the bot has not answered");
 //! ```
+//!
+//! Drafts are for private chats alone (<https://github.com/openclaw/openclaw/issues/7803>). One is seen for 30 seconds
+//! (<https://core.telegram.org/bots/api#sendmessagedraft>) or until the bot's next message
+//! (<https://github.com/NousResearch/hermes-agent/pull/17179>); whether an edit ends it isn't known, so here it doesn't.
+//! As bots have measured, more than nine a second for long are refused for three seconds. A server of an older version
+//! has no such method, or says "text must be non-empty" (<https://github.com/nullclaw/nullclaw/issues/338>): see
+//! [`Fault::Refusal`]. A bot gives one reaction to a message, of those that exist
+//! (<https://core.telegram.org/bots/api#setmessagereaction>).
 
 mod markup;
 mod methods;
@@ -32,6 +40,9 @@ use world::{BOT, Chat, Kind, Message, World};
 pub const BOT_NAME: &str = "Adjutant_Bot";
 
 const TOKEN: &str = "4242424242:AAFakeFakeFakeFakeFakeFakeFakeFake42";
+
+/// How long a draft is shown.
+const PREVIEW: Duration = Duration::from_secs(30);
 
 /// Where something is said: a chat, or a topic of a forum.
 #[derive(Debug, Clone, Copy)]
@@ -312,6 +323,19 @@ impl FakeTelegram {
         seen.collect()
     }
 
+    /// The id and the text of the draft that a chat's person sees now.
+    pub fn preview(&self, chat: i64) -> Option<(i64, String)> {
+        let world = self.shared.world();
+        let preview = world.chats.get(&chat)?.preview.as_ref()?;
+        let is_shown = preview.shown.elapsed() < PREVIEW;
+        is_shown.then(|| (preview.draft, preview.text.clone()))
+    }
+
+    /// The bot's reaction to a message.
+    pub fn reaction(&self, chat: i64, message: i64) -> Option<String> {
+        self.shared.world().message(chat, message)?.reaction.clone()
+    }
+
     /// Waits until the bot has said so much in all, at most this long; whether it has.
     pub fn wait_for_said(&self, count: usize, most: Duration) -> bool {
         let too_few = |world: &mut World| world.said < count;
@@ -371,10 +395,12 @@ impl FakeTelegram {
         self.shared.world().chats.entry(chat).and_modify(|chat| chat.closed = Some(words.to_owned()));
     }
 
-    /// A basic group becomes a supergroup; its new id.
+    /// A basic group becomes a supergroup, as both say; its new id.
     pub fn migrate(&self, chat: i64) -> i64 {
         let new = self.supergroup("moved");
         self.shared.world().chats.entry(chat).and_modify(|chat| chat.moved_to = Some(new));
+        self.send(0, chat, json!({"migrate_to_chat_id": new}));
+        self.send(0, new, json!({"migrate_from_chat_id": chat}));
         new
     }
 

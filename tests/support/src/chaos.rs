@@ -5,8 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use adjutant_fakes::model::{FakeModel, Reply, has_tool};
 use adjutant_fakes::speech::{FakeSpeech, note};
 use adjutant_fakes::wire::Wire;
+use serde_json::{Value, json};
 
 use crate::gateway::{DEADLINE, Gateway};
 use crate::platform::{FAILURES, Make, Platform};
@@ -38,6 +40,13 @@ fn workflow(name: &str, length: usize) -> String {
     )
 }
 
+/// How a streamed answer begins and ends, and the time between two of its tokens.
+const OPENING: &str = "Here is what I did";
+const CLOSING: &str = "and that is all of it";
+const TOKEN: Duration = Duration::from_millis(20);
+/// How long no message may have appeared before a process is killed that streams its answers.
+const SETTLED: Duration = Duration::from_millis(100);
+
 /// How often to check who was answered.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -49,6 +58,8 @@ pub struct Run {
     pub instances: usize,
     /// The number of kills.
     pub kills: u32,
+    /// Whether a model writes the answers, token by token, so that processes die in the middle of one.
+    pub streams: bool,
     pub seed: u64,
 }
 
@@ -129,6 +140,7 @@ pub fn run(run: Run) -> Score {
 struct Chaos {
     platform: Box<dyn Platform>,
     speech: FakeSpeech,
+    model: Option<FakeModel>,
     homes: Vec<Home>,
     /// Each instance's way to the database, if it can be cut.
     wires: Vec<Wire>,
@@ -152,9 +164,15 @@ impl Chaos {
             Some(url) if run.instances > 2 => (0..run.instances).map(|_| Wire::to(url).unwrap()).collect(),
             _ => Vec::new(),
         };
+        let model = run.streams.then(|| FakeModel::start(answer));
+        let of_model = model.as_ref().map(|model| {
+            let url = model.base_url();
+            format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{url}\"\n")
+        });
         let config = format!(
-            "{LIMITS}[http]\nlisten = \"\"\n[skills]\npaths = [\"skills\"]\n\
+            "{LIMITS}[http]\nlisten = \"\"\n[skills]\npaths = [\"skills\"]\n{}\
              [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n{}",
+            of_model.unwrap_or_default(),
             speech.base_url(),
             platform.config()
         );
@@ -171,6 +189,7 @@ impl Chaos {
         Self {
             platform,
             speech,
+            model,
             homes,
             wires,
             gateways: (0..run.instances).map(|_| None).collect(),
@@ -231,18 +250,22 @@ impl Chaos {
     }
 
     fn write(&mut self) {
-        // A standby needs a second or two to take over; let it start working before the next kill.
-        let slowness = if self.gateways.len() > 1 { 3 } else { 1 };
+        // A standby needs a second or two to take over, and a model to write; let them before the next kill.
+        let slowness = if self.gateways.len() > 1 || self.model.is_some() { 3 } else { 1 };
+        // The room's answers are written one after another, so people write no faster.
+        let pause = if self.model.is_some() { 500 } else { 36 * slowness };
+        // The first two lose replies, and nobody knows of a draft whose reply is lost.
+        let from = if self.model.is_some() { 2 } else { 0 };
         let death = Instant::now() + Duration::from_millis(20 + self.random.below(1_000 * slowness));
         while Instant::now() < death {
             if self.random.below(15) == 0 {
-                let failure = FAILURES[self.below(FAILURES.len())];
+                let failure = FAILURES[from + self.below(FAILURES.len() - from)];
                 self.platform.failure(failure);
             }
             let person = self.below(PEOPLE);
             let in_room = self.random.below(4) == 0;
             self.say(person, in_room);
-            std::thread::sleep(Duration::from_millis(self.random.below(36 * slowness)));
+            std::thread::sleep(Duration::from_millis(self.random.below(pause)));
             self.check();
         }
     }
@@ -271,8 +294,25 @@ impl Chaos {
         }
     }
 
+    /// Waits until the receipt of each message is likely to be stored, while answers are still being written. If a process
+    /// dies before that, nobody knows of its draft: a race that delivery accepts.
+    fn settle(&self) {
+        let mut before = None;
+        loop {
+            let now = Some(self.platform.said().len());
+            if before == now {
+                return;
+            }
+            before = now;
+            std::thread::sleep(SETTLED);
+        }
+    }
+
     /// Kills one process, or all.
     fn kill(&mut self, most: u32) {
+        if self.model.is_some() {
+            self.settle();
+        }
         let alive: Vec<usize> =
             (0..self.gateways.len()).filter(|which| self.gateways[*which].is_some()).collect();
         let all = self.random.below(4) == 0;
@@ -325,7 +365,8 @@ impl Chaos {
         // A receipt says again what the report above it says.
         let without_receipts =
             |text: String| text.lines().filter(|line| !line.starts_with("✓ ")).collect::<Vec<_>>().join("\n");
-        let said: Vec<String> = self.platform.said().into_iter().map(without_receipts).collect();
+        let whole = self.platform.said().into_iter().filter(|text| !is_part(text));
+        let said: Vec<String> = whole.map(without_receipts).collect();
         // In a sentence, and in a run's output.
         let told = |begin: &'static str, end: char| {
             let things = said.iter().flat_map(move |text| text.split(begin).skip(1));
@@ -339,6 +380,10 @@ impl Chaos {
         let (tasks, undone) =
             process::ask(&url, async |store| (process::tasks(store).await, process::undone(store).await));
         self.left_undone.extend(undone);
+        if self.model.is_some() {
+            let parts = self.platform.said().into_iter().filter(|text| is_part(text));
+            self.left_undone.extend(parts.map(|text| format!("a part of an answer: {text}")));
+        }
         let done =
             count(tasks.iter().filter_map(|title| title.strip_prefix("do thing ")?.parse::<usize>().ok()));
         let answered = self.answered();
@@ -350,7 +395,11 @@ impl Chaos {
         };
         Score {
             platform: self.platform.name(),
-            store: if run.database.is_some() { "PostgreSQL" } else { "SQLite" },
+            store: match (&run.database, run.streams) {
+                (Some(_), _) => "PostgreSQL",
+                (None, true) => "SQLite, answers streamed",
+                (None, false) => "SQLite",
+            },
             instances: run.instances,
             kills: self.kills,
             messages: self.written.len(),
@@ -369,6 +418,53 @@ impl Chaos {
     fn below(&mut self, most: usize) -> usize {
         usize::try_from(self.random.below(most as u64)).unwrap()
     }
+}
+
+/// Whether a message shows an answer that isn't whole, or that one is worked on.
+fn is_part(text: &str) -> bool {
+    let is_begun = text.starts_with(OPENING) || !text.is_empty() && OPENING.starts_with(text);
+    is_begun && !text.contains(CLOSING) || text.starts_with("Working on it")
+}
+
+/// A model that does what the person asks for in this turn, each thing until it is done, and then tells of it token by
+/// token.
+fn answer(request: &Value) -> Reply {
+    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if !has_tool(request, "dispatch_agent") {
+        return Reply::text(&wishes(&messages.last().map(Value::to_string).unwrap_or_default()));
+    }
+    let is_model = |message: &Value| message["role"] == "assistant";
+    let is_answer = |message: &Value| is_model(message) && message["tool_calls"][0].is_null();
+    let turn = &messages[messages.iter().rposition(is_answer).map_or(0, |at| at + 1)..];
+    // The person's message comes last of those that the turn begins with.
+    let first = turn.iter().position(is_model).unwrap_or(turn.len()).saturating_sub(1);
+    let told = |begin: &str| -> BTreeSet<usize> {
+        let texts: String = turn[first..].iter().map(Value::to_string).collect();
+        let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+        texts.split(begin).skip(1).filter_map(|rest| digits(rest).parse().ok()).collect()
+    };
+    let (asked, done) = (told("add a task to do thing "), told("“do thing "));
+    let round = turn[first..].iter().filter(|message| is_model(message)).count();
+    let add = |reply: Reply, number: &usize| {
+        let (id, title) = (format!("a{number}-{round}"), format!("do thing {number}"));
+        let (skills, arguments) = (["tasks.create"], json!({"title": title}));
+        let call = json!({"agent_id": id, "mission": "add it", "skills": skills, "arguments": arguments});
+        reply.and_call("dispatch_agent", &call.to_string())
+    };
+    if !asked.is_subset(&done) {
+        return asked.difference(&done).fold(Reply::empty(), add);
+    }
+    let things: String = asked.iter().map(|number| format!(" I added “do thing {number}”,")).collect();
+    let rest = " and I looked at it once more,".repeat(4);
+    Reply::text(&format!("{OPENING}:{things}{rest} {CLOSING}")).tokens(TOKEN)
+}
+
+/// What the clean room reads in these messages of a person. In the room, others are read along.
+fn wishes(said: &str) -> String {
+    let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let numbers = said.split("add a task to do thing ").skip(1).map(digits);
+    let wish = |number| json!({"kind": "task.create", "count": 1, "text": format!("do thing {number}")});
+    json!({"wishes": numbers.map(wish).collect::<Vec<_>>()}).to_string()
 }
 
 fn count(numbers: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {

@@ -12,6 +12,9 @@ pub type Make = fn(usize) -> Box<dyn Platform>;
 /// All platforms.
 pub const PLATFORMS: [Make; 3] = [Telegram::make, Discord::make, Slack::make];
 
+/// The same, with a room where answers are streams if the platform has such rooms.
+pub const STREAMING: [Make; 3] = [Telegram::make, Discord::make, Slack::make_with_thread];
+
 /// What to break next.
 #[derive(Clone, Copy)]
 pub enum Failure {
@@ -49,6 +52,10 @@ pub trait Platform {
     fn say_in_room(&self, person: usize, text: &str);
     /// All messages of the assistant that it didn't delete.
     fn said(&self) -> Vec<String>;
+    /// What the assistant shows a person in private, or all in the room, drafts too.
+    fn on_screen(&self, person: Option<usize>) -> Vec<String>;
+    /// How often the assistant has called the platform to show something.
+    fn calls(&self) -> usize;
     /// How often receiving has started, by a poll or a session.
     fn heard(&self) -> usize;
     /// Waits until the assistant has sent this many messages in all; returns whether it did.
@@ -102,6 +109,24 @@ impl Platform for Telegram {
         let places = self.people.iter().chain([&self.room]);
         let all = places.flat_map(|place| self.fake.seen(*place));
         all.flat_map(|seen| [Some(seen.text), seen.file.map(|file| file.2)]).flatten().collect()
+    }
+    fn on_screen(&self, person: Option<usize>) -> Vec<String> {
+        let place = person.map_or(self.room, |person| self.people[person]);
+        let preview = self.fake.preview(place).map(|(_, text)| text);
+        self.fake.seen(place).into_iter().map(|seen| seen.text).chain(preview).collect()
+    }
+    fn calls(&self) -> usize {
+        const METHODS: [&str; 8] = [
+            "deletemessage",
+            "editmessagetext",
+            "sendchataction",
+            "senddocument",
+            "sendmessage",
+            "sendmessagedraft",
+            "sendvoice",
+            "setmessagereaction",
+        ];
+        METHODS.iter().map(|method| self.fake.calls(method)).sum()
     }
     fn heard(&self) -> usize {
         self.fake.calls("getupdates")
@@ -173,6 +198,13 @@ impl Platform for Discord {
         let all = places.flat_map(|place| self.fake.seen(place));
         all.flat_map(|seen| [Some(seen.text), seen.file.map(|file| file.1)]).flatten().collect()
     }
+    fn on_screen(&self, person: Option<usize>) -> Vec<String> {
+        let place = person.map_or(&self.room, |person| &self.places[person]);
+        self.fake.seen(place).into_iter().map(|seen| seen.text).collect()
+    }
+    fn calls(&self) -> usize {
+        self.fake.calls().len()
+    }
     fn heard(&self) -> usize {
         self.fake.sessions().0
     }
@@ -198,11 +230,22 @@ struct Slack {
 }
 
 impl Slack {
-    fn make(people: usize) -> Box<dyn Platform> {
+    fn new(people: usize) -> Self {
         let fake = slack::FakeSlack::start();
         let places = (0..people).map(|person| fake.dm(&format!("p{person}"))).collect();
         let room = fake.channel("room");
-        Box::new(Self { fake, places, room })
+        Self { fake, places, room }
+    }
+
+    fn make(people: usize) -> Box<dyn Platform> {
+        Box::new(Self::new(people))
+    }
+
+    fn make_with_thread(people: usize) -> Box<dyn Platform> {
+        let mut slack = Self::new(people);
+        let root = slack.fake.say("p0", &slack.room, "all about tasks");
+        slack.room = format!("{}/{root}", slack.room);
+        Box::new(slack)
     }
 }
 
@@ -241,6 +284,13 @@ impl Platform for Slack {
         let all = places.flat_map(|place| self.fake.seen(place));
         let text = |file: (String, Vec<u8>)| String::from_utf8(file.1).unwrap();
         all.flat_map(|seen| [Some(seen.text), seen.file.map(text)]).flatten().collect()
+    }
+    fn on_screen(&self, person: Option<usize>) -> Vec<String> {
+        let place = person.map_or(&self.room, |person| &self.places[person]);
+        self.fake.seen(place).into_iter().map(|seen| seen.text).collect()
+    }
+    fn calls(&self) -> usize {
+        self.fake.calls().len()
     }
     fn heard(&self) -> usize {
         self.fake.sockets().1

@@ -51,6 +51,8 @@ pub struct Reply {
     outcome: Outcome,
     delay: Duration,
     gate: Option<Arc<Gate>>,
+    /// What is written before that.
+    written: String,
 }
 
 #[derive(Debug)]
@@ -62,7 +64,7 @@ enum Outcome {
 
 impl From<Outcome> for Reply {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, delay: Duration::ZERO, gate: None }
+        Self { outcome, delay: Duration::ZERO, gate: None, written: String::new() }
     }
 }
 
@@ -78,6 +80,13 @@ impl Reply {
     #[must_use]
     pub fn behind(mut self, gate: &Arc<Gate>) -> Self {
         self.gate = Some(Arc::clone(gate));
+        self
+    }
+
+    /// These words are written before the reply waits for anything.
+    #[must_use]
+    pub fn writing(mut self, words: &str) -> Self {
+        words.clone_into(&mut self.written);
         self
     }
 
@@ -361,6 +370,10 @@ impl Model for Scripted {
         }
         check(request)?;
         let reply = self.reply(request);
+        if let Some(live) = &request.live {
+            live.restart();
+            live.push(&reply.written);
+        }
         let delay = self.delay + reply.delay;
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
@@ -369,7 +382,12 @@ impl Model for Scripted {
             gate.pass().await;
         }
         match reply.outcome {
-            Outcome::Answer(answer) => Ok(with_ids(answer, request)),
+            Outcome::Answer(answer) => {
+                if let Some(live) = request.live.as_ref().filter(|_| !answer.tool_calls.is_empty()) {
+                    live.withdraw();
+                }
+                Ok(with_ids(answer, request))
+            }
             Outcome::Error(error) => Err(error),
             Outcome::Panic(message) => panic!("{message}"),
         }

@@ -115,7 +115,7 @@ fn events_are_lines_of_the_contract() {
     let plain = reply(&outbound);
     outbound.choices = vec![Choice { id: "k".into(), label: "Continue".into() }];
     outbound.turn = None;
-    let state = Progress { address, turn: "t1".into(), step: None, agents: vec![agent] };
+    let state = Progress { address, turn: "t1".into(), step: None, agents: vec![agent], live: None };
     let lines = [accepted(&said), progress(&state), plain, reply(&outbound), error(3, "No.")].concat();
     insta::assert_snapshot!(lines, @r#"
     {"event":"accepted","id":"m1","conversation":"a"}

@@ -1,11 +1,12 @@
 use std::path::Path;
 
-use adjutant_chat::{Address, AgentProgress, Choice};
+use adjutant_chat::{AgentProgress, Choice};
 use adjutant_fakes::conformance::{self, Platform, Seen};
 
 use super::*;
 use crate::json::Entry;
 use crate::tree::Changes;
+use crate::tree::tests::Screen;
 use crate::turn_taking::{choice_for, locked};
 
 /// A stdout that a test can read, and that takes only so much.
@@ -243,7 +244,7 @@ fn progress(status: &str) -> Progress {
         elapsed_ms: 0,
     };
     let address = Address { channel: "console".into(), place: "main".into() };
-    Progress { address, turn: "t".into(), step: Some("thinking".into()), agents: vec![agent] }
+    Progress { address, turn: "t".into(), step: Some("thinking".into()), agents: vec![agent], live: None }
 }
 
 #[tokio::test]
@@ -286,4 +287,63 @@ async fn a_program_sees_progress_in_order() {
     let words: Vec<&str> =
         ["running", "completed", "Done."].into_iter().filter(|word| text.contains(word)).collect();
     assert_eq!((words.len(), text.lines().count()), (3, 3), "{text}");
+}
+
+async fn show_draft(port: &ConsolePort, event: Option<&str>, place: &str, text: &str) {
+    let address = &Address { channel: "console".into(), place: place.into() };
+    let draft = AnswerDraft { turn: "t", event, address, receipt: None, text };
+    assert_eq!(port.show_draft(&draft).await, Delivery::Sent(String::new()), "it is no message");
+}
+
+#[tokio::test]
+async fn a_program_reads_an_answer_while_it_is_written() {
+    let world = World::new(Style::Json);
+    let port = world.port();
+    for text in ["Zwölf", "Zwölf tasks\u{1b}", "Zwei", ""] {
+        show_draft(&port, None, "main", text).await;
+    }
+    port.deliver(&outbound("a", &[])).await;
+    show_draft(&port, None, "main", "Zwei").await;
+    port.deliver(&Outbound { turn: None, ..outbound("b", &[]) }).await;
+    insta::assert_snapshot!(world.paper.text(), @r#"
+    {"event":"text","turn":"t","at":0,"text":"Zwölf"}
+    {"event":"text","turn":"t","at":5,"text":" tasks␛"}
+    {"event":"text","turn":"t","at":2,"text":"ei"}
+    {"event":"text","turn":"t","at":0,"text":""}
+    {"event":"reply","conversation":"main","turn":"t","answers":[],"text":"Done.","buttons":[]}
+    {"event":"text","turn":"t","at":0,"text":"Zwei"}
+    {"event":"reply","conversation":"main","turn":null,"answers":[],"text":"Done.","buttons":[]}
+    "#);
+}
+
+#[tokio::test]
+async fn an_answer_grows_on_a_terminal_and_is_written_there_once() {
+    let world = World::new(interactive());
+    let screen = Screen::default();
+    let port = port(world.dir.path(), &world.style, &world.paper, screen.tree());
+    show_draft(&port, None, "main", "Too early").await;
+    assert_eq!(screen.text(), "");
+    port.turns().sent(&EventId("main:1".into()));
+    show_draft(&port, None, "main", "Two **tasks** \u{1b}[2J").await;
+    show_draft(&port, None, "b", "Elsewhere").await;
+    assert_eq!(screen.text(), "Two tasks ␛[2J");
+    port.deliver(&outbound("a", &["main:1"])).await;
+    show_draft(&port, None, "main", "Too late").await;
+    assert_eq!((screen.text(), world.paper.text()), (String::new(), "Done.\n\n".to_owned()));
+}
+
+#[tokio::test]
+async fn once_draws_only_what_answers_its_message_and_nothing_into_a_pipe() {
+    let world = World::new(Style::Once { event: EventId("main:1".into()) });
+    let screen = Screen::default();
+    let mut port = port(world.dir.path(), &world.style, &world.paper, screen.tree());
+    show_draft(&port, Some("main:0"), "main", "Another").await;
+    assert_eq!(screen.text(), "");
+    show_draft(&port, Some("main:1"), "main", "Ours").await;
+    assert_eq!(screen.text(), "Ours");
+    show_draft(&port, Some("main:1"), "main", "").await;
+    assert_eq!(screen.text(), "");
+    port.theme.width = 0;
+    show_draft(&port, Some("main:1"), "main", "Ours").await;
+    assert_eq!((screen.text(), world.paper.text()), (String::new(), String::new()));
 }

@@ -16,7 +16,7 @@ fn received(fields: Value, direct: bool) -> Received {
 
 fn text(received: Received) -> Option<String> {
     match received {
-        Received::Message(said) => Some(said.text),
+        Received::Message(said) if said.is_addressed => Some(said.text),
         _ => None,
     }
 }
@@ -47,10 +47,13 @@ fn a_name_is_no_part_of_what_is_said() {
         panic!()
     };
     assert_eq!((said.text.as_str(), &said.mentions, said.forwarded_from), ("ask @2", &named, None));
-    let update =
-        json!({"id": "5", "channel_id": "7", "author": {"id": "1"}, "content": "ask <@!2>", "mentions": eve});
-    let Received::Edit(edited) = edit(serde_json::from_value(update).unwrap(), BOT) else { panic!() };
+    let mut update = json!({"id": "5", "channel_id": "7", "author": {"id": "1"}, "content": "ask <@!2>",
+        "mentions": eve, "edited_timestamp": "2026-01-01T00:01:00.000000+00:00"});
+    let Received::Edit(edited) = edit(serde_json::from_value(update.clone()).unwrap(), BOT) else { panic!() };
     assert_eq!((edited.text.as_str(), &edited.mentions), ("ask @2", &named));
+    // Discord has only added a preview.
+    update["edited_timestamp"] = json!(null);
+    assert_eq!(edit(serde_json::from_value(update).unwrap(), BOT), Received::Ignored);
     let Received::Message(by_app) = received(json!({"application_id": "6"}), true) else { panic!() };
     assert_eq!(by_app.forwarded_from.as_deref(), Some("an app on Discord"));
 }

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 /// Allows everything.
 const ADMINISTRATOR: u64 = 1 << 3;
+/// Source: <https://discord.com/developers/docs/topics/permissions#permissions-bitwise-permission-flags>
+const MANAGE_CHANNELS: u64 = 1 << 4;
+const MANAGE_GUILD: u64 = 1 << 5;
 const VIEW_CHANNEL: u64 = 1 << 10;
 const ATTACH_FILES: u64 = 1 << 15;
 const READ_MESSAGE_HISTORY: u64 = 1 << 16;
@@ -14,11 +17,19 @@ const CONNECT: u64 = 1 << 20;
 /// Types of voice channels.
 const VOICE: [u64; 2] = [2, 13];
 
+/// What a person's permissions are asked for: of the guild, the channel, the person's id and roles.
+pub(crate) type Permission = fn(&Value, &Value, &str, &[&str]) -> bool;
+
 /// Whether a person with these roles may read a channel; all are Discord's own objects.
 pub(crate) fn may_read(guild: &Value, channel: &Value, person: &str, roles: &[&str]) -> bool {
     let is_voice = channel["type"].as_u64().is_none_or(|kind| VOICE.contains(&kind));
     let needed = VIEW_CHANNEL | READ_MESSAGE_HISTORY | if is_voice { CONNECT } else { 0 };
     permissions(guild, channel, person, roles) & needed == needed
+}
+
+/// Whether a person with these roles may change a channel or its guild.
+pub(crate) fn may_manage(guild: &Value, channel: &Value, person: &str, roles: &[&str]) -> bool {
+    permissions(guild, channel, person, roles) & (MANAGE_CHANNELS | MANAGE_GUILD) != 0
 }
 
 /// Whether we may attach files in a guild, by the list of our guilds; it doesn't include a channel's overwrites.

@@ -87,6 +87,20 @@ async fn in_company_only_what_is_meant_for_us_is_heard() {
 }
 
 #[tokio::test]
+async fn where_everything_is_wanted_it_is_told_what_is_for_us() {
+    let (fake, journal) = (FakeDiscord::start(), Journal::default());
+    *journal.wants_all.lock().unwrap() = true;
+    let place = fake.channel("general");
+    receiving(&fake, &journal, async || {
+        fake.say("ada", &place, "what a day");
+        fake.say("bob", &place, &format!("{} what is due?", fake.mention()));
+        until("journalled", || journal.texts() == ["what a day", "what is due?"]).await;
+        assert_eq!([said(&journal, 0).is_addressed, said(&journal, 1).is_addressed], [false, true]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_mention_of_its_own_role_is_a_mention_of_the_bot() {
     let (fake, journal) = (FakeDiscord::start(), Journal::default());
     let place = fake.channel("general");

@@ -61,6 +61,23 @@ async fn of_many_guilds_the_first_are_looked_through() {
 }
 
 #[tokio::test]
+async fn who_may_change_a_channel_or_its_guild_manages_it() {
+    let fake = FakeDiscord::start();
+    let discord = connected(&fake);
+    let general = fake.channel("general");
+    let (staff, hosts) = (fake.role("staff", 1 << 5), fake.role("hosts", 0));
+    fake.overwrite(&general, (0, &hosts), 1 << 4, 0);
+    let [ada, bob, cyd, dan] = ["ada", "bob", "cyd", "dan"].map(|person| SenderId(fake.join(person)));
+    fake.describe("ada", &json!({"roles": [staff]}));
+    fake.describe("bob", &json!({"roles": [hosts]}));
+    fake.crown("cyd");
+    let is = async |person: &SenderId| discord.manages(&general, person).await;
+    assert_eq!((is(&ada).await, is(&bob).await), (Ok(true), Ok(true)));
+    assert_eq!((is(&cyd).await, is(&dan).await), (Ok(true), Ok(false)));
+    assert_eq!(is(&SenderId("0".into())).await, Ok(false));
+}
+
+#[tokio::test]
 async fn who_may_read_is_asked_for_each_time() {
     let fake = FakeDiscord::start();
     let discord = connected(&fake);

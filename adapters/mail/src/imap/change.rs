@@ -1,7 +1,5 @@
 //! Changes in a mailbox. A change whose outcome is unknown is never repeated.
 
-use std::collections::BTreeMap;
-
 use async_imap::imap_proto::rfc4315::UidSetMember;
 use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 
@@ -28,26 +26,6 @@ impl Imap {
         run!(self, |session| {
             let at = session.locate(&name).await?;
             session.change(&Command::new(&format!("UID STORE {} {how}", at.uid)), |_| {}).await
-        })
-    }
-
-    /// Marks messages as read, given by our ids: those of a folder in one command.
-    pub async fn mark_read(&self, ids: &[String]) -> Result<(), MailError> {
-        let mut folders: BTreeMap<(String, u32), Vec<String>> = BTreeMap::new();
-        for id in ids {
-            let name: MessageRef = id.parse()?;
-            if let MessageRef::Location { uid, validity, folder } = name {
-                folders.entry((folder, validity)).or_default().push(uid.to_string());
-            }
-        }
-        run!(self, |session| {
-            for ((folder, validity), uids) in &folders {
-                if session.select(folder).await?.validity == *validity {
-                    let store = format!("UID STORE {} +FLAGS.SILENT (\\Seen)", uids.join(","));
-                    session.change(&Command::new(&store), |_| {}).await?;
-                }
-            }
-            Ok(())
         })
     }
 

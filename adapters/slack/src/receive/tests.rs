@@ -15,7 +15,7 @@ fn post(fields: &Value) -> MessageEvent {
 
 fn said(fields: &Value, channel: &str) -> Option<IncomingMessage> {
     match post(fields).read(channel, BOT) {
-        Received::Message(said) => Some(said),
+        Received::Message(said) if said.is_addressed => Some(said),
         _ => None,
     }
 }

@@ -71,6 +71,20 @@ async fn in_company_only_what_is_meant_for_us_is_heard_and_once() {
 }
 
 #[tokio::test]
+async fn where_everything_is_wanted_it_is_told_what_is_for_us() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    *journal.wants_all.lock().unwrap() = true;
+    let place = fake.channel("general");
+    receiving(&fake, &journal, async || {
+        fake.say("ada", &place, "what a day");
+        fake.say("bob", &place, &format!("{} what is due?", fake.mention()));
+        until("journalled", || journal.texts() == ["what a day", "what is due?"]).await;
+        assert_eq!([journal.said(0).is_addressed, journal.said(1).is_addressed], [false, true]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_burst_is_journalled_in_each_places_order() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());
     let places = ["ada", "bob"].map(|person| (person, fake.dm(person)));

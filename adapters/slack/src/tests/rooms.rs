@@ -92,6 +92,20 @@ async fn members_are_asked_for_each_time() {
 }
 
 #[tokio::test]
+async fn who_made_a_channel_manages_it_and_so_do_admins() {
+    let fake = FakeSlack::start();
+    let slack = connected(&fake);
+    let place = fake.channel("general");
+    let [ada, bob, cyd] = ["ada", "bob", "cyd"].map(|person| SenderId(fake.person(person)));
+    fake.create("ada", &place);
+    fake.describe("bob", &json!({"is_admin": true}));
+    let is = async |person: &SenderId| slack.manages(&format!("{place}/1.000000"), person).await;
+    assert_eq!((is(&ada).await, is(&bob).await, is(&cyd).await), (Ok(true), Ok(true), Ok(false)));
+    assert!(is(&SenderId("U9999".into())).await.is_err(), "nobody manages anything");
+    assert_eq!(fake.faults(), [""; 0]);
+}
+
+#[tokio::test]
 async fn the_newest_are_read_in_order() {
     let fake = FakeSlack::start();
     let slack = connected(&fake);

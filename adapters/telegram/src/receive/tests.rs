@@ -39,7 +39,7 @@ fn arrives(message: Value) -> Update {
 /// What was said, if it was for us.
 fn received(message: Value) -> Option<IncomingMessage> {
     match arrives(message) {
-        Update::Message(message) => Some(message),
+        Update::Message(message) if message.is_addressed => Some(message),
         _ => None,
     }
 }
@@ -65,6 +65,7 @@ fn a_private_message_is_for_us() {
             ),
             sender_name: "Ada Lovelace",
             direct: true,
+            is_addressed: true,
             text: "Hello, @somebody",
             mentions: [],
             forwarded_from: None,
@@ -292,6 +293,17 @@ fn odd_json() -> impl Strategy<Value = Value> {
                 .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
         ]
     })
+}
+
+#[test]
+fn a_group_that_becomes_a_supergroup_moves() {
+    let says = |chat: i64, field: &str, other: i64| {
+        arrives(json!({"message_id": 9, "date": 1_700_000_000, "from": ada(), field: other,
+            "chat": {"id": chat, "type": "group", "title": "Crew"}}))
+    };
+    let moved = Update::Moved { from: -5, to: GROUP };
+    assert_eq!(says(-5, "migrate_to_chat_id", GROUP), moved);
+    assert_eq!(says(GROUP, "migrate_from_chat_id", -5), moved);
 }
 
 proptest! {

@@ -67,6 +67,28 @@ async fn odd_updates_hold_nobody_up() {
 }
 
 #[tokio::test]
+async fn where_everything_is_wanted_it_is_told_what_is_for_us() {
+    let telegram = FakeTelegram::start();
+    let (ada, group) = (telegram.person("Ada"), telegram.supergroup("Garden Club"));
+    let first = receiving_into(&telegram, Journal { wants_all: Mutex::new(true), ..Journal::default() });
+    telegram.say(ada, group, "what a day");
+    until("it is heard", || first.journal.texts() == ["what a day"]).await;
+    let rows = first.journal.rows.lock().unwrap();
+    assert!(matches!(&rows[0], Inbound::Message(said) if !said.is_addressed && !said.direct), "{rows:?}");
+}
+
+#[tokio::test]
+async fn that_a_group_has_moved_is_told_by_both_chats() {
+    let telegram = FakeTelegram::start();
+    let group = telegram.group("Crew");
+    let first = receiving(&telegram);
+    let moved = (group.to_string(), telegram.migrate(group).to_string());
+    until("both are told", || *first.journal.moves.lock().unwrap() == [moved.clone(), moved.clone()]).await;
+    let sent = first.port.deliver(&outbound(group, "Hello")).await;
+    assert!(matches!(sent, Delivery::Sent(_)) && telegram.calls("sendMessage") == 1, "{sent:?}");
+}
+
+#[tokio::test]
 async fn presses_are_answered_and_edits_told() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada Lovelace");

@@ -79,6 +79,12 @@ async fn members_are_asked_for_each_time() {
     }
     assert_eq!((is(&topic, bob).await, is(&topic, 77).await), (Ok(false), Ok(false)));
     assert_eq!(port.is_member(&topic, &sender("ada")).await, Ok(false));
+    let ranks = [("creator", true), ("administrator", true), ("member", false), ("left", false)];
+    for (status, expected) in ranks {
+        telegram.stand(group, ada, status, &json!({}));
+        assert_eq!(port.manages(&topic, &sender(ada)).await, Ok(expected), "{status}");
+    }
+    assert_eq!(port.manages(&topic, &sender("ada")).await, Ok(false));
     telegram.stand(group, ada, "member", &json!({}));
     let new = telegram.migrate(group);
     telegram.stand(new, ada, "member", &json!({}));
@@ -116,6 +122,7 @@ async fn people_are_found_by_id_and_administrators_by_name() {
         assert_eq!(ids(&alone, said).await, [ada.to_string()], "{said}");
     }
     assert_eq!(ids(&place, &bob.to_string()).await, [bob.to_string()]);
+    assert_eq!(ids(&place, &format!("@{bob}")).await, [bob.to_string()], "as a text mentions him");
     for said in ["", "@", "bob", "nobody", "77"] {
         assert_eq!(ids(&place, said).await, [""; 0], "{said}");
     }

@@ -33,6 +33,7 @@ impl Frame<'_> {
                     @if let Some(viewer) = self.viewer { (self.header(viewer)) }
                     main #main tabindex="-1" { (content) }
                     p #note role="status" aria-live="polite" {}
+                    p.hidden #aloud aria-live="polite" {}
                 }
             }
         }

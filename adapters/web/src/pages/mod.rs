@@ -21,7 +21,7 @@ pub(crate) use plans::plans;
 pub(crate) use tables::{log, tables};
 #[cfg(test)]
 pub(crate) use talk::message_part;
-pub(crate) use talk::{talk, turn, turn_page};
+pub(crate) use talk::{draft, talk, turn, turn_page};
 pub(crate) use tree::{details, details_page};
 pub(crate) use usage::{csv, usage};
 pub(crate) use waterfall::waterfall;

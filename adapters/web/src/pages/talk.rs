@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::Frame;
 use super::layout::{badge, moment, token};
 use super::tree::tree;
-use crate::markdown::{markdown, plain};
+use crate::markdown::{markdown, plain, without_code};
 use crate::session::once;
 use crate::views::{Asks, Badge, Entry, Said, Timeline, Turn};
 
@@ -113,8 +113,7 @@ pub(super) fn said(said: &Said, form_token: &str) -> Markup {
     html! {
         div class=(class) id={ "m-" (said.key) } {
             p.by {
-                b { @if let Some(by) = &said.by { (plain(by)) } @else { (page_talk::assistant()) } }
-                " " span.channel { (plain(&said.channel)) }
+                (writer(said.by.as_deref(), &said.channel))
                 " " (moment(&said.at))
                 @if let Some(why) = &said.undelivered { " " span.undelivered { (why) } }
             }
@@ -134,6 +133,30 @@ pub(super) fn said(said: &Said, form_token: &str) -> Markup {
             (answers(said, form_token))
         }
     }
+}
+
+/// Who writes, and where.
+fn writer(by: Option<&str>, channel: &str) -> Markup {
+    html! {
+        b { @if let Some(by) = by { (plain(by)) } @else { (page_talk::assistant()) } }
+        " " span.channel { (plain(channel)) }
+    }
+}
+
+/// An answer that is being written, as it will stand there; nothing of an empty text.
+pub(crate) fn draft(channel: &str, text: &str) -> String {
+    let draft = html! {
+        @if !text.is_empty() {
+            div.said.assistant.draft {
+                p.by {
+                    (writer(None, channel)) " "
+                    span.badge.running { span aria-hidden="true" { "▶" } " " (page_talk::writing()) }
+                }
+                div.text { (markdown(&without_code(text))) }
+            }
+        }
+    };
+    draft.into_string()
 }
 
 /// The buttons of a question, and the field for words.

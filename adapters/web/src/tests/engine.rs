@@ -22,8 +22,10 @@ impl Backend for Engine {
     async fn sign_in(&self, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
     }
-    async fn viewer(&self, _: &str) -> Result<Option<Viewer>, Unavailable> {
-        Ok(None)
+    async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable> {
+        let (person, name, session) = ("p".into(), "P".into(), "s".into());
+        let viewer = Viewer { person, name, is_owner: false, session, zone: None };
+        Ok((secret != "ended").then_some(viewer))
     }
     async fn sessions(&self, _: &Viewer) -> Result<Vec<Session>, Unavailable> {
         Ok(Vec::new())

@@ -143,7 +143,7 @@ pub(super) fn is_bare(text: &str, kind: &QuestionKind, asked: &[QuestionRow]) ->
         && is_number(&plain(text));
     is_number
         || matches!(kind, QuestionKind::Plan { .. })
-        || is_asked_word(text, kind)
+        || certainty(text, kind) == Certainty::AskedFor
         || says_always(text)
         || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
 }
@@ -173,17 +173,23 @@ pub(super) fn agrees(text: &str) -> bool {
     verdict(text) == Some(true)
 }
 
-/// Whether a text is for a question even if something else was said since. An "ok" may be for what came last.
-pub(super) fn is_emphatic(text: &str, kind: &QuestionKind) -> bool {
-    let word = plain(text);
-    let is_weak = matches!(word.as_str(), "stop" | "stopp") || is_number(&word);
-    is_asked_word(text, kind) || (verdicts::is_firm(text) && !is_weak)
+/// How surely a text is for a question, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub(super) enum Certainty {
+    /// No more than a number or praise, which may be for what stands above the question.
+    Vague,
+    /// An "ok" or another word that may be for what came last.
+    Mild,
+    /// A yes or a no, even if something else was said since.
+    Firm,
+    /// A word that the question itself asks for.
+    AskedFor,
 }
 
-/// Whether a text is a word that the question itself asks for.
-pub(super) fn is_asked_word(text: &str, kind: &QuestionKind) -> bool {
+pub(super) fn certainty(text: &str, kind: &QuestionKind) -> Certainty {
+    const PRAISE: [&str; 6] = ["of course", "sounds good", "that's fine", "perfect", "passt", "genau"];
     let word = plain(text);
-    match kind {
+    let is_asked_for = match kind {
         QuestionKind::Plan { .. } => {
             matches!(word.as_str(), "run" | "run it" | "cancel") || word.starts_with("change:")
         }
@@ -191,16 +197,16 @@ pub(super) fn is_asked_word(text: &str, kind: &QuestionKind) -> bool {
             matches!(word.as_str(), "continue" | "summarise" | "summarize" | "stop")
         }
         _ => false,
-    }
-}
-
-/// Whether a text says no more than a number or praise, which may be for what stands above a question.
-pub(super) fn is_vague(text: &str, kind: &QuestionKind) -> bool {
-    const PRAISE: [&str; 6] = ["of course", "sounds good", "that's fine", "perfect", "passt", "genau"];
-    let word = plain(text);
-    let is_praise = PRAISE.iter().any(|praise| word.contains(praise)) && !verdicts::is_firm(text);
+    };
     let has_numbers = matches!(kind, QuestionKind::Choice { .. } | QuestionKind::Input { .. });
-    !has_numbers && (is_number(&word) || is_praise)
+    let (is_firm, is_number) = (verdicts::is_firm(text), is_number(&word));
+    let is_praise = !is_firm && PRAISE.iter().any(|praise| word.contains(praise));
+    match () {
+        () if is_asked_for => Certainty::AskedFor,
+        () if !has_numbers && (is_number || is_praise) => Certainty::Vague,
+        () if is_firm && !is_number && !matches!(word.as_str(), "stop" | "stopp") => Certainty::Firm,
+        () => Certainty::Mild,
+    }
 }
 
 /// A text in the form used for comparison.
@@ -401,7 +407,7 @@ mod tests {
             (&approval(), "perfect", false),
             (&approval(), "2", false),
         ] {
-            assert_eq!(is_emphatic(text, kind), is_for_it, "{text}");
+            assert_eq!(certainty(text, kind) >= Certainty::Firm, is_for_it, "{text}");
         }
         for (kind, text, is_vague) in [
             (&approval(), "2.", true),
@@ -409,9 +415,10 @@ mod tests {
             (&approval(), "perfect, do it", false),
             (&approval(), "ok", false),
             (&plan, "1", true),
+            (&plan, "change: perfect, but without Bob", false),
             (&choice(&["red", "green"]), "1", false),
         ] {
-            assert_eq!(super::is_vague(text, kind), is_vague, "{text}");
+            assert_eq!(certainty(text, kind) == Certainty::Vague, is_vague, "{text}");
         }
         for (kind, text) in [(&plan, "go"), (&plan, "change: without Bob"), (&go_on(), "summarise")] {
             assert!(is_bare(text, kind, &[]), "{text}: it has no number");

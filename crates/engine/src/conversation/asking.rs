@@ -17,14 +17,15 @@ use super::Conversations;
 use super::turn::LeasedTurn;
 
 impl Conversations {
-    /// Asks for the turn's new approvals and puts it to sleep, in one commit.
+    /// Asks for the turn's new approvals, below the receipts of what it has done, and puts it to sleep, in one commit.
     pub(super) async fn ask_and_sleep(
         &self,
         leased: &LeasedTurn,
         ctx: &TurnContext,
+        receipts: &[String],
     ) -> Result<(), StoreError> {
         let mut asking = Batch::new();
-        self.ask_approvals(leased, ctx, &mut asking).await?;
+        self.ask_approvals(leased, ctx, receipts, &mut asking).await?;
         self.sleep(leased, ctx, asking).await
     }
 
@@ -35,6 +36,7 @@ impl Conversations {
         &self,
         leased: &LeasedTurn,
         ctx: &TurnContext,
+        receipts: &[String],
         batch: &mut Batch,
     ) -> Result<bool, StoreError> {
         let turn = &leased.turn;
@@ -47,7 +49,7 @@ impl Conversations {
             questions::hold(batch, &turn.id, until);
             return Ok(false);
         }
-        self.ask_new(turn, batch, |batch, text, choices| ctx.say(batch, text, choices)).await
+        self.ask_new(turn, receipts, batch, |batch, text, choices| ctx.say(batch, text, choices)).await
     }
 
     /// Whether nobody waits for the turn.
@@ -65,7 +67,7 @@ impl Conversations {
             }
             let mut batch = Batch::new();
             turns::expect_status(&mut batch, &turn);
-            self.ask_new(&turn, &mut batch, |batch, text, choices| {
+            self.ask_new(&turn, &[], &mut batch, |batch, text, choices| {
                 let answers = turn.answer_ids();
                 turns::set_answers(batch, &turn.id, &[]);
                 let message =
@@ -86,6 +88,7 @@ impl Conversations {
     async fn ask_new(
         &self,
         turn: &TurnRow,
+        receipts: &[String],
         batch: &mut Batch,
         say: impl FnOnce(&mut Batch, String, Vec<Choice>) -> OutboxId,
     ) -> Result<bool, StoreError> {
@@ -116,7 +119,14 @@ impl Conversations {
             let days = self.settings.current().approval.rule_days;
             text.push_str(&format!("\n{}", wording::rules::on_offer(rule, days)));
         }
-        let text = below_unshown(&self.store, &turn.id, batch, text).await?;
+        let receipts = wording::receipts::above_question(receipts);
+        if !receipts.is_empty() {
+            turns::set_shown(batch, &turn.id, -1, &receipts);
+        }
+        text = below_unshown(&self.store, &turn.id, batch, text).await?;
+        if !receipts.is_empty() {
+            text = format!("{receipts}\n\n{text}");
+        }
         let message =
             say(batch, text, wording::questions::approve_choices(&new, is_delicate, delay.is_some()));
         for (position, question) in (1..).zip(&new) {

@@ -7,6 +7,27 @@ use super::ownership;
 
 pub use adjutant_workflows::command::{is_background, is_run};
 
+/// What stops a running turn, said alone.
+const STOPS: [&str; 12] = [
+    "stop",
+    "stop it",
+    "stop that",
+    "stop please",
+    "please stop",
+    "stop now",
+    "cancel",
+    "cancel that",
+    "abort",
+    "never mind",
+    "nevermind",
+    "stopp",
+];
+
+/// Whether a text asks to stop what runs, and nothing else.
+pub fn is_stop(text: &str) -> bool {
+    STOPS.contains(&text.trim().trim_end_matches(['.', '!']).to_lowercase().as_str())
+}
+
 /// A command, with what was written behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'t> {
@@ -25,6 +46,8 @@ pub enum Command<'t> {
     Forget(&'t str),
     /// Lists them, or ends one: `end 2`.
     Rules(&'t str),
+    /// Shows the room's rule, or changes it: `always`, `skills tasks, calendar`, `people @ada`.
+    Room(&'t str),
     /// A number of the list, `all`, or `it`: the one thing that can be meant.
     Mine(&'t str),
     Pair(&'t str),
@@ -55,6 +78,7 @@ impl<'t> Command<'t> {
             "memories" | "memory" => Self::Memories(first),
             "forget" => Self::Forget(rest),
             "rules" => Self::Rules(rest),
+            "room" => Self::Room(rest),
             "mine" => Self::Mine(first),
             "pair" => Self::Pair(first),
             "link" => Self::Link(rest),
@@ -87,6 +111,7 @@ mod tests {
             ("yes", Command::Answer("yes")),
             ("That's mine!", Command::Mine("it")),
             ("/mine", Command::Mine("")),
+            ("/room@adjutant_bot skills tasks, calendar", Command::Room("skills tasks, calendar")),
             ("/start abc", Command::Help),
             ("/hlep@adjutant_bot me", Command::Unknown("/hlep")),
             ("/mine 2, please", Command::Mine("2,")),

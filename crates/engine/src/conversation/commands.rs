@@ -63,6 +63,7 @@ impl Conversations {
             Command::Memories(page) => return self.show_memories(row, page).await,
             Command::Forget(asked) => return self.forget_memory(row, asked).await,
             Command::Rules(rest) => return self.rules(row, rest).await,
+            Command::Room(rest) => return self.room(row, rest).await,
             Command::Mine(which) => self.mine(row, which, &mut batch).await?,
             Command::Pair(code) => self.pair(row, code).await?,
             Command::Link(code) => self.link(row, code).await?,

@@ -275,8 +275,7 @@ async fn summarise(
         .with(shown(taint, text));
     let request = Request {
         messages: vec![Message::new(Role::System, INSTRUCTIONS), Message::new(Role::User, asked)],
-        tools: Vec::new(),
-        stable: None,
+        ..Request::default()
     };
     let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {
         tracing::info!("the history wasn't compacted: the day's budget doesn't cover it");

@@ -17,6 +17,7 @@ mod ownership;
 mod parking;
 pub mod questions;
 mod recent_entities;
+pub mod rooms;
 pub mod rules;
 mod start;
 pub mod turn;
@@ -25,15 +26,16 @@ pub mod voice_answers;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use adjutant_config::Settings;
 use adjutant_config::reload::Reloadable;
 use adjutant_store::control::{self, ControlSignal};
 use adjutant_store::people::Person;
+use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, StoreError, leases::Instance};
 use adjutant_turn::journal::{LockPlace, TurnEvents};
-use adjutant_types::{ConversationId, TurnId};
+use adjutant_types::{ConversationId, PersonId, TurnId, TurnStatus};
 use chrono_tz::Tz;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -60,6 +62,8 @@ pub struct Conversations {
     pub lock_place: LockPlace,
     /// The turns running in this process.
     pub running: Running,
+    /// The rules of rooms where something was written lately.
+    pub room_rules: rooms::CachedRules,
 }
 
 /// The turns running in this process.
@@ -79,14 +83,24 @@ pub struct Handle {
     pub answered: Arc<watch::Sender<()>>,
     /// Whether it is paused: nothing new may begin.
     pub paused: Arc<AtomicBool>,
+    /// Whose turn it is, if it takes over what they write while it runs.
+    talks_with: Option<PersonId>,
+    /// Counts what they write.
+    arrivals: Arc<watch::Sender<usize>>,
+    /// How often a model's call was given up for it.
+    given_up: Arc<AtomicUsize>,
     /// Cancelled once the turn has ended here or gone to sleep.
     ended: CancellationToken,
 }
 
 impl Handle {
-    fn new(conversation: &ConversationId) -> Self {
+    fn new(turn: &TurnRow) -> Self {
+        let is_talk = turn.background == 0 && turn.text_taint.is_clean();
         Self {
-            conversation: conversation.to_owned(),
+            conversation: turn.conversation_id.clone(),
+            talks_with: is_talk.then(|| turn.person_id.clone()),
+            arrivals: Arc::default(),
+            given_up: Arc::default(),
             cancel: CancellationToken::new(),
             answered: Arc::default(),
             paused: Arc::default(),
@@ -104,9 +118,9 @@ impl Handle {
 }
 
 impl Running {
-    fn add(&self, turn: &TurnId, conversation: &ConversationId) -> Handle {
-        let handle = Handle::new(conversation);
-        self.turns.lock().insert(turn.to_owned(), handle.clone());
+    fn add(&self, turn: &TurnRow) -> Handle {
+        let handle = Handle::new(turn);
+        self.turns.lock().insert(turn.id.clone(), handle.clone());
         handle
     }
 
@@ -126,6 +140,18 @@ impl Running {
         turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
     }
 
+    /// Whether this turn runs here and takes over what its person writes.
+    pub fn is_talk(&self, turn: &TurnId) -> bool {
+        self.get(turn).is_some_and(|handle| handle.talks_with.is_some())
+    }
+
+    /// Tells the running turn of a conversation that its person has written.
+    pub fn arrived(&self, conversation: &ConversationId, person: &PersonId) {
+        let is_it = |handle: &&Handle| handle.talks_with.as_ref() == Some(person);
+        let running = self.of(conversation);
+        running.iter().filter(is_it).for_each(|handle| handle.arrivals.send_modify(|count| *count += 1));
+    }
+
     /// The number of running turns.
     pub fn count(&self) -> usize {
         self.turns.lock().len()
@@ -136,6 +162,19 @@ impl Conversations {
     /// Removes a turn that panicked from the running ones.
     pub fn remove_running(&self, turn: &TurnId) {
         self.running.remove(turn);
+    }
+
+    /// Whether a turn of this person runs in a conversation, here or in another instance, and not in the background.
+    pub async fn talks_with(
+        &self,
+        conversation: &ConversationId,
+        person: &PersonId,
+    ) -> Result<bool, StoreError> {
+        let open = turns::open_of(&self.store, conversation).await?;
+        let is_talk = |turn: &TurnRow| {
+            turn.status == TurnStatus::Running && turn.background == 0 && turn.person_id == *person
+        };
+        Ok(open.iter().any(is_talk))
     }
 
     /// Passes signals from other processes on to the turns running here.

@@ -36,7 +36,8 @@ impl Conversations {
             .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
         let mut question = Batch::new();
         // A pause asks nothing else. Otherwise approvals go first: after the answers the turn comes to its limit again.
-        let asks_approval = limit != Limit::Paused && self.ask_approvals(leased, ctx, &mut question).await?;
+        let asks_approval = limit != Limit::Paused
+            && self.ask_approvals(leased, ctx, &report.receipts, &mut question).await?;
         if !is_asked && !asks_approval && !self.chosen_meanwhile(&leased.turn).await? {
             let Some(approver) = self.approver(ctx, limit).await? else {
                 let text = wording::no_further_question(limit, &ctx.limits.budget.limits, report, self.zone);

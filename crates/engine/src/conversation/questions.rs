@@ -30,8 +30,7 @@ use adjutant_types::{
 
 use super::Conversations;
 use super::answers::{
-    ALWAYS, SHOW, Typed, agrees, by_number, is_asked_word, is_bare, is_emphatic, is_vague, press, read,
-    says_always,
+    ALWAYS, Certainty, SHOW, Typed, agrees, by_number, certainty, is_bare, press, read, says_always,
 };
 use super::command::Command;
 use super::verdicts;
@@ -107,34 +106,33 @@ impl Conversations {
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
-        let is_repeated = wrote_since
-            && is_only
-            && (open.len() == 1 || verdicts::selects(text))
-            && {
-                let last = inbox::last_text(&self.store, &conversation.id, person).await?;
-                let last = match &last {
-                    Some((InboxKind::Command, last)) => Command::read(last),
-                    _ => Command::Help,
-                };
-                matches!(last, Command::Answer(last) if is_emphatic(last, kind) && (agrees(last) || !agrees(text)))
+        let is_repeated = wrote_since && is_only && (open.len() == 1 || verdicts::selects(text)) && {
+            let last = inbox::last_text(&self.store, &conversation.id, person).await?;
+            let last = match &last {
+                Some((InboxKind::Command, last)) => Command::read(last),
+                _ => Command::Help,
             };
+            matches!(last, Command::Answer(last)
+                    if certainty(last, kind) >= Certainty::Firm && (agrees(last) || !agrees(text)))
+        };
+        let certainty = certainty(text, kind);
         let is_clear = !wrote_since
-            || is_asked_word(text, kind)
+            || certainty == Certainty::AskedFor
             || is_repeated
-            || (is_emphatic(text, kind) && !may_be_for_another);
+            || (certainty == Certainty::Firm && !may_be_for_another);
         let is_clear = is_clear && !self.may_be_for_text_above(text, question).await?;
         Ok(match meaning {
             Typed::Answers(_) if is_clear && (is_only || !is_bare(text, kind, &asked)) => {
                 Some(AnswerMatch::Question(question.id.clone()))
             }
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
-            _ => (!wrote_since || is_emphatic(text, kind)).then_some(AnswerMatch::Unclear),
+            _ => (!wrote_since || certainty >= Certainty::Firm).then_some(AnswerMatch::Unclear),
         })
     }
 
     /// Whether a text may be for what a model said above its own question, in the same message.
     async fn may_be_for_text_above(&self, text: &str, question: &QuestionRow) -> Result<bool, StoreError> {
-        if !is_vague(text, &question.kind) {
+        if certainty(text, &question.kind) != Certainty::Vague {
             return Ok(false);
         }
         let turn = turns::by_id(&self.store, &question.turn_id).await?;

@@ -6,6 +6,7 @@ use adjutant_store::executions;
 use adjutant_store::people::Conversation;
 use adjutant_store::turns::PastTurn;
 use adjutant_store::{Store, StoreError};
+use adjutant_types::TurnId;
 use serde_json::Value;
 
 /// The maximum number of things of one turn.
@@ -72,9 +73,7 @@ impl RecentEntities {
 fn touched(calls: &[(&str, Value)], (message, answer): (&str, &str), is_shared: bool) -> Vec<String> {
     let calls = calls.iter().filter(|(skill, _)| !SENDING.contains(skill));
     let things = calls.flat_map(|(skill, data)| {
-        let items = data["items"].as_array();
-        let things = items.map_or_else(|| std::slice::from_ref(data), Vec::as_slice);
-        things.iter().map(move |thing| (*skill, thing, items.is_none()))
+        things(data).iter().map(move |thing| (*skill, thing, !data["items"].is_array()))
     });
     let (answer, message) = (answer.to_lowercase(), message.to_lowercase());
     let reason = |thing: &Value, is_single: bool| match (position(&answer, thing), is_single) {
@@ -82,18 +81,47 @@ fn touched(calls: &[(&str, Value)], (message, answer): (&str, &str), is_shared: 
         (None, true) => Reason::Single,
         (None, false) => position(&message, thing).map_or(Reason::Found, Reason::Asked),
     };
-    let mut lines: Vec<(Reason, String)> = things
-        .filter(|(_, thing, is_single)| thing["sent"] != true && (*is_single || !is_shared))
-        .filter_map(|(skill, thing, is_single)| Some((reason(thing, is_single), line(skill, thing)?)))
-        .collect();
-    lines.sort_by_key(|(reason, _)| *reason);
-    let mut first: Vec<String> = Vec::new();
-    for (_, line) in lines {
-        if first.len() < MAX && !first.contains(&line) {
-            first.push(line);
+    let things = things.filter(|(_, thing, is_single)| thing["sent"] != true && (*is_single || !is_shared));
+    let mut found: Vec<(Reason, String)> = Vec::new();
+    // What the last call says of a thing.
+    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+    for (skill, thing, is_single) in things {
+        if let Some((name, line)) = line(skill, thing) {
+            found.push((reason(thing, is_single), name.clone()));
+            lines.insert(name, line);
         }
     }
-    first
+    found.sort_by_key(|(reason, _)| *reason);
+    found.into_iter().filter_map(|(_, name)| lines.remove(&name)).take(MAX).collect()
+}
+
+/// The unread emails that a turn read and its answer names: in part, if only one was read.
+pub(super) async fn emails_in_answer(
+    store: &Store,
+    turn: &TurnId,
+    answer: &str,
+) -> Result<Vec<String>, StoreError> {
+    let rows = executions::of_turn(store, turn).await?;
+    let is_email = |skill: &str| skill.starts_with("email.");
+    let rows = rows.iter().filter(|row| row.skill.as_deref().is_some_and(is_email));
+    let results = rows.filter_map(|row| serde_json::from_str(row.data.as_deref()?).ok());
+    Ok(in_answer(&results.collect::<Vec<Value>>(), &answer.to_lowercase()))
+}
+
+fn in_answer(results: &[Value], answer: &str) -> Vec<String> {
+    let is_read = |mail: &&Value| mail["text"].is_string() && mail["unread"].is_boolean();
+    let read = results.iter().flat_map(things).filter(is_read);
+    let read: BTreeMap<&str, &Value> = read.filter_map(|mail| Some((mail["id"].as_str()?, mail))).collect();
+    let is_only = read.len() == 1;
+    // A single word of a name may mean anything, unless nothing else can be meant.
+    let is_named = |mail: &Value| position(answer, mail).is_some_and(|(_, in_part)| is_only || !in_part);
+    let is_in_answer = |mail: &Value| mail["unread"] == true && is_named(mail);
+    read.into_iter().filter(|(_, mail)| is_in_answer(mail)).map(|(id, _)| id.to_owned()).collect()
+}
+
+/// The things in a call's result: the items of a list, or itself.
+fn things(data: &Value) -> &[Value] {
+    data["items"].as_array().map_or_else(|| std::slice::from_ref(data), Vec::as_slice)
 }
 
 /// Where a text in small letters names a thing, and whether only in part: by its title or its writer, else by one of the
@@ -145,12 +173,12 @@ fn clip(text: &str) -> String {
     text[..text.floor_char_boundary(TITLE)].replace(['\n', '\r'], " ")
 }
 
-/// `event 7@adjutant “Demo”`; a thing without an id can't be meant again.
-fn line(skill: &str, thing: &Value) -> Option<String> {
+/// `event 7@adjutant`, and that with its title: `event 7@adjutant “Demo”`; a thing without an id can't be meant again.
+fn line(skill: &str, thing: &Value) -> Option<(String, String)> {
     let text = |name: &str| thing.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let id = text("id").or(text("message_id"))?;
     let (domain, verb) = skill.split_once('.').unwrap_or((skill, ""));
-    let kind = match domain {
+    let noun = match domain {
         "calendar" => "event",
         "contacts" => "contact",
         "files" => "file",
@@ -163,7 +191,12 @@ fn line(skill: &str, thing: &Value) -> Option<String> {
     let from = writer(thing).map(|name| format!(" from {}", clip(name))).unwrap_or_default();
     // Which event of a series it is.
     let instance = text("instance").map(|at| format!(", instance {at}")).unwrap_or_default();
-    Some(format!("{gone}{kind} {id} “{}”{from}{instance}", clip(title(thing))))
+    let title = match title(thing).trim() {
+        "" if noun == "mail" => "(no subject)".to_owned(),
+        title => clip(title),
+    };
+    let line = format!("{gone}{noun} {id} “{title}”{from}{instance}");
+    Some((format!("{gone}{noun} {id}{instance}"), line))
 }
 
 #[cfg(test)]
@@ -239,6 +272,35 @@ mod tests {
         let sent = ("email.reply", json!({"message_id": "<9>", "subject": "Re: Hi", "to": ["bob@x.test"]}));
         let line = line_of(&[mails[0].clone(), sent], "answer Bob", "I told Bob. Re: Hi");
         assert_eq!(line, "mail <1> “Hi” from Bob Stone");
+    }
+
+    #[test]
+    fn a_mail_is_listed_once_whatever_was_done_with_it() {
+        let mut mails = found(&[("Bob Stone", ""), ("Ann Bell", "Minutes")]);
+        let marked = ("email.mark", mails[0].1["items"][0].clone());
+        let calls = [mails[0].clone(), marked];
+        let line = line_of(&calls, "", "Done.");
+        assert_eq!(line, "mail <0> “(no subject)” from Bob Stone; mail <1> “Minutes” from Ann Bell");
+        mails[0].1["items"][1]["subject"] = json!("Late minutes");
+        let line = line_of(&[calls[0].clone(), mails[0].clone()], "", "Ann sent the minutes.");
+        assert!(line.starts_with("mail <1> “Late minutes” from Ann Bell; mail <0>"), "the last: {line}");
+    }
+
+    #[test]
+    fn an_email_is_told_of_if_the_answer_names_it_and_in_part_if_nothing_else_was_read() {
+        let read = |at: usize, unread: bool| {
+            let mut mail = found(&[("Bob Stone", "Hi"), ("Ann Bell", "Minutes")])[0].1["items"][at].clone();
+            (mail["text"], mail["unread"]) = (json!("Read it all."), json!(unread));
+            mail
+        };
+        let both = [json!({"items": [read(0, true), read(1, true)]})];
+        assert_eq!(in_answer(&both, "ann bell wants an answer."), ["<1>"]);
+        assert!(in_answer(&both, "ann wants an answer.").is_empty(), "any word may be somebody's name");
+        assert_eq!(in_answer(&[read(0, true), read(0, true)], "bob greets you."), ["<0>"]);
+        assert!(in_answer(&[read(0, true)], "the page says nothing.").is_empty());
+        assert!(in_answer(&[read(0, false)], "bob says hi.").is_empty(), "it is read already");
+        // Of a list without texts, nothing was read.
+        assert!(in_answer(&[found(&[("Bob Stone", "Hi")])[0].1.clone()], "bob stone").is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! - The commit that starts a turn fixes which messages belong to it.
 //! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
 //! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Two ends are
-//!   silent: of a turn whose question the person withdrew, and of a scheduled one that has nothing to tell.
+//!   silent: of a turn whose question the person withdrew, and of one that has nothing to tell and that nobody waits for.
 //! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
 use std::sync::Arc;
@@ -16,11 +16,12 @@ use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::inbox;
 use adjutant_store::leases::{Lease, lane};
 use adjutant_store::outbox::OutboxRow;
+use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, outbox, questions, runs, spending};
 use adjutant_turn::journal::{
-    AgentSlots, Budget, ClaimedMessage, PlaceLock, TurnContext, TurnControl, TurnEvent, TurnFacts, TurnIo,
-    TurnLimits, TurnTrust, fail_point,
+    AgentSlots, Arrivals, Budget, ClaimedMessage, PlaceLock, TurnContext, TurnControl, TurnEvent, TurnFacts,
+    TurnIo, TurnLimits, TurnTrust, fail_point,
 };
 use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::metrics;
@@ -30,8 +31,10 @@ use adjutant_types::{
     QuestionState, TurnId, TurnStatus,
 };
 use parking_lot::Mutex;
+use tracing::Instrument;
 
 use super::context;
+use super::recent_entities::emails_in_answer;
 use super::{Conversations, Handle};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 
@@ -119,19 +122,30 @@ impl Conversations {
     async fn give_up(&self, leased: &LeasedTurn) -> Result<(), StoreError> {
         tracing::error!("a turn failed three times; giving up");
         // The handle isn't registered: the turn ends without running.
-        let ctx = self.turn_context(leased, &Handle::new(&leased.turn.conversation_id)).await?;
+        let ctx = self.turn_context(leased, &Handle::new(&leased.turn)).await?;
         self.end(leased, &ctx, TurnStatus::Dead, l10n::turns::gave_up().into(), Batch::new()).await
     }
 
     /// Runs a turn until it ends or is suspended. After an error, the journal has its progress.
-    pub async fn run(&self, leased: &LeasedTurn) -> Result<TurnOutcome, StoreError> {
-        let handle = self.running.add(&leased.turn.id, &leased.turn.conversation_id);
-        let done = self.run_as(leased, &handle).await;
+    pub async fn run(&self, leased: &mut LeasedTurn) -> Result<TurnOutcome, StoreError> {
+        let handle = self.running.add(&leased.turn);
+        let done = loop {
+            match self.run_as(leased, &handle).await {
+                Ok(Some(outcome)) => break Ok(outcome),
+                // The person has written more before the turn had anything to show for it.
+                Ok(None) => match turns::by_id(&self.store, &leased.turn.id).await {
+                    Ok(turn) => leased.turn = turn.unwrap_or_else(|| leased.turn.clone()),
+                    Err(error) => break Err(error),
+                },
+                Err(error) => break Err(error),
+            }
+        };
         self.running.remove(&leased.turn.id);
         done
     }
 
-    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnOutcome, StoreError> {
+    /// None if it must begin anew, with more words of the person.
+    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Option<TurnOutcome>, StoreError> {
         let ctx = self.turn_context(leased, handle).await?;
         // The pause may come from a process that died, or from before the turn went on.
         if leased.turn.ending == Some(Ending::Pause) {
@@ -141,7 +155,7 @@ impl Conversations {
         let (end, writes) = match leased.turn.ending {
             Some(Ending::Withdrawn) => {
                 self.end_withdrawn(leased, &ctx).await?;
-                return Ok(TurnOutcome::Ended);
+                return Ok(Some(TurnOutcome::Ended));
             }
             Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new()),
             Some(Ending::Summarise) => self.orchestrator.summarise(&ctx, leased.begun()).await?,
@@ -171,19 +185,23 @@ impl Conversations {
             }
             TurnEnd::Later(until) => {
                 turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
-                return Ok(TurnOutcome::Suspended);
+                return Ok(Some(TurnOutcome::Suspended));
             }
-            TurnEnd::Waiting => {
-                self.ask_and_sleep(leased, &ctx).await?;
-                return Ok(TurnOutcome::Suspended);
+            TurnEnd::Waiting(receipts) => {
+                self.ask_and_sleep(leased, &ctx, &receipts).await?;
+                return Ok(Some(TurnOutcome::Suspended));
             }
-            TurnEnd::Parked(limit, summary) => return self.park(leased, &ctx, limit, &summary).await,
+            TurnEnd::Parked(limit, summary) => {
+                return self.park(leased, &ctx, limit, &summary).await.map(Some);
+            }
+            TurnEnd::Extended => return Ok(None),
         }
-        Ok(TurnOutcome::Ended)
+        Ok(Some(TurnOutcome::Ended))
     }
 
     /// Ends a turn with its answer and what the person must know besides. If that is nothing, one that a schedule of their
-    /// own words began is silent, unless they have answered it since; the journal says so.
+    /// own words began is silent, unless they have answered it since, and so is one in which nobody spoke to us; the
+    /// journal says so.
     async fn end_answered(
         &self,
         leased: &LeasedTurn,
@@ -192,7 +210,7 @@ impl Conversations {
         writes: Batch,
     ) -> Result<(), StoreError> {
         let status = TurnStatus::Completed;
-        let mut parts = vec![without_token(answer.text)];
+        let mut parts = vec![answer.text];
         parts.extend(self.expired_approvals(leased, ctx).await?);
         parts.extend(self.notices(ctx).await?);
         parts.retain(|part| !part.is_empty());
@@ -200,12 +218,28 @@ impl Conversations {
         if answer.text.is_empty() && answer.file.is_none() {
             let is_scheduled = ctx.turn.is_scheduled && leased.turn.text_taint.is_clean();
             let is_unanswered = ctx.io.in_reply_to.lock().iter().all(|id| id.starts_with("schedule:"));
-            if is_scheduled && is_unanswered {
+            if (is_scheduled && is_unanswered) || !self.is_addressed(ctx).await? {
                 return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
             }
             answer.text = l10n::schedules::nothing_to_tell(one_line(&leased.turn.text, 200));
         }
-        self.end(leased, ctx, status, answer, writes).await
+        let services = &self.orchestrator.agents.executor.services;
+        let shown = match services.mail.is_some() && ctx.is_typed() {
+            true => emails_in_answer(&self.store, &leased.turn.id, &answer.text).await?,
+            false => Vec::new(),
+        };
+        self.end(leased, ctx, status, answer, writes).await?;
+        if !shown.is_empty() {
+            // The next message doesn't wait for the email server.
+            let services = services.clone();
+            tokio::spawn(async move { services.mark_read(&shown).await }.in_current_span());
+        }
+        Ok(())
+    }
+
+    /// Whether anything in the turn is for us, including what came while it ran.
+    async fn is_addressed(&self, ctx: &TurnContext) -> Result<bool, StoreError> {
+        Ok(ctx.turn.is_addressed || inbox::is_addressed(&self.store, &ctx.turn.id).await?)
     }
 
     /// Ends a turn whose question the person withdrew. They hear only what it has done.
@@ -233,6 +267,11 @@ impl Conversations {
         // A new turn has the name of its run in its own row.
         let may_be_scheduled = !leased.is_new() || leased.turn.answers.contains("schedule:");
         let is_scheduled = may_be_scheduled && inbox::is_scheduled(&self.store, &leased.turn.id).await?;
+        let room = match here.shared {
+            true => room_rules::of(&self.store, &here.channel, &here.place).await?,
+            false => RoomRule::default(),
+        };
+        let is_addressed = !here.shared || inbox::is_addressed(&self.store, &leased.turn.id).await?;
         Ok(TurnContext {
             store: self.store.clone(),
             turn: TurnFacts {
@@ -242,6 +281,8 @@ impl Conversations {
                 person: Arc::new(person),
                 settings: settings.clone(),
                 is_scheduled,
+                is_addressed,
+                room: Arc::new(room),
             },
             limits: TurnLimits {
                 budget: Arc::new(
@@ -261,6 +302,10 @@ impl Conversations {
                 answered: handle.answered.subscribe(),
                 asked: Arc::default(),
                 asking: Arc::default(),
+                arrivals: match is_scheduled {
+                    true => Arrivals::none(),
+                    false => Arrivals::new(&handle.arrivals, &handle.given_up),
+                },
             },
             trust: TurnTrust::new(own_text),
         })
@@ -410,39 +455,11 @@ impl Conversations {
     }
 }
 
-/// An answer without the token that there is nothing to tell, wherever it stands among what was said before.
-fn without_token(answer: String) -> String {
-    if !answer.contains(NOTHING_TO_TELL) {
-        return answer;
-    }
-    let parts = answer.split("\n\n").map(|part| part.replace(NOTHING_TO_TELL, ""));
-    let parts = parts.filter(|part| part.contains(|char: char| !char.is_whitespace() && char != '.'));
-    parts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
-}
-
 /// How long a failed turn waits for its retry, in milliseconds.
 pub fn back_off(failures: i64) -> i64 {
     match failures {
         1 => 1_000,
         2 => 10_000,
         _ => 60_000,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_token_is_never_sent() {
-        for (answer, told) in [
-            ("(nothing to tell)", ""),
-            ("(nothing to tell).\n", ""),
-            ("I looked.\n\n(nothing to tell)\n\n✓ Added “milk”", "I looked.\n\n✓ Added “milk”"),
-            ("(nothing to tell)\nFrank wrote.", "Frank wrote."),
-            (" as it is ", " as it is "),
-        ] {
-            assert_eq!(without_token(answer.into()), told);
-        }
     }
 }

@@ -302,9 +302,9 @@ impl Lanes {
         self.run_inside(leased).instrument(span).await
     }
 
-    async fn run_inside(&self, leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
+    async fn run_inside(&self, mut leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
         let turn = leased.turn.id.clone();
-        let run = std::panic::AssertUnwindSafe(self.conversations.run(&leased)).catch_unwind();
+        let run = std::panic::AssertUnwindSafe(self.conversations.run(&mut leased)).catch_unwind();
         let Ok(outcome) = run.await else {
             tracing::error!("a turn panicked; retrying");
             self.conversations.remove_running(&turn);

@@ -16,7 +16,7 @@ use adjutant_workflows::view::report::Report;
 use serde_json::{Value, json};
 
 use super::task_graph::Agent;
-use super::{Orchestrator, Run, TurnEnd};
+use super::{GET_RESULTS, Orchestrator, Run, TurnEnd};
 use crate::basic::{self, Understood};
 
 /// A message that needs no model.
@@ -93,9 +93,7 @@ impl Run<'_> {
     /// All calls are dispatched at once, so the turn goes on as it began, whatever becomes of the skills' files.
     async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
         if self.task_graph.is_open() {
-            return self
-                .record_calls(BASIC_MODE, vec![("get_agent_results".into(), json!({}))], Vec::new())
-                .await;
+            return self.record_calls(BASIC_MODE, vec![(GET_RESULTS.into(), json!({}))], Vec::new()).await;
         }
         if !self.task_graph.agents.is_empty() {
             let agents = self.task_graph.agents.iter();
@@ -128,7 +126,7 @@ impl Run<'_> {
     async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
         let mut draft = None;
         let (name, arguments) = if self.task_graph.is_open() {
-            ("get_agent_results", json!({}))
+            (GET_RESULTS, json!({}))
         } else if let Some(agent) = self.task_graph.agents.first() {
             let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
             return self.answer_with_report(&run, &report).await.map(Some);

@@ -6,7 +6,7 @@
 //!   from the journal, and finished work isn't repeated.
 //! - An agent starts as soon as its own dependencies have succeeded; it doesn't wait for others.
 //! - A dispatch is answered once all agents of the same response have ended, or once only agents that wait for a person
-//!   are left.
+//!   are left. What those do after a yes stands in the next request.
 //! - Once a limit is reached, nothing new starts, running agents finish, and then the turn is parked.
 //! - If the model answers in text while agents are open, their results are collected first, so that none is lost. The
 //!   person reads the text above the next question, or else above the answer.
@@ -17,6 +17,7 @@ mod pictures;
 mod prompt;
 mod receipts;
 mod round;
+mod steering;
 mod summarise;
 mod task_graph;
 pub mod tools;
@@ -24,7 +25,7 @@ pub mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use adjutant_chat::Progress;
+use adjutant_chat::{LiveText, Progress};
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
@@ -32,6 +33,7 @@ use adjutant_store::{Batch, StoreError, outbox, turns};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{
     Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, TurnContext, TurnEvent, fail_point, ledger,
+    without_token,
 };
 use adjutant_turn::wording::{self, LimitReport, StatusSummary};
 use adjutant_types::{AccessLevel, BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
@@ -102,20 +104,22 @@ pub enum TurnEnd {
     Answered(outbox::Message),
     /// The model failed; the message says so.
     Failed(outbox::Message),
-    /// A person was asked, and there is nothing else to do.
-    Waiting,
+    /// A person is asked, and there is nothing else to do. Holds the receipts of what is done.
+    Waiting(Vec<String>),
     /// There is nothing to do before this time, in milliseconds.
     Later(i64),
     /// A limit was reached, and nothing is running.
     Parked(Limit, LimitReport),
     /// The turn was stopped.
     Cancelled(StatusSummary),
+    /// The person has written more, and it begins anew with that.
+    Extended,
 }
 
 /// One run of the loop.
 struct Run<'a> {
     orchestrator: &'a Orchestrator,
-    ctx: &'a TurnContext,
+    ctx: TurnContext,
     /// Every skill there is.
     registry: Arc<Registry>,
     /// Those that the prompt and `get_skill` show this person.
@@ -135,6 +139,8 @@ struct Run<'a> {
     /// The record of the model's last response, written when the turn ends.
     last_writes: Batch,
     tasks: JoinSet<Outcome>,
+    /// Whether it has looked for what the person wrote before it went on.
+    has_listened: bool,
 }
 
 /// An agent's name and how its task ended.
@@ -166,11 +172,15 @@ impl Orchestrator {
             Some(_) => None,
             None => direct,
         };
-        if !begun.is_new && run.direct.is_none() {
-            run.skip_done_meanwhile(begun.rows).await?;
+        match run.direct {
+            Some(_) => run.ctx = run.ctx.unheard(),
+            None if !begun.is_new => run.skip_done_meanwhile(begun.rows).await?,
+            None => {}
         }
         let end = run.run_loop().await;
-        run.show(None);
+        if !matches!(end, Ok(TurnEnd::Extended)) {
+            run.show(None);
+        }
         let end = match end? {
             TurnEnd::Answered(answer) => TurnEnd::Answered(run.with_receipts(answer).await?),
             TurnEnd::Failed(answer) => TurnEnd::Failed(run.with_receipts(answer).await?),
@@ -250,7 +260,7 @@ impl Orchestrator {
         };
         Ok(Run {
             orchestrator: self,
-            ctx,
+            ctx: ctx.clone(),
             offered: self.agents.executor.offered(ctx, &registry).await?,
             registry,
             listed,
@@ -263,6 +273,7 @@ impl Orchestrator {
             wake_at: None,
             last_writes: Batch::new(),
             tasks: JoinSet::new(),
+            has_listened: false,
         })
     }
 }
@@ -287,7 +298,7 @@ impl Run<'_> {
                 continue;
             }
             if let Some(text) = self.dialogue.final_text() {
-                return Ok(TurnEnd::Answered(text.to_owned().into()));
+                return Ok(TurnEnd::Answered(without_token(text).into()));
             }
             if let Some(direct) = self.direct.clone() {
                 if let Some(end) = self.next_of_direct(&direct).await? {
@@ -297,6 +308,10 @@ impl Run<'_> {
             }
             if let Err(limit) = self.ctx.limits.budget.take_orchestrator_call() {
                 return self.parked(limit).await;
+            }
+            if self.listen().await? {
+                self.ctx.limits.budget.uncount_orchestrator_call();
+                return Ok(TurnEnd::Extended);
             }
             if let Some(end) = self.ask_model().await? {
                 return Ok(end);
@@ -319,8 +334,10 @@ impl Run<'_> {
 
     /// One model call, and the dispatches in its response.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        self.show(Some("thinking"));
         let mut request = self.dialogue.request();
+        // While agents are open, a text isn't the answer yet.
+        request.live = (!self.task_graph.is_open()).then(LiveText::default);
+        self.show_with(Some("thinking"), request.live.clone());
         let folder = &self.orchestrator.agents.executor.services.files;
         pictures::load(&mut request, &self.ctx.store, folder).await;
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
@@ -332,8 +349,12 @@ impl Run<'_> {
         };
         let started = self.ctx.store.now();
         let outcome = tokio::select! {
+            biased;
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
             () = self.ctx.control.cancel.cancelled() => return Ok(None),
+            () = self.interruption() => {
+                return self.give_up_call(&reservation, wanted).await.map(|()| None);
+            }
         };
         let mut response = match outcome {
             Ok(response) => response,
@@ -349,6 +370,7 @@ impl Run<'_> {
                     batch.append(std::mem::take(&mut self.last_writes));
                     self.ctx.store.write(batch).await?;
                     self.direct = Some(basic);
+                    self.ctx = self.ctx.clone().unheard();
                     return Ok(None);
                 }
                 self.finish_agents().await?;
@@ -464,7 +486,12 @@ impl Run<'_> {
 
     /// Shows the turn's progress, where somebody waits for it.
     fn show(&self, step: Option<&str>) {
-        if self.ctx.turn.is_scheduled {
+        self.show_with(step, None);
+    }
+
+    /// The same with the answer that a model may be writing.
+    fn show_with(&self, step: Option<&str>, live: Option<LiveText>) {
+        if self.ctx.turn.is_scheduled || !self.ctx.turn.is_addressed {
             return;
         }
         self.ctx.io.events.send(TurnEvent::Progress(Progress {
@@ -475,6 +502,7 @@ impl Run<'_> {
             turn: self.ctx.turn.id.to_string(),
             step: step.map(str::to_owned),
             agents: self.task_graph.lines(self.ctx.store.now(), &self.ctx.io.sub_progress),
+            live,
         }));
     }
 }

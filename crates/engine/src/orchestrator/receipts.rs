@@ -3,54 +3,84 @@
 use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, Handler, call};
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::{StoreError, calls, outbox, rules};
+use adjutant_store::{StoreError, outbox, rules, turns};
+use adjutant_turn::journal::dialogue::Round;
+use adjutant_turn::journal::unshown;
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
 use adjutant_types::{Basis, ExecutionKind, ExecutionStatus};
 use adjutant_workflows::command;
 
 use super::direct::Direct;
-use super::{COLLECT, Run};
+use super::{COLLECT, Run, TurnEnd};
 
 impl Run<'_> {
-    /// Adds the receipts of the turn's effects to a model's answer, or to the report of a run, which says what agents say.
-    /// The answers of basic mode, and those to `/undo`, are made of the calls' results already.
-    pub(super) async fn with_receipts(
-        &self,
-        mut answer: outbox::Message,
-    ) -> Result<outbox::Message, StoreError> {
-        let has_receipts = match &self.direct {
+    /// Whether a model's answer has receipts, or the report of a run, which says what agents say. The answers of basic
+    /// mode, and those to `/undo`, are made of the calls' results already.
+    fn has_receipts(&self) -> bool {
+        let is_others = match &self.direct {
             Some(Direct::Command(text)) => !text.starts_with(command::UNDO),
             Some(Direct::Basic(_)) => false,
             None => !self.dialogue.rounds().is_empty(),
         };
-        if !has_receipts || self.task_graph.agents.is_empty() {
+        is_others && !self.task_graph.agents.is_empty()
+    }
+
+    /// The end of a turn that waits for a person, with what they read above the question.
+    pub(super) async fn waiting(&self) -> Result<TurnEnd, StoreError> {
+        Ok(TurnEnd::Waiting(match self.has_receipts() {
+            true => self.receipts(&outbox::Message::default()).await?,
+            false => Vec::new(),
+        }))
+    }
+
+    /// Adds the receipts of the turn's effects to an answer.
+    pub(super) async fn with_receipts(
+        &self,
+        mut answer: outbox::Message,
+    ) -> Result<outbox::Message, StoreError> {
+        if !self.has_receipts() {
             return Ok(answer);
         }
         let lines = self.receipts(&answer).await?;
+        if self.dialogue.unanswered().is_some() {
+            let shown = self.shown().await?;
+            let results = shown.lines().filter_map(|line| line.strip_prefix("✓ "));
+            answer.text = wording::receipts::unshown(answer.text.lines(), results).join("\n");
+        }
         // What the model said as its answer while agents were open, or beside results that are the answer, as far as no
         // question has shown it.
         let last = self.dialogue.unanswered().map(|round| round.n);
-        let is_answer = |n: i64| {
-            let rounds = self.dialogue.rounds().iter().filter(|round| round.n == n);
-            last == Some(n)
-                || rounds.flat_map(|round| &round.calls).any(|call| call.call_id.starts_with(COLLECT))
+        let is_beside = |round: &&Round| {
+            let is_answer =
+                last == Some(round.n) || round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
+            is_answer && !round.text.trim().is_empty()
         };
-        for (n, text) in calls::unshown(&self.ctx.store, &self.ctx.turn.id).await?.iter().rev() {
-            if is_answer(*n) && !answer.text.contains(text.trim()) {
-                answer.text = format!("{}\n\n{}", text.trim(), answer.text);
+        let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();
+        if !beside.is_empty() {
+            for (n, text) in unshown(&self.ctx.store, &self.ctx.turn.id).await?.iter().rev() {
+                if beside.contains(n) && !answer.text.contains(text) {
+                    answer.text = format!("{text}\n\n{}", answer.text).trim_end().to_owned();
+                }
             }
         }
         answer.text = wording::receipts::under(&answer.text, &lines);
         Ok(answer)
     }
 
-    /// The receipts of the turn's effects that an answer doesn't have already, in the order of the calls.
+    /// What the person has read of the turn above its questions.
+    async fn shown(&self) -> Result<String, StoreError> {
+        let turn = turns::by_id(&self.ctx.store, &self.ctx.turn.id).await?;
+        Ok(turn.and_then(|turn| turn.answer).unwrap_or_default())
+    }
+
+    /// The receipts of the turn's effects that neither an answer has already nor stood above a question, in the order of
+    /// the calls.
     pub(super) async fn receipts(&self, answer: &outbox::Message) -> Result<Vec<String>, StoreError> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let calls: Vec<&ExecutionRow> = rows.iter().filter(|row| row.kind == ExecutionKind::Skill).collect();
-        // An answer may be the results of its last round.
-        let is_result = self.dialogue.unanswered().is_some();
+        // An answer may be the results of its last round. One with titles of others leaves them to the receipts.
+        let is_result = self.dialogue.unanswered().is_some() && !self.answers_with_titles();
         let mut lines = Vec::new();
         for (at, row) in calls.iter().enumerate() {
             let skill = row.skill.as_deref().unwrap_or_default();
@@ -71,8 +101,9 @@ impl Run<'_> {
                 let report = call::report(row);
                 let error = report.error.as_ref();
                 // A model corrects wrong arguments, and a person knows what they rejected.
-                let is_expected =
-                    error.is_some_and(|error| matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected));
+                let is_expected = error.is_some_and(|error| {
+                    matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected | ErrorKind::Overtaken)
+                });
                 if !is_expected {
                     // What a server says of its own doing is no receipt.
                     let done = match registered.is_some_and(|skill| skill.handler.tool().is_some()) {
@@ -90,8 +121,13 @@ impl Run<'_> {
                 }
             }
         }
+        if lines.is_empty() {
+            return Ok(Vec::new());
+        }
         lines.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(lines.into_iter().map(|(_, line)| line).collect())
+        let shown = self.shown().await?;
+        let new = wording::receipts::unshown(lines.iter().map(|(_, line)| line.as_str()), shown.lines());
+        Ok(new.into_iter().map(str::to_owned).collect())
     }
 
     /// Names the person's rule that allowed a call.

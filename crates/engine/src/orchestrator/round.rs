@@ -11,8 +11,9 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, StoreError, files, turns};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::wording;
+use adjutant_types::invisible_chars::line;
 use adjutant_types::metrics;
-use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText};
+use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText, block};
 use adjutant_workflows::agents::{AgentEnd, AgentTask, Job, Report};
 use adjutant_workflows::run::RunRequest;
 use serde_json::json;
@@ -22,6 +23,11 @@ use super::direct::run_request;
 use super::task_graph::{Agent, TaskGraph};
 use super::tools::{self, ToolContext, ToolUse};
 use super::{Outcome, Run, TurnEnd};
+
+/// The skills of our own that list events.
+const LISTS_EVENTS: [&str; 2] = ["calendar.list_events", "calendar.check_availability"];
+/// The longest title of others that is shown as it is, in characters.
+const MAX_TITLE: usize = 120;
 
 /// A tool call of the round, and the agents it waits for.
 struct Awaited {
@@ -72,7 +78,7 @@ impl Run<'_> {
     /// Runs the round's agents and answers its tool calls.
     pub(super) async fn run_calls(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
         self.catch_up(round).await?;
-        let awaited = self.awaited(round);
+        let mut awaited = self.awaited(round);
         let until_ended = awaited.iter().any(|call| call.until_ended);
         let mut answered = self.ctx.control.answered.clone();
         loop {
@@ -87,10 +93,11 @@ impl Run<'_> {
                     .flat_map(|call| &call.agents)
                     .all(|id| task_graph.get(id).is_none_or(|agent| agent.status.has_ended()))
             };
-            if over(&self.task_graph) {
-                break;
-            }
+            // What a yes let go on belongs into the next request, too, whichever round it is of.
             if !self.task_graph.is_busy() {
+                if over(&self.task_graph) {
+                    break;
+                }
                 if let Some(limit) = self.ctx.limits.budget.exceeded() {
                     return self.parked(limit).await.map(Some);
                 }
@@ -101,7 +108,10 @@ impl Run<'_> {
                     .flat_map(|call| &call.agents)
                     .any(|id| self.task_graph.get(id).is_some_and(|agent| self.is_news(agent)));
                 if until_ended || !has_news {
-                    return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Later)));
+                    return match self.wake_at {
+                        Some(at) => Ok(Some(TurnEnd::Later(at))),
+                        None => self.waiting().await.map(Some),
+                    };
                 }
                 break;
             }
@@ -114,7 +124,10 @@ impl Run<'_> {
             }
         }
         self.show(Some("working"));
-        if let Some(text) = self.as_answer(round, &awaited) {
+        let ended_since = self.ended_since(round, &awaited);
+        if ended_since.is_empty()
+            && let Some(text) = self.as_answer(round, &awaited)
+        {
             return Ok(Some(TurnEnd::Answered(text.into())));
         }
         let agents: Vec<&String> = awaited.iter().flat_map(|call| &call.agents).collect();
@@ -123,6 +136,9 @@ impl Run<'_> {
         {
             return Ok(Some(end));
         }
+        if let Some(last) = awaited.last_mut() {
+            last.agents.extend(ended_since);
+        }
         for call in awaited {
             let text = self.results(&call);
             self.dialogue.set_result(call.idx, text);
@@ -130,22 +146,88 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The answer, if the model wants the results of a round to be it. Whatever failed, and words of others, go to the
+    /// The results that the model has read.
+    fn earlier_results(&self) -> impl Iterator<Item = &str> {
+        let calls = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
+        calls.filter_map(|call| call.result.as_deref())
+    }
+
+    /// The agents of earlier rounds that have ended since the model was told that they were open.
+    fn ended_since(&self, round: &Round, awaited: &[Awaited]) -> Vec<String> {
+        let is_told = |agent: &Agent| {
+            let head = json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str()}).to_string();
+            let head = head.trim_end_matches('}');
+            self.earlier_results()
+                .any(|result| block::lines_around(result).any(|line| line.starts_with(head)))
+        };
+        let is_awaited = |agent: &Agent| {
+            let id = &agent.task.agent_id;
+            awaited.iter().any(|call| call.agents.contains(id))
+        };
+        let earlier = self.task_graph.agents.iter().filter(|agent| agent.row.call_n < Some(round.n));
+        let ended = earlier.filter(|agent| agent.status.has_ended() && !is_awaited(agent) && !is_told(agent));
+        ended.map(|agent| agent.task.agent_id.clone()).collect()
+    }
+
+    /// The answer, if the model wants the results of a round to be it. Whatever failed, and texts of others, go to the
     /// model first.
+    ///
+    /// A title of others may be in it. An attacker gains little that a model that repeats the title wouldn't give: links
+    /// show where they lead, the marks of receipts are taken out, later turns read the answer in a block, and no answer
+    /// makes a button. But no model stands between, so a title could look like a line or a sentence of ours, or hide a
+    /// receipt by saying the same. So receipts alone tell what was done, as they do below any answer, and each event is
+    /// listed with its title in quotes that the title can't close. Longer texts of others stay with the model.
     fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
-        let lines: Option<Vec<String>> = awaited
-            .iter()
-            .flat_map(|call| &call.agents)
-            .map(|id| {
-                let agent =
-                    self.task_graph.get(id).filter(|agent| agent.task.as_answer && agent.task.is_direct())?;
-                let report = self.task_graph.report(agent);
-                let is_own = report.status == ExecutionStatus::Completed && report.is_own;
-                is_own.then(|| report.for_person())
-            })
-            .collect();
+        let has_titles = self.answers_with_titles();
+        let mut texts = Vec::new();
+        for id in awaited.iter().flat_map(|call| &call.agents) {
+            let agent = self.task_graph.get(id)?;
+            let report = self.task_graph.report(agent);
+            let is_asked = agent.task.as_answer && agent.task.is_direct();
+            if !is_asked || report.status != ExecutionStatus::Completed {
+                return None;
+            }
+            texts.push(match report.is_own {
+                _ if has_titles && self.has_receipt(agent) => String::new(),
+                true => report.for_person(),
+                false => self.list_of_events(agent, &report)?,
+            });
+        }
         let is_whole = awaited.len() == round.calls.len() && !self.task_graph.is_open();
-        lines.filter(|lines| is_whole && !lines.is_empty()).map(|lines| lines.join("\n"))
+        let is_answer = is_whole && !texts.is_empty();
+        texts.retain(|text| !text.is_empty());
+        is_answer.then(|| texts.join("\n"))
+    }
+
+    /// Whether results that are to be the answer hold more than our words and the person's.
+    pub(super) fn answers_with_titles(&self) -> bool {
+        let is_others = |report: &Report| report.status == ExecutionStatus::Completed && !report.is_own;
+        let mut agents = self.task_graph.agents.iter().filter(|agent| agent.task.as_answer);
+        agents.any(|agent| agent.report.as_ref().is_some_and(is_others))
+    }
+
+    /// A list of events with their titles in quotes; none if a title or a place could pass for something else.
+    fn list_of_events(&self, agent: &Agent, report: &Report) -> Option<String> {
+        let skill = self.registry.get(agent.task.skills.first()?)?;
+        let Handler::Builtin(name) = &skill.handler else { return None };
+        // The names of others whose calendars can't be read are the model's words.
+        if !LISTS_EVENTS.contains(&name.as_str()) || !report.data["not_checked"].is_null() {
+            return None;
+        }
+        let is_title = |text: &str| line(text, MAX_TITLE) == text && !text.contains(['“', '”', '✓', '✗']);
+        let mut lines = report.result.lines();
+        let mut listed = vec![lines.next()?.to_owned()];
+        for item in report.data["items"].as_array().into_iter().flatten() {
+            let (title, place) = (item["title"].as_str()?, item["location"].as_str().unwrap_or_default());
+            // The place stands in parentheses.
+            if !is_title(title) || !is_title(place) || place.contains(['(', ')']) {
+                return None;
+            }
+            let (when, rest) = lines.next()?.split_once(&format!(": {title}"))?;
+            listed.push(format!("{when}: “{title}”{rest}"));
+        }
+        listed.extend(lines.map(str::to_owned));
+        Some(listed.join("\n"))
     }
 
     /// Whether the results of the last round are the answer, and neither they nor anything else of the turn holds words of
@@ -224,11 +306,10 @@ impl Run<'_> {
 
     /// The result of a call. A report that an earlier answer has isn't repeated.
     fn results(&self, call: &Awaited) -> PromptText {
-        let earlier = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
-        let earlier: Vec<&str> = earlier.filter_map(|call| call.result.as_deref()).collect();
         let report = |agent: &Agent| {
             let report = self.task_graph.report(agent).for_orchestrator();
-            match agent.status.has_ended() && earlier.iter().any(|result| result.contains(report.as_str())) {
+            let is_told = || self.earlier_results().any(|result| result.contains(report.as_str()));
+            match agent.status.has_ended() && is_told() {
                 true => repeated_report(agent),
                 false => report,
             }
@@ -243,11 +324,15 @@ impl Run<'_> {
         self.registry.get(name).map(|skill| &**skill).filter(|skill| skill.has_effect())
     }
 
-    /// Whether the model should hear of an agent before a person is asked. Receipts tell what our own skills have done.
+    /// Whether a receipt tells what an agent did: a skill of our own.
+    fn has_receipt(&self, agent: &Agent) -> bool {
+        agent.status == ExecutionStatus::Completed
+            && self.effect(agent).is_some_and(|skill| matches!(skill.handler, Handler::Builtin(_)))
+    }
+
+    /// Whether the model should hear of an agent before a person is asked.
     fn is_news(&self, agent: &Agent) -> bool {
-        let is_done = agent.status == ExecutionStatus::Completed
-            && self.effect(agent).is_some_and(|skill| matches!(skill.handler, Handler::Builtin(_)));
-        !is_done && self.task_graph.is_news(agent)
+        !self.has_receipt(agent) && self.task_graph.is_news(agent)
     }
 
     /// Closes the effects that a turn has held back at a limit, if another turn of the person has done something here

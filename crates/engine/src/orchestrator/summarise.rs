@@ -1,7 +1,7 @@
 //! Ends a parked turn with a summary: one model call without tools.
 
 use adjutant_store::{Batch, StoreError};
-use adjutant_turn::journal::{LimitReached, ledger};
+use adjutant_turn::journal::{LimitReached, ledger, without_token};
 use adjutant_turn::wording;
 use adjutant_workflows::agents::usable;
 
@@ -40,7 +40,7 @@ impl Run<'_> {
                 self.dialogue.record(&self.ctx.store, &mut self.last_writes, &response, started);
                 match response.text.trim().is_empty() {
                     true => TurnEnd::Answered(wording::stopped(&summary).into()),
-                    false => TurnEnd::Answered(response.text.into()),
+                    false => TurnEnd::Answered(without_token(&response.text).into()),
                 }
             }
             Err(failure) => {

@@ -14,6 +14,8 @@ use adjutant_workflows::roles::RoleSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::GET_RESULTS;
+
 /// The domain whose look-up also says what the product can do.
 pub(super) const ABOUT: &str = "assistant";
 
@@ -47,7 +49,7 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
             }),
         },
         Tool {
-            name: "get_agent_results".into(),
+            name: GET_RESULTS.into(),
             description: "Waits for agents that wait for a person; default: all.".into(),
             parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
         },
@@ -140,10 +142,10 @@ pub fn read(context: ToolContext<'_>, call: &ToolCallRow) -> ToolUse {
                 reason: format!("the arguments are not valid: {error}; correct them and dispatch again"),
             }),
         },
-        "get_agent_results" => match serde_json::from_str::<GetResults>(arguments) {
+        GET_RESULTS => match serde_json::from_str::<GetResults>(arguments) {
             Ok(wanted) => ToolUse::Results(wanted.agent_ids),
             Err(reason) => {
-                ToolUse::Text(error(&format!("get_agent_results expects {{\"agent_ids\": [...]}}: {reason}")))
+                ToolUse::Text(error(&format!("{GET_RESULTS} expects {{\"agent_ids\": [...]}}: {reason}")))
             }
         },
         "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
@@ -154,7 +156,7 @@ pub fn read(context: ToolContext<'_>, call: &ToolCallRow) -> ToolUse {
             ))),
         },
         other => ToolUse::Text(error(&format!(
-            "there is no tool {other}; your tools are dispatch_agent, get_agent_results and get_skill"
+            "there is no tool {other}; your tools are dispatch_agent, {GET_RESULTS} and get_skill"
         ))),
     }
 }

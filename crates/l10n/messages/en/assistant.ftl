@@ -66,6 +66,12 @@ usage-without-cost =
        *[other] { $calls } model calls, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown, or nothing
     }
 
+## Their clock. $zone: such as Europe/Berlin.
+
+set-clock = Set your clock to { $zone }
+# $time: what it is there, such as 14:05.
+clock = Your clock is { $zone } now, { $time }
+
 ## Questions that a person takes back
 
 # $question: what it asks, in a few words.

@@ -49,6 +49,7 @@ and-more = { $list } and { $count } more
 ## Whom a change was told to, on a line under the receipt
 
 invited = Invited { $guests } by email
+told-of-change = Told { $guests } by email what changed
 told-of-cancellation = Told { $guests } by email that it's cancelled
 guests-told = Told the people invited by email
 told-by-server = The calendar server is notifying { $guests }
@@ -60,6 +61,7 @@ perhaps-told = I emailed { $guests }, but I don't know whether it arrived, so I 
 ## Subjects of the emails to guests
 
 invitation = Invitation: { $title }
+update = Updated: { $title }
 cancellation = Cancelled: { $title }
 
 ## Lists. The events follow, a line each.

@@ -99,6 +99,7 @@ no-inbox = I can send email but not read it. Whoever runs me can change that
 which-email = /message_id: say which email
 no-such-emails = there are no such emails; email.search gives their ids
 missing = /{ $argument }: say it, or name a draft to send
+no-subject = /subject: say it, or name the email that this answers
 no-such-draft = there is no draft { $id } in the mailbox; email.search lists them with folder "Drafts"
 draft-too-long = the draft is too long for me to send; an email program can
 # $why is the error.

@@ -33,6 +33,8 @@ forgotten-messages =
 still-remembered = Still remembered:
 # Other memories follow, a line each.
 also-meant = Still remembered; forget them by their IDs if they are meant, too:
+# What is asked about. $memories: each in quotes, and how many messages say it.
+forget = Forget: { $memories }
 # After the memories, in the question whether to forget them.
 messages-that-say-it =
     { $count ->

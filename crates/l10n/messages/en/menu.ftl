@@ -14,6 +14,7 @@ pause = Pause what I'm doing; “continue” resumes it
 memories = See and delete what I remember about you
 forget = Forget something I remember
 rules = See what you've allowed me to do without asking
+room = Set when I answer in a room, and whom
 mine = Review what I created from other people's messages
 trace = See what I did for your last message
 link = Link your accounts on different platforms

@@ -13,5 +13,7 @@ untitled-email-bounced =
     { $recipients }
 # The person has edited a message.
 edited = I had already read that message before you changed it. If the change matters, send it as a new message.
+# The person's own words, to the model: they have edited the message that it works on.
+now-says = I have edited my message. It now says: { $text }
 # To the owners. Strangers fill the list of pairing codes.
 pairing-flood = { $count } strangers have asked to talk to me within the last hour, so I'm ignoring new ones for now. I'll mention this at most once a day. Someone with an invitation still gets in: run `adjutant pair invite` and send them the code.

@@ -14,6 +14,8 @@ send = Send
 ## A message
 
 assistant = Assistant
+# Stands beside an answer that grows.
+writing = writing
 undelivered = couldn't be delivered
 delivery-unclear = delivery unclear
 file = File { $name }

@@ -27,6 +27,18 @@ active-schedule = “{ $text }” { $when } ({ $zone }; next { $next }) [{ $id }
 paused-schedule = “{ $text }” { $when } ({ $zone }; paused) [{ $id }]
 stopped-schedule = “{ $text }” { $when } ({ $zone }; paused, because it failed three times in a row) [{ $id }]
 
+# On a line under it. $at: a date with a time.
+last-run =
+    last run { $at }: { $outcome ->
+        [silent] nothing to tell
+        [completed] done
+        [queued] not done yet
+        [running] still running
+        [waiting] waits for your answer
+        [cancelled] stopped
+       *[other] failed
+    }
+
 ## Lists. The schedules follow, a line each.
 
 found =

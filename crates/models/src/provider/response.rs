@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use adjutant_chat::LiveText;
 use genai::chat::{
     ChatFrameSink, ContentPart, FrameCtx, RawFrameRef, StopReason, StreamEnd, ToolCall as LibCall,
     Usage as LibUsage,
@@ -14,8 +15,10 @@ use crate::{ModelError, ModelErrorKind, ModelResponse, Request, ToolCall, Usage}
 /// What the library drops of the frames that pass: who answered, the cost, whether the answer's end
 /// was marked, and in OpenAI's protocol the tool calls as they were written. (The library makes room
 /// for as many calls as the highest number among them says, and fills gaps with copies.)
-#[derive(Default)]
-pub(super) struct Frames(Mutex<Seen>);
+pub(super) struct Frames {
+    seen: Mutex<Seen>,
+    live: Option<LiveText>,
+}
 
 #[derive(Default)]
 struct Seen {
@@ -26,13 +29,23 @@ struct Seen {
 }
 
 impl Frames {
+    /// Those of an answer that is read while it is written, or of any other.
+    pub(super) fn of(live: Option<LiveText>) -> Self {
+        Self { seen: Mutex::default(), live }
+    }
+
     /// The cost of the call, as the provider reports it, in US dollars.
     pub(super) fn cost(&self) -> Option<f64> {
         self.seen().cost
     }
 
+    /// How much the arguments of its calls are so far, in bytes.
+    pub(super) fn written(&self) -> usize {
+        self.seen().calls.iter().map(|(_, call)| call.arguments.len()).sum()
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock()
+        self.seen.lock()
     }
 }
 
@@ -58,9 +71,9 @@ impl ChatFrameSink for Frames {
         }
         let cost = frame.pointer("/usage/cost").and_then(Value::as_f64);
         seen.cost = cost.filter(|cost| cost.is_finite() && *cost >= 0.0).or(seen.cost);
-        for delta in
-            frame.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array).into_iter().flatten()
-        {
+        let deltas = frame.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array);
+        for delta in deltas.into_iter().flatten() {
+            self.live.iter().for_each(LiveText::withdraw);
             gather(&mut seen.calls, delta);
         }
     }
@@ -124,6 +137,11 @@ pub(super) fn read(
 /// The error of a stream that stopped too early.
 pub(super) fn unfinished() -> ModelError {
     ModelError::new(ModelErrorKind::Network, "the answer broke off in the middle")
+}
+
+/// The error of a stream that doesn't stop.
+pub(super) fn endless() -> ModelError {
+    ModelError::new(ModelErrorKind::Nonsense, "the answer has no end")
 }
 
 fn nothing(reason: Option<&StopReason>, thought: bool) -> ModelError {

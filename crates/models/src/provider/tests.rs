@@ -29,7 +29,7 @@ fn ask() -> Request {
             Message::new(Role::User, "hello"),
         ],
         tools: vec![Tool { name: "use_skill".into(), description: "uses a skill".into(), parameters }],
-        stable: None,
+        ..Request::default()
     }
 }
 
@@ -348,6 +348,34 @@ async fn a_stream_that_does_not_reach_its_end_is_a_network_error() {
         }
     }
     insta::assert_snapshot!(failure(Reply::text("half of it").unfinished()).await, @"the answer broke off in the middle");
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_given_up() {
+    for provider in ["openai", "anthropic"] {
+        let error = answer_to(&ask(), provider, Reply::endless()).await.0.unwrap_err();
+        assert_eq!((error.kind, &*error.message), (ModelErrorKind::Nonsense, "the answer has no end"));
+    }
+    // One call, whose arguments go on.
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"t","arguments":"WORDS"}}]}}]}"#;
+    let words = call.replace("WORDS", &"word ".repeat(20_000));
+    let error = failure(Reply::frames(&[words.as_str(); 12])).await;
+    assert_eq!(&*error.message, "the answer has no end");
+}
+
+#[tokio::test]
+async fn a_text_in_tokens_is_read_while_it_is_written() {
+    for provider in ["openai", "anthropic"] {
+        let live = LiveText::default();
+        let request = Request { live: Some(live.clone()), ..ask() };
+        let text = "Grüße an alle 🦀, and to the world.";
+        let reply = Reply::text(text).tokens(Duration::from_millis(1));
+        let answer = answer_to(&request, provider, reply).await.0.unwrap();
+        assert_eq!((answer.text.as_str(), live.text().as_str()), (text, text));
+        let called = Reply::text("Let me look.").and_call("use_skill", "{}");
+        answer_to(&request, provider, called).await.0.unwrap();
+        assert_eq!(live.text(), "", "{provider}: it isn't the answer");
+    }
 }
 
 #[tokio::test]

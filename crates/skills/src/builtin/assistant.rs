@@ -1,12 +1,13 @@
-//! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks.
+//! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks; their
+//! clock.
 
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, Store, StoreError, control, usage};
+use adjutant_store::{Batch, Store, StoreError, control, people, usage};
 use adjutant_turn::journal::TurnContext;
-use adjutant_turn::trust::ActionKind;
+use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_turn::wording;
 use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
@@ -17,9 +18,11 @@ use adjutant_types::{
 };
 use async_trait::async_trait;
 use chrono::NaiveTime;
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under, undo};
+use super::undo::{self, Step};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, under};
 use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 
 domain! {
@@ -27,6 +30,7 @@ domain! {
         History = "assistant.history",
         Usage = "assistant.usage",
         Undo = "assistant.undo",
+        Clock = "assistant.clock",
         Withdraw = "assistant.withdraw",
         Replace = "assistant.replace",
     }
@@ -43,13 +47,32 @@ impl BuiltinSkill for AssistantSkill {
 
     // To withdraw a question only takes back what was about to happen. The call that replaces another has its own kind.
     fn action(&self) -> Option<ActionKind> {
-        matches!(self, Self::Undo).then_some(ActionKind::Undo)
+        match self {
+            Self::Undo => Some(ActionKind::Undo),
+            Self::Clock => Some(ActionKind::MemorySave),
+            Self::History | Self::Usage | Self::Withdraw | Self::Replace => None,
+        }
+    }
+
+    /// After text from outside, the person must have named the place, or is asked.
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let Self::Clock = self else { return Ok(Vec::new()) };
+        let place = timezone(call)?.name().rsplit('/').next().unwrap_or_default();
+        Ok(vec![Target::Typed(place.replace('_', " "))])
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let Self::Clock = self else { return Ok(Preview::default()) };
+        let text = Some(l10n::assistant::set_clock(timezone(call)?.name()));
+        Ok(Preview { text, ..Preview::default() })
     }
 
     fn effect(&self, services: &Services) -> Idempotency {
         match self {
             Self::Undo => undo::effect(services),
-            Self::History | Self::Usage | Self::Withdraw | Self::Replace => Idempotency::OwnStore,
+            Self::History | Self::Usage | Self::Clock | Self::Withdraw | Self::Replace => {
+                Idempotency::OwnStore
+            }
         }
     }
 
@@ -58,6 +81,7 @@ impl BuiltinSkill for AssistantSkill {
             Self::Undo => undo::last(call, writes).await,
             Self::History => history(call).await,
             Self::Usage => spent(call).await,
+            Self::Clock => set_clock(call, writes).await,
             Self::Withdraw => withdraw(call, writes).await,
             // The executor makes the call that it stands for.
             Self::Replace => Err(SkillError::params(ours!(l10n::assistant::replace_alone)).into()),
@@ -215,6 +239,22 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     let summary = l10n::assistant::withdrawn(wording::questions::subject(&withdrawal.question));
     let is_outside = withdrawal.waits.is_some_and(|row| !row.taint.is_clean());
     Ok(Output::outside_if(is_outside, summary, json!({"question": id})))
+}
+
+fn timezone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
+    let name = call.text("timezone").unwrap_or_default();
+    name.parse().map_err(|_| SkillError::params(ours!(l10n::schedules::unknown_zone, FromCall(name))))
+}
+
+/// Sets the person's time zone. A turn has the one that it began with.
+async fn set_clock(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let zone = timezone(call)?;
+    let person = people::person_by_id(call.store(), &call.ctx.turn.person.id).await?;
+    people::set_timezone(writes, &person.id, Some(zone.name()));
+    let time = call.now().with_timezone(&zone).format("%H:%M");
+    let summary = l10n::assistant::clock(zone.name(), time);
+    let set = [Step::Timezone { before: person.timezone, after: zone.name().to_owned() }];
+    Ok(Output::ours(summary, json!({"timezone": zone.name()})).undone_by(undo::left(&set)))
 }
 
 /// The beginning of a text's first line.

@@ -5,11 +5,11 @@ mod forgetting;
 use std::collections::HashMap;
 
 use adjutant_l10n as l10n;
-use adjutant_memory::{Asker, Found, SearchIn, now_of, with_history};
+use adjutant_memory::{Asker, Found, Meant, SearchIn, now_of, with_history};
 use adjutant_store::Batch;
 use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::origins;
 use adjutant_store::search::SaidRow;
+use adjutant_store::{origins, taints};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::{long_date, utc};
 use adjutant_types::text::one_line;
@@ -19,9 +19,9 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, under};
 use crate::{Approved, Failure, Output, SkillError};
-use forgetting::{forget, mentioned, to_forget};
+use forgetting::{forget, mentioned, nothing_to_forget, to_forget};
 
 /// The longest text that is remembered, in characters: a page.
 const MAX_LENGTH: usize = 4_000;
@@ -79,13 +79,21 @@ impl BuiltinSkill for MemorySkill {
         })
     }
 
-    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
-        let Self::Forget = self else { return Ok(None) };
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let Self::Forget = self else { return Ok(Preview::default()) };
         let memories = to_forget(call).await?;
-        let mut texts: Vec<String> = memories.iter().map(|meant| format!("“{}”", meant.text())).collect();
         let messages = mentioned(call, &memories).await?;
-        texts.extend((messages > 0).then(|| l10n::memory::messages_that_say_it(messages)));
-        Ok((!texts.is_empty()).then(|| texts.join(", ")))
+        let text = |meant: &Meant| one_line(&meant.text(), MAX_LENGTH);
+        let mut texts: Vec<String> = memories.iter().map(text).collect();
+        if texts.is_empty() {
+            if messages == 0 {
+                return Err(SkillError::not_found(nothing_to_forget(call).await?).into());
+            }
+            texts.extend(call.text("query").map(str::to_owned));
+        }
+        let mut shown: Vec<String> = texts.iter().map(|text| format!("“{text}”")).collect();
+        shown.extend((messages > 0).then(|| l10n::memory::messages_that_say_it(messages)));
+        Ok(Preview { text: Some(l10n::memory::forget(shown.join(", "))), ..Preview::default() })
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
@@ -286,7 +294,10 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
     };
     let former = former(call, &new).await?;
     let memory = match &former {
-        Some(former) => in_place_of(call, former, new),
+        Some(former) => {
+            let is_own = taints::of(call.store(), "memory", former.id.as_str()).await?.is_clean();
+            in_place_of(call, former, new, is_own)
+        }
         None => new,
     };
     if let Some(former) = &former {
@@ -301,14 +312,18 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
 }
 
 /// A memory with the history of the one whose place it takes. It's found by the same words, and its place is the same
-/// unless the person says otherwise.
-fn in_place_of(call: &CallContext<'_>, former: &MemoryRow, new: MemoryRow) -> MemoryRow {
+/// unless the person says otherwise. Of one that others wrote, no word goes on: the new one is marked by its own.
+fn in_place_of(call: &CallContext<'_>, former: &MemoryRow, new: MemoryRow, is_own: bool) -> MemoryRow {
+    let (tags, text) = match is_own {
+        true => (former.tags.clone(), with_history(&new.text, &former.text, new.created_at, call.zone())),
+        false => ("[]".to_owned(), new.text),
+    };
     MemoryRow {
         kind: call.text("kind").unwrap_or(&former.kind).to_owned(),
         scope: call.text("scope").unwrap_or(&former.scope).to_owned(),
-        tags: if new.tags == "[]" { former.tags.clone() } else { new.tags },
+        tags: if new.tags == "[]" { tags } else { new.tags },
         topic: if new.topic.is_empty() { former.topic.clone() } else { new.topic },
-        text: with_history(&new.text, &former.text, new.created_at, call.zone()),
+        text,
         ..new
     }
 }

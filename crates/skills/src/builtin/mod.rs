@@ -314,7 +314,7 @@ pub fn names(has_platform: bool) -> Vec<&'static str> {
 /// Whether the catalogue leaves a skill out. Who has something for it is told of it then, so it costs nobody else a word.
 pub fn is_unlisted(name: &str) -> bool {
     name.starts_with("files.")
-        || matches!(name, "email.attachment" | "assistant.withdraw" | "assistant.replace")
+        || matches!(name, "email.attachment" | "assistant.clock" | "assistant.withdraw" | "assistant.replace")
 }
 
 /// The names of those that work with a configuration.

@@ -1,14 +1,14 @@
 //! What the assistant does by itself, again and again.
 
 use adjutant_l10n as l10n;
-use adjutant_store::schedules::{self, ScheduleRow};
+use adjutant_store::schedules::{self, LastRun, ScheduleRow};
 use adjutant_store::{Batch, usage};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::utc;
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
-use adjutant_types::{ErrorText, FromCall, FromStore, ScheduleState, ours};
+use adjutant_types::{ErrorText, FromCall, FromStore, NOTHING_TO_TELL, ScheduleState, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -200,14 +200,39 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
 }
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
+    let person = &call.ctx.turn.person.id;
+    let all = schedules::of_person(call.store(), person).await?;
+    let runs = schedules::last_runs(call.store(), person).await?;
+    let last = |row: &ScheduleRow| {
+        let run = runs.iter().find(|run| run.schedule_id == row.id)?;
+        Some((When::Time(utc(run.started_at).with_timezone(&zone_of(row)).naive_local()), outcome(run)))
+    };
     let heading = match all.len() {
         0 => l10n::schedules::none(),
         count => l10n::schedules::found(count),
     };
-    let summary = under(heading, all.iter().map(|row| format!("- {}", spoken(row))));
+    let line = |row: &ScheduleRow| match last(row) {
+        None => format!("- {}", spoken(row)),
+        Some((at, how)) => format!("- {}\n  {}", spoken(row), l10n::schedules::last_run(at.spoken(), how)),
+    };
+    let summary = under(heading, all.iter().map(line));
+    let item = |row: &ScheduleRow| {
+        let mut item = item(row);
+        if let Some((at, how)) = last(row) {
+            item["last_run"] = json!({"at": at.iso(), "outcome": how});
+        }
+        item
+    };
     let items: Vec<Value> = all.iter().map(item).collect();
     Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))
+}
+
+/// How a run ended, as the message about it tells them apart.
+fn outcome(run: &LastRun) -> String {
+    match run.answer.as_deref() {
+        Some(NOTHING_TO_TELL) => "silent".to_owned(),
+        _ => run.status.to_string(),
+    }
 }
 
 /// The schedule that the `id` argument names: by its id, or by words of its text.
@@ -238,6 +263,7 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     };
     let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
     let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };
+    schedules::drop_run(writes, &row.id);
     schedules::change(writes, &row, &new);
     let summary = match resumes {
         true => l10n::schedules::resumed(title(&row), next(&new)),

@@ -192,15 +192,20 @@ impl ActiveCall<'_> {
         let lately = OwnWords::new(words.messages().chain(earlier.iter().map(String::as_str)));
         let context = self.context(self.effect(skill), false);
         let contacts = builtin::contacts_among(&context, &addresses, words).await?;
+        // A name of several says who is meant as long as it was said.
+        let called_lately = builtin::contacts_among(&context, &addresses, &lately).await?;
         let recipient = |target: &Target| {
-            let Target::Recipient { address, names, answers } = target else { return None };
-            let is_in =
-                |words: &OwnWords| words.hold_exactly(address) || names.iter().any(|name| words.hold(name));
+            let Target::Recipient { address, names, answers, .. } = target else { return None };
+            let is_in = |words: &OwnWords| {
+                words.hold_exactly(address) || names.iter().any(|name| words.mention(name))
+            };
+            let is_mentioned = is_in(&lately);
+            let contacts = if is_mentioned { &contacts } else { &called_lately };
             Some(Recipient {
                 address: address.clone(),
                 contact: contacts.get(address).cloned().unwrap_or(ContactMatch::Unclear),
                 is_named: is_in(words),
-                is_mentioned: is_in(&lately),
+                is_mentioned,
                 is_answered: answers.is_some(),
             })
         };

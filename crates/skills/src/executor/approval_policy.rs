@@ -12,7 +12,7 @@ use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
 use serde_json::Value;
 
 use super::{ActiveCall, Executor, implementation, wishes};
-use crate::builtin::{self, BuiltinSkill};
+use crate::builtin::{self, BuiltinSkill, CallContext};
 use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 
 /// The decision on a call.
@@ -124,17 +124,45 @@ impl ActiveCall<'_> {
     async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement, Failure> {
         let ctx = self.ctx;
         let words = ctx.words().await?;
-        let shown = wishes::shown(ctx, self.registry).await?;
+        let mut shown = wishes::shown(ctx, self.registry).await?;
+        let reader = self.executor.intent.as_ref().filter(|_| ctx.trust.workflow.is_empty());
+        if reader.is_some() {
+            shown.asked = self.asked_about(action.kind).await?;
+        }
         let facts = Facts { action, words, shown: &shown, name: &ctx.turn.person.name, recipients };
         if self.is_linked(action).await? {
             return Ok(Judgement::Run(Basis::Linked));
         }
-        let judged = match self.executor.intent.as_ref().filter(|_| ctx.trust.workflow.is_empty()) {
+        let judged = match reader {
             Some(model) => facts.by_wishes(wishes::of(ctx, self.registry, model).await?, self.is_ahead),
             None if ctx.trust.workflow.is_empty() => facts.by_text(Basis::Forms),
             None => facts.by_text(Basis::Workflow),
         };
         Ok(judged.map_or_else(|reason| Judgement::Ask(Some(reason)), Judgement::Run))
+    }
+
+    /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.
+    async fn asked_about(&self, kind: ActionKind) -> Result<Vec<Target>, Failure> {
+        let Some((question, row, skill)) = wishes::asked_about(self.ctx, self.registry).await? else {
+            return Ok(Vec::new());
+        };
+        let Some(builtin) = implementation(skill).filter(|builtin| builtin.action() == Some(kind)) else {
+            return Ok(Vec::new());
+        };
+        let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
+        let arguments = &arguments.unwrap_or_default();
+        let context = self.context(builtin.effect(&self.executor.services), false);
+        let mut targets = match builtin.targets(&CallContext { arguments, ..context }).await {
+            Ok(targets) => targets,
+            Err(Failure::Skill(_)) => Vec::new(),
+            Err(failure) => return Err(failure),
+        };
+        // Whose address a name in the arguments stands for may have changed since.
+        targets.retain(|target| match target {
+            Target::Recipient { address, .. } => question.body.contains(address.as_str()),
+            _ => true,
+        });
+        Ok(targets)
     }
 
     /// The targets of the call.
@@ -216,7 +244,7 @@ impl Facts<'_> {
             targets: self.words.messages().map(str::to_owned).collect(),
             text: stored.unwrap_or_default(),
         };
-        match self.judged(&Wishes { all: vec![wish], failure: None }, &[]) {
+        match self.judged(&Wishes { all: vec![wish], ..Wishes::default() }, &[]) {
             Verdict::Wished(_) => Ok(basis),
             Verdict::InOwnWords => Ok(Basis::OwnWords),
             Verdict::Ask(reason) => Err(reason),

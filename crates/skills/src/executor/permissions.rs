@@ -43,7 +43,7 @@ fn is_owners(services: &Services, skill: &Skill) -> bool {
 }
 
 impl Executor {
-    /// The skills that this turn's person is told of.
+    /// The skills that this turn's person is told of in this place.
     pub async fn listed(
         &self,
         ctx: &TurnContext,
@@ -51,10 +51,14 @@ impl Executor {
     ) -> Result<Arc<Registry>, StoreError> {
         let is_owners = |skill: &Skill| is_owners(&self.services, skill);
         let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-        match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(ctx).await? {
-            true => Ok(registry.clone()),
-            false => Ok(registry.for_others(is_owners)),
-        }
+        let listed = match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(ctx).await? {
+            true => registry.clone(),
+            false => registry.for_others(is_owners),
+        };
+        Ok(match ctx.turn.room.skills {
+            Some(_) => listed.only(|skill| ctx.turn.room.allows(&skill.name)),
+            None => listed,
+        })
     }
 
     /// The skills that an agent of this turn's person can be given here.
@@ -66,7 +70,9 @@ impl Executor {
         let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
         let is_alike = !skills.any(|skill| is_owners(&self.services, skill));
         let is_owner = is_alike || self.services.is_owner(ctx).await?;
-        Ok(offered(registry, &self.services, is_owner))
+        let mut offered = offered(registry, &self.services, is_owner);
+        offered.retain(|name, _| ctx.turn.room.allows(name));
+        Ok(offered)
     }
 }
 
@@ -74,8 +80,11 @@ impl ActiveCall<'_> {
     /// The skill, if the agent may call it with these arguments.
     pub(super) fn granted(&self) -> Result<Arc<Skill>, SkillError> {
         let Call { grant, skill: name, arguments, .. } = self.call;
-        if !grant.skills.iter().any(|granted| granted == name) {
-            let message = ours!(skills::not_granted, FromCall(name), FromConfig(grant.skills.join(", ")));
+        let room = &self.ctx.turn.room;
+        let granted: Vec<&str> =
+            grant.skills.iter().map(String::as_str).filter(|granted| room.allows(granted)).collect();
+        if !granted.contains(name) {
+            let message = ours!(skills::not_granted, FromCall(name), FromConfig(granted.join(", ")));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         let missing = || SkillError::not_found(ours!(skills::gone, FromConfig(name)));

@@ -1,22 +1,26 @@
 //! The clean room: a model reads what the person asked for from their own words alone.
 //!
 //! The request holds this turn's message, a few of theirs before it, the kinds of effects, and labels of what the system
-//! showed ("mail 2"), never its text. So nothing that others wrote can make a wish, however obedient the model is.
+//! showed ("mail 2"), never its text; right after a question, the kind of effect that it was about. So nothing that
+//! others wrote can make a wish, however obedient the model is.
 //!
-//! - A turn makes the call at most once, and only after it has read text from outside. The answer is stored with the turn.
+//! - A turn makes the call only after it has read text from outside, and once; again if the person has added something
+//!   while it runs. The answer is stored with the turn.
 //! - If the model fails, is late or talks nonsense, nothing was wished for, and effects ask.
 
 use std::time::Duration;
 
 use adjutant_models::{Message, Request, Role, SharedModel};
-use adjutant_store::{StoreError, executions, turns};
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::questions::QuestionRow;
+use adjutant_store::{StoreError, executions, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
-use adjutant_turn::trust::{OwnWords, Shown, Thing, WishFailure, Wishes};
-use adjutant_types::PromptText;
+use adjutant_turn::trust::{ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_types::{PromptText, QuestionKind};
 use serde_json::Value;
 
-use super::approval_policy::handler_in;
-use crate::Registry;
+use super::approval_policy::{handler_in, kind};
+use crate::{Registry, Skill};
 
 /// How long the clean room may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -37,6 +41,10 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     the title or text of what is made, in their words and language; keep every \"not\". An earlier message counts only if \
     the last one refers to it.";
 
+/// What right after a question follows the kind of effect that it was about.
+const CHANGE: &str = "If the last message wants this done, with a change, that is a wish of this kind, with the target \
+    \"same\" if everybody and everything it is for stays, and \"other NAME\" for another one of that name. A no is none.";
+
 /// The wishes of this turn's person, read once.
 pub(super) async fn of<'s>(
     ctx: &'s TurnContext,
@@ -44,35 +52,47 @@ pub(super) async fn of<'s>(
     model: &SharedModel,
 ) -> Result<&'s WishBook, StoreError> {
     let read = || async {
-        let wishes = match turns::wishes(&ctx.store, &ctx.turn.id).await? {
-            Some(stored) => {
-                serde_json::from_str(&stored).unwrap_or_else(|_| Wishes::failed(WishFailure::Nonsense))
-            }
-            None => ask_and_store(ctx, registry, model).await?,
+        let stored = turns::wishes(&ctx.store, &ctx.turn.id).await?;
+        let stored = stored.map(|stored| {
+            serde_json::from_str(&stored).unwrap_or_else(|_| Wishes::failed(WishFailure::Nonsense))
+        });
+        let wishes = match stored {
+            Some(stored) if stored.read.is_none_or(|read| read >= length(ctx)) => stored,
+            before => ask_and_store(ctx, registry, model, before).await?,
         };
         Ok(WishBook::new(wishes, &executions::of_turn(&ctx.store, &ctx.turn.id).await?))
     };
     ctx.trust.wishes.get_or_try_init(read).await
 }
 
+/// How much the person has written, in bytes.
+fn length(ctx: &TurnContext) -> usize {
+    ctx.trust.own_text.as_deref().map_or(0, str::len)
+}
+
 async fn ask_and_store(
     ctx: &TurnContext,
     registry: &Registry,
     model: &SharedModel,
+    before: Option<Wishes>,
 ) -> Result<Wishes, StoreError> {
     // Text of other people holds no wishes.
     let wishes = match ctx.trust.own_text {
         Some(_) => ask(ctx, registry, model).await?,
         None => Wishes::default(),
     };
+    let is_more = before.is_some();
+    let wishes = Wishes { read: Some(length(ctx)), ..wishes.after(before.unwrap_or_default()) };
     let mut batch = ctx.batch();
-    turns::set_wishes(&mut batch, &ctx.turn.id, &serde_json::to_string(&wishes).unwrap_or_default());
+    let json = serde_json::to_string(&wishes).unwrap_or_default();
+    turns::set_wishes(&mut batch, &ctx.turn.id, &json, is_more);
     ctx.store.write(batch).await?;
     Ok(wishes)
 }
 
 async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
-    let text = question(ctx.words().await?, &shown(ctx, registry).await?);
+    let asked = asked_about(ctx, registry).await?.and_then(|(_, _, skill)| kind(skill));
+    let text = request_text(ctx.words().await?, &shown(ctx, registry).await?, asked);
     let request = Request {
         messages: vec![
             Message::new(Role::System, INSTRUCTIONS),
@@ -95,12 +115,36 @@ async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Res
     Ok(Wishes::failed(failure))
 }
 
+/// The question that the person had before them when they wrote this turn's message, with its call and that call's skill.
+pub(super) async fn asked_about<'r>(
+    ctx: &TurnContext,
+    registry: &'r Registry,
+) -> Result<Option<(QuestionRow, ExecutionRow, &'r Skill)>, StoreError> {
+    if !ctx.is_typed() {
+        return Ok(None);
+    }
+    let asked = questions::before_message(&ctx.store, &ctx.turn.id).await?;
+    // What a server asks is no effect of ours.
+    let is_approval = |question: &QuestionRow| matches!(question.kind, QuestionKind::Approval { .. });
+    let Some(question) = asked.filter(is_approval) else { return Ok(None) };
+    let rows = executions::of_turn(&ctx.store, &question.turn_id).await?;
+    let row = rows.into_iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
+    let found = row.and_then(|row| {
+        let skill = registry.get(row.skill.as_deref()?)?;
+        Some((question, row, &**skill))
+    });
+    Ok(found)
+}
+
 /// The person's words, as JSON texts, so that none of them can end its line.
-fn question(words: &OwnWords, shown: &Shown) -> String {
+fn request_text(words: &OwnWords, shown: &Shown, asked: Option<ActionKind>) -> String {
     let mut text = match shown.labels() {
         labels if labels.is_empty() => "They were shown nothing.".to_owned(),
         labels => format!("They were shown: {labels}."),
     };
+    if let Some(kind) = asked {
+        text.push_str(&format!("\nThey were asked: {kind}. {CHANGE}"));
+    }
     let messages: Vec<&str> = words.messages().collect();
     let [now, earlier @ ..] = messages.as_slice() else { return text };
     for before in earlier.iter().rev() {

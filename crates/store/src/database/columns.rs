@@ -3,8 +3,8 @@
 use adjutant_types::{
     Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
     FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint,
-    TaskId, TaskState, TurnId, TurnStatus,
+    Priority, QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState,
+    StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
 };
 
 use crate::Value;
@@ -40,7 +40,7 @@ macro_rules! text_column {
 text_column! {
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId,
     StopReason, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
-    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem
+    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers
 }
 
 impl From<&Taint> for Value {

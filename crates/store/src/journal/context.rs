@@ -72,6 +72,7 @@ pub struct ContextQuery<'a> {
 }
 
 /// Each branch has the same columns: what it is, its order, two numbers, and five texts, of which two are never missing.
+/// The newest turns are found by two indexes, and `seq + 0` keeps SQLite from taking the first of them twice.
 const SQL: &str = "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
     CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, \
@@ -89,9 +90,12 @@ const SQL: &str = "\
     + CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.event LIKE ' schedule:%') THEN 4 ELSE 0 END AS BIGINT), \
     CASE WHEN t.background = 0 THEN t.started_at ELSE t.ended_at END, \
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
-    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq \
-    FROM turns WHERE conversation_id = $2 AND seq > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
-    ORDER BY CASE WHEN background = 0 THEN started_at ELSE ended_at END DESC, seq DESC LIMIT $6 + 0) \
+    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM \
+    (SELECT * FROM (SELECT seq, started_at AS at FROM turns WHERE conversation_id = $2 AND seq > $4 AND background = 0 \
+    AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $6 + 0) AS said \
+    UNION ALL SELECT * FROM (SELECT seq, ended_at AS at FROM turns WHERE conversation_id = $2 AND seq + 0 > $4 AND background <> 0 \
+    AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ended_at DESC, seq DESC LIMIT $6 + 0) AS found) AS newest \
+    ORDER BY at DESC, seq DESC LIMIT $6 + 0) \
     UNION ALL SELECT 'has', coalesce((SELECT min(t.seq) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), \
     9223372036854775807), CAST(coalesce((SELECT max(CASE WHEN t.person_id = $1 AND t.id <> $3 AND t.forgotten_at IS NULL \
     THEN 1 ELSE 0 END) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), 0) \

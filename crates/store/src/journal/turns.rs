@@ -133,12 +133,13 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
     inbox::finish(batch, turn, status == TurnStatus::Dead);
 }
 
-/// Records that the person is shown a text above a question: the model's, up to this call of it. The turn's answer begins
-/// with it, cut so that a history that cuts the answer has some of its end, too.
+/// Records that the person is shown a text above a question: the model's, up to this call of it, or ours, with -1. The
+/// turn's answer begins with it, cut so that a history that cuts the answer has some of its end, too.
 pub fn set_shown(batch: &mut Batch, turn: &TurnId, round: i64, text: &str) {
     let text = &text[..text.floor_char_boundary(2000)];
     batch.run(
-        "UPDATE turns SET shown_round = $1, answer = CASE WHEN octet_length(answer) >= 2000 THEN answer \
+        "UPDATE turns SET shown_round = CASE WHEN $1 > shown_round THEN $1 ELSE shown_round END, \
+         answer = CASE WHEN octet_length(answer) >= 2000 THEN answer \
          ELSE coalesce(answer || '\n\n', '') || $2 END WHERE id = $3",
         [round.into(), text.into(), turn.into()],
     );
@@ -201,6 +202,15 @@ pub fn expect_status(batch: &mut Batch, turn: &TurnRow) {
 pub fn set_answers(batch: &mut Batch, turn: &TurnId, answers: &[String]) {
     let answers = serde_json::to_string(answers).unwrap_or_default();
     batch.run("UPDATE turns SET answers = $1 WHERE id = $2", [answers.into(), turn.into()]);
+}
+
+/// Adds what the person wrote while the turn runs to what it answers.
+pub fn extend(batch: &mut Batch, turn: &TurnId, text: &str, answers: &[String]) {
+    let answers = serde_json::to_string(answers).unwrap_or_default();
+    batch.run(
+        "UPDATE turns SET text = text || $1, answers = $2 WHERE id = $3",
+        [format!("\n{text}").into(), answers.into(), turn.into()],
+    );
 }
 
 /// Marks a turn as waiting for a person.
@@ -388,9 +398,12 @@ pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>, Stor
     Ok(row.and_then(|(wishes,)| wishes))
 }
 
-/// Saves what the person asked for. It is read once and never changes.
-pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str) {
-    batch.run("UPDATE turns SET wishes = $1 WHERE id = $2 AND wishes IS NULL", [wishes.into(), turn.into()]);
+/// Saves what the person asked for: the first reading counts, until the person has written more.
+pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str, is_more: bool) {
+    batch.run(
+        "UPDATE turns SET wishes = $1 WHERE id = $2 AND (wishes IS NULL OR $3 = 1)",
+        [wishes.into(), turn.into(), is_more.into()],
+    );
 }
 
 /// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, and

@@ -2,7 +2,7 @@
 
 use adjutant_chat::{Mention, VoiceNote};
 use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
+use adjutant_types::{ConversationId, Flag, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
@@ -38,6 +38,9 @@ pub struct InboxRow {
     pub files: Option<String>,
     /// Whom and what it mentions: see [`mentions`].
     pub mentions: String,
+    /// Whether it is for us: see [`is_addressed`].
+    #[sqlx(try_from = "Flag")]
+    pub is_addressed: bool,
 }
 
 /// A voice note that is still to be heard.
@@ -66,6 +69,7 @@ impl InboxRow {
             voice: self.unheard(),
             files: self.unfetched(),
             mentions: self.mentions.clone(),
+            is_addressed: self.is_addressed,
         }
     }
 
@@ -79,6 +83,11 @@ impl InboxRow {
         self.voice.is_none() && self.files.is_none()
     }
 
+    /// Whether its writer's running turn may take it over.
+    pub fn is_steering(&self) -> bool {
+        self.kind == InboxKind::Message && self.is_addressed && self.is_whole() && self.taint.is_clean()
+    }
+
     /// The voice note, until it is heard.
     pub fn unheard(&self) -> Option<UnheardNote> {
         serde_json::from_str(self.voice.as_deref()?).ok()
@@ -87,6 +96,11 @@ impl InboxRow {
     /// The channel it came by.
     pub fn channel(&self) -> &str {
         self.event.split_once(' ').map_or("", |(channel, _)| channel)
+    }
+
+    /// The same for what arrived from a platform.
+    pub fn platform_id(&self) -> Option<&str> {
+        (!self.channel().is_empty()).then(|| self.event_id())
     }
 
     /// The platform's own id of the message.
@@ -118,6 +132,8 @@ pub struct NewRow<'a> {
     pub files: Vec<SentFile>,
     /// Whom and what it mentions: see [`mentions`].
     pub mentions: String,
+    /// Whether it is for us: see [`is_addressed`].
+    pub is_addressed: bool,
 }
 
 impl NewRow<'_> {
@@ -140,6 +156,7 @@ impl NewRow<'_> {
             voice: voice(self),
             files: files(self),
             mentions: self.mentions.clone(),
+            is_addressed: self.is_addressed,
         }
     }
 }
@@ -166,8 +183,8 @@ pub fn hold_back(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
 }
 
 const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
-                      received_at, taint, voice, spoken, files, mentions) \
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+                      received_at, taint, voice, spoken, files, mentions, is_addressed) \
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
 
 /// Whom and what a message mentions, as it is stored and as models read it: a line for each. The names are text from
@@ -185,7 +202,7 @@ fn files(row: &NewRow<'_>) -> Option<String> {
     (!row.files.is_empty()).then(|| serde_json::to_string(&row.files).ok()).flatten()
 }
 
-fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 14] {
+fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 15] {
     [
         (&row.event).into(),
         row.conversation_id.into(),
@@ -201,6 +218,7 @@ fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 14] {
         row.voice.is_some().into(),
         files(row).into(),
         (&row.mentions).into(),
+        row.is_addressed.into(),
     ]
 }
 
@@ -209,14 +227,43 @@ pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64, St
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
-/// A typed message's conversation and text.
-pub async fn text_of(store: &Store, key: &str) -> Result<Option<(ConversationId, String)>, StoreError> {
+/// A message that was typed.
+#[derive(Debug, FromRow)]
+pub struct Typed {
+    pub conversation_id: ConversationId,
+    /// Its writer.
+    pub person_id: PersonId,
+    pub text: String,
+    pub taint: Taint,
+    #[sqlx(try_from = "Flag")]
+    pub is_addressed: bool,
+    /// The turn that took it.
+    pub turn_id: Option<TurnId>,
+}
+
+/// A typed message.
+pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>, StoreError> {
     store
         .first(
-            "SELECT conversation_id, text FROM inbox WHERE event = $1 AND kind = 'said' AND spoken = 0",
+            "SELECT conversation_id, person_id, text, taint, is_addressed, turn_id FROM inbox \
+             WHERE event = $1 AND kind = 'said' AND spoken = 0",
             &[key.into()],
         )
         .await
+}
+
+/// The texts that a message was changed to after a turn had taken it, in order.
+pub async fn edits_of(store: &Store, key: &str) -> Result<Vec<String>, StoreError> {
+    let (from, to) = (format!("{} ", edit_key(key)), format!("{}!", edit_key(key)));
+    let edits: Vec<(String,)> = store
+        .all("SELECT text FROM inbox WHERE event >= $1 AND event < $2 ORDER BY id", &[from.into(), to.into()])
+        .await?;
+    Ok(edits.into_iter().map(|(text,)| text).collect())
+}
+
+/// How the names of a message's changes begin.
+pub fn edit_key(key: &str) -> String {
+    format!(" edit:{key}")
 }
 
 /// Whether something was journalled.
@@ -260,7 +307,8 @@ pub async fn waiting(
 ) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions \
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions, \
+              is_addressed \
               FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
               AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
               (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
@@ -348,6 +396,15 @@ pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
     );
 }
 
+/// Records that a running turn took a row, with the text that it has read.
+pub fn take_as_read(batch: &mut Batch, row: &InboxRow, turn: &TurnId) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new' AND text = $3",
+        [turn.into(), row.id.into(), (&row.text).into()],
+    );
+}
+
 /// Marks a row that needs no turn as done.
 pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
     batch.must(
@@ -380,6 +437,12 @@ pub async fn last_text(
     const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
                        AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1";
     store.first(SQL, &[conversation.into(), person.into()]).await
+}
+
+/// Whether anything in this turn is for us. In a room where everything is answered, people also write to each other.
+pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT CAST(coalesce(max(is_addressed), 1) AS BIGINT) FROM inbox WHERE turn_id = $1";
+    Ok(store.count(SQL, &[turn.into()]).await? > 0)
 }
 
 /// Whether only a schedule began this turn, and no message of a person.

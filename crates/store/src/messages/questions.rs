@@ -303,6 +303,28 @@ pub async fn open_and_read(
     Ok((read, newest))
 }
 
+/// The only question that a person had open before them when they wrote a turn's message: the turn right before it asked it,
+/// and they had it by then. This turn may have withdrawn it since.
+pub async fn before_message(store: &Store, turn: &TurnId) -> Result<Option<QuestionRow>, StoreError> {
+    let mut open: Vec<QuestionRow> = store
+        .all(
+            select!(
+                "JOIN outbox o ON o.id = p.outbox_id JOIN turns mine ON mine.id = $1 \
+                 WHERE p.turn_id = (SELECT t.id FROM turns t WHERE t.conversation_id = mine.conversation_id \
+                 AND t.seq < mine.seq ORDER BY t.seq DESC LIMIT 1) \
+                 AND p.conversation_id = mine.conversation_id AND p.person_id = mine.person_id \
+                 AND (p.state = 'pending' OR p.answer = 'withdrawn') \
+                 AND o.sent_at <= (SELECT min(i.received_at) FROM inbox i WHERE i.turn_id = mine.id) \
+                 AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.conversation_id = mine.conversation_id \
+                 AND q.person_id = mine.person_id AND q.state = 'pending' AND q.outbox_id <> '' \
+                 AND q.turn_id <> p.turn_id AND q.turn_id <> mine.id)"
+            ),
+            &[turn.into()],
+        )
+        .await?;
+    Ok(open.pop().filter(|_| open.is_empty()))
+}
+
 /// Whether the last thing that a person said since a time answered a question of another turn here.
 pub async fn answered_another(
     store: &Store,

@@ -118,6 +118,12 @@ pub fn id_of(digest: &[u8]) -> FileId {
     digits.collect::<String>().into()
 }
 
+/// Whether a message came with files.
+pub async fn came_with(store: &Store, row: &InboxRow) -> Result<bool, StoreError> {
+    let of_row = "SELECT count(*) FROM attachments WHERE event = $1";
+    Ok(store.count(of_row, &[(&row.event).into()]).await? > 0)
+}
+
 /// The files of a turn's messages.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, StoreError> {
     store

@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json};
 use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
-use crate::people::Person;
-use crate::{Batch, Stale, Store, StoreError, spending};
+use crate::people::{self, Person};
+use crate::{Batch, Stale, Store, StoreError, room_rules, spending};
 
 /// One table's rows about a person; `$1` is the person's id.
 struct PersonTable {
@@ -250,6 +250,9 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
         "UPDATE conversations SET summary = '', summary_taint = '', summary_by = '' WHERE id IN (SELECT conversation_id FROM turns WHERE person_id = $1)",
         [person.into()],
     );
+    for account in people::accounts(store, person).await? {
+        room_rules::remove_account(&mut batch, &account);
+    }
     // This person may have answered other people's questions.
     batch.run("UPDATE questions SET answered_by = NULL WHERE answered_by = $1", [person.into()]);
     for table in &TABLES[..TABLES.len() - 2] {

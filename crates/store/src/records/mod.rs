@@ -10,6 +10,7 @@ pub mod objects;
 pub mod origins;
 pub mod people;
 pub mod pins;
+pub mod room_rules;
 pub mod rooms;
 pub mod rules;
 pub mod schedules;

@@ -153,6 +153,12 @@ pub async fn person_by_id(store: &Store, id: &PersonId) -> Result<Person, StoreE
     found.ok_or_else(|| StoreError::Corrupt(format!("there is no person {id}")))
 }
 
+/// Sets a person's time zone; none is the configured one.
+pub fn set_timezone(batch: &mut Batch, person: &PersonId, zone: Option<&str>) {
+    const SQL: &str = "UPDATE people SET timezone = $1 WHERE id = $2";
+    batch.must(Stale::PersonGone, SQL, [zone.into(), person.into()]);
+}
+
 /// Whether there is such a person.
 pub async fn exists(store: &Store, id: &PersonId) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM people WHERE id = $1", &[id.into()]).await? > 0)

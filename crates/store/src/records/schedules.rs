@@ -1,6 +1,6 @@
 //! Scheduled messages and reminders.
 
-use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId};
+use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId, TurnStatus};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
@@ -97,7 +97,17 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
     );
 }
 
+/// Ends the run that waits for its turn, if one does.
+pub fn drop_run(batch: &mut Batch, id: &ScheduleId) {
+    batch.run(
+        "UPDATE inbox SET state = 'done' WHERE state = 'new' AND event = (SELECT running FROM schedules WHERE id = $1)",
+        [id.into()],
+    );
+}
+
+/// Deletes a schedule, with the run that waits for its turn.
 pub fn delete(batch: &mut Batch, id: &ScheduleId) {
+    drop_run(batch, id);
     batch.must(Stale::ScheduleChanged, "DELETE FROM schedules WHERE id = $1", [id.into()]);
 }
 
@@ -110,6 +120,27 @@ pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>, Store
         )
         .await?;
     Ok(row.map(|(status,)| status))
+}
+
+/// The last run of a schedule that has begun.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct LastRun {
+    pub schedule_id: ScheduleId,
+    pub started_at: i64,
+    pub status: TurnStatus,
+    pub answer: Option<String>,
+}
+
+/// The last runs of a person's schedules.
+pub async fn last_runs(store: &Store, person: &PersonId) -> Result<Vec<LastRun>, StoreError> {
+    store
+        .all(
+            "SELECT s.id AS schedule_id, t.started_at, t.status, t.answer FROM schedules s JOIN inbox i ON i.id = \
+             (SELECT max(l.id) FROM inbox l WHERE l.conversation_id = s.conversation_id AND l.turn_id IS NOT NULL \
+             AND l.event LIKE ' schedule:' || s.id || ':%') JOIN turns t ON t.id = i.turn_id WHERE s.person_id = $1",
+            &[person.into()],
+        )
+        .await
 }
 
 /// A reminder that is due.

@@ -1,13 +1,14 @@
 //! The state that everything inside a running turn shares.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use adjutant_chat::{Choice, OutgoingFile};
 use adjutant_config::Settings;
 use adjutant_store::leases::{Lease, lane};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::room_rules::RoomRule;
 use adjutant_store::{Batch, Store, StoreError, calls, outbox, turns};
 use adjutant_types::clock;
 use adjutant_types::{
@@ -38,6 +39,9 @@ pub struct TurnContext {
     pub trust: TurnTrust,
 }
 
+/// How often a turn gives up what a model is writing.
+const MAX_GIVEN_UP: usize = 3;
+
 /// Which turn it is, and whose.
 #[derive(Clone)]
 pub struct TurnFacts {
@@ -50,6 +54,10 @@ pub struct TurnFacts {
     pub settings: Arc<Settings>,
     /// Whether a schedule began it, so that nobody waits for it.
     pub is_scheduled: bool,
+    /// Whether anything in it is for us, so that somebody waits for an answer.
+    pub is_addressed: bool,
+    /// The rule of the room; elsewhere it allows everything.
+    pub room: Arc<RoomRule>,
 }
 
 /// What the turn may still use.
@@ -87,6 +95,61 @@ pub struct TurnControl {
     pub asked: Arc<AtomicBool>,
     /// Held while a question is written, so that only one of them stands below what the model said before.
     pub asking: Arc<tokio::sync::Mutex<()>>,
+    /// What the person writes while the turn runs.
+    pub arrivals: Arrivals,
+}
+
+/// Whether the turn's person has written again since it last looked. Clones share what was looked at.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    count: watch::Receiver<usize>,
+    seen: Arc<AtomicUsize>,
+    /// How often a model's call was given up for it.
+    given_up: Arc<AtomicUsize>,
+}
+
+impl Arrivals {
+    /// Those that this counts, in a turn that has given up so many calls.
+    pub fn new(count: &watch::Sender<usize>, given_up: &Arc<AtomicUsize>) -> Self {
+        let count = count.subscribe();
+        let seen = *count.borrow();
+        Self { count, seen: Arc::new(AtomicUsize::new(seen)), given_up: given_up.clone() }
+    }
+
+    /// None: the turn takes no messages over.
+    pub fn none() -> Self {
+        Self::new(&watch::channel(0).0, &Arc::default())
+    }
+
+    /// Whether another call may be given up.
+    pub fn may_give_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed) < MAX_GIVEN_UP
+    }
+
+    /// Notes that a call was given up.
+    pub fn gave_up(&self) {
+        self.given_up.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether there is something that the turn hasn't looked at.
+    pub fn has_news(&self) -> bool {
+        *self.count.borrow() != self.seen.load(Ordering::Acquire)
+    }
+
+    /// Looks: what has come so far is no news any more. Returns whether there was any.
+    pub fn look(&self) -> bool {
+        let count = *self.count.borrow();
+        self.seen.swap(count, Ordering::AcqRel) != count
+    }
+
+    /// Waits for news; for ever if none can come.
+    pub async fn news(&self) {
+        let mut count = self.count.clone();
+        let seen = self.seen.load(Ordering::Acquire);
+        if count.wait_for(|count| *count != seen).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// Whose words the turn acts on, and how much it has done.
@@ -136,7 +199,7 @@ impl TurnContext {
 
     /// Whether a person typed the turn's message and waits for the answer.
     pub fn is_typed(&self) -> bool {
-        let is_own = self.trust.own_text.is_some() && !self.turn.is_scheduled;
+        let is_own = self.trust.own_text.is_some() && !self.turn.is_scheduled && self.turn.is_addressed;
         is_own && self.io.lease.name == lane(&self.turn.conversation.id, 0)
     }
 
@@ -155,10 +218,26 @@ impl TurnContext {
         self.trust.words.get_or_try_init(load).await
     }
 
-    /// The same turn, for the steps of a workflow with this text.
+    /// The same turn, for the steps of a workflow with this text. They go on whatever the person writes.
     #[must_use]
     pub fn with_words_of(&self, workflow: &str) -> Self {
         let trust = TurnTrust { workflow: workflow.into(), words: Arc::default(), ..self.trust.clone() };
+        Self { trust, ..self.clone().unheard() }
+    }
+
+    /// The same turn, which doesn't heed what the person writes meanwhile.
+    #[must_use]
+    pub fn unheard(mut self) -> Self {
+        self.control.arrivals = Arrivals::none();
+        self
+    }
+
+    /// The same turn, for what its person has written since.
+    #[must_use]
+    pub fn hearing(&self, text: &str) -> Self {
+        let own_text = self.trust.own_text.as_deref().map(|before| format!("{before}\n{text}").into());
+        let trust =
+            TurnTrust { own_text, words: Arc::default(), wishes: Arc::default(), ..self.trust.clone() };
         Self { trust, ..self.clone() }
     }
 
@@ -303,6 +382,23 @@ impl TurnContext {
     }
 }
 
+/// What the model said beside its calls and nobody has been shown, in order, each with the number of its model call.
+pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>, StoreError> {
+    let texts = calls::unshown(store, turn).await?.into_iter();
+    let texts = texts.map(|(n, text)| (n, without_token(&text).trim().to_owned()));
+    Ok(texts.filter(|(_, text)| !text.is_empty()).collect())
+}
+
+/// A model's text without the token that there is nothing to tell, wherever it stands.
+pub fn without_token(text: &str) -> String {
+    if !text.contains(NOTHING_TO_TELL) {
+        return text.to_owned();
+    }
+    let parts = text.split("\n\n").map(|part| part.replace(NOTHING_TO_TELL, ""));
+    let parts = parts.filter(|part| part.contains(|char: char| !char.is_whitespace() && char != '.'));
+    parts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
+}
+
 /// A question below what the model said before it and nobody has been shown. The question comes last, and the marks of
 /// our own lines go, so that a model can't imitate either.
 pub async fn below_unshown(
@@ -311,10 +407,9 @@ pub async fn below_unshown(
     batch: &mut Batch,
     question: String,
 ) -> Result<String, StoreError> {
-    let unshown = calls::unshown(store, turn).await?;
-    let is_told = |text: &&str| !text.is_empty() && *text != NOTHING_TO_TELL;
-    let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.trim()).filter(is_told).collect();
-    let Some((round, _)) = unshown.last().filter(|_| !texts.is_empty()) else { return Ok(question) };
+    let unshown = unshown(store, turn).await?;
+    let Some((round, _)) = unshown.last() else { return Ok(question) };
+    let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.as_str()).collect();
     let text = wording::receipts::under(&texts.join("\n\n"), &[]);
     turns::set_shown(batch, turn, *round, &text);
     Ok(format!("{text}\n\n{}\n\n{question}", adjutant_l10n::approvals::before_i_go_on()))
@@ -325,4 +420,22 @@ fn buttons(question: &QuestionId, options: &[String]) -> Vec<Choice> {
     let button =
         |(n, label): (usize, &String)| Choice { id: format!("{question}:{n}"), label: label.clone() };
     options.iter().enumerate().map(button).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_never_sent() {
+        for (text, told) in [
+            ("(nothing to tell)", ""),
+            ("(nothing to tell).\n", ""),
+            ("I looked.\n\n(nothing to tell)\n\nAll is well.", "I looked.\n\nAll is well."),
+            ("(nothing to tell)\nFrank wrote.", "Frank wrote."),
+            (" as it is ", " as it is "),
+        ] {
+            assert_eq!(without_token(text), told);
+        }
+    }
 }

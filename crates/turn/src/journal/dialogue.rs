@@ -160,7 +160,8 @@ impl Dialogue {
                 messages.push(Message::tool(call.call_id.clone(), PromptText::recorded(result)));
             }
         }
-        Request { messages, tools: self.prefix.tools.clone(), stable: self.first_messages.stable() }
+        let stable = self.first_messages.stable();
+        Request { messages, tools: self.prefix.tools.clone(), stable, live: None }
     }
 
     /// The last round, if a tool call in it has no result yet.
@@ -206,6 +207,23 @@ impl Dialogue {
                 result.push('\n');
             }
             result.push_str(note);
+            self.unsaved.insert(call.idx);
+        }
+    }
+
+    /// The last result with what the person has just written behind it; none before the first result.
+    pub fn with_words(&self, text: &PromptText) -> Option<ToolCallRow> {
+        let mut call = self.rounds.last()?.calls.last()?.clone();
+        call.result.get_or_insert_default().push_str(text.as_str());
+        Some(call)
+    }
+
+    /// Takes over a result of the last round that is stored.
+    pub fn replace_result(&mut self, stored: ToolCallRow) {
+        let calls = self.rounds.last_mut().map(|round| &mut round.calls);
+        if let Some(call) = calls.into_iter().flatten().find(|call| call.idx == stored.idx) {
+            *call = stored;
+            // A note may follow.
             self.unsaved.insert(call.idx);
         }
     }

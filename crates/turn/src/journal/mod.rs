@@ -20,7 +20,8 @@ mod wishes;
 
 pub use budget::{Budget, Limit, Limits};
 pub use context::{
-    Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust, below_unshown,
+    Arrivals, Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust, below_unshown,
+    unshown, without_token,
 };
 pub use dialogue::{Dialogue, Prefix};
 pub use events::{TurnEvent, TurnEventQueue, TurnEvents};

@@ -4,7 +4,7 @@ use adjutant_store::executions::ExecutionRow;
 use adjutant_types::{Basis, ExecutionStatus};
 use parking_lot::Mutex;
 
-use crate::trust::Wishes;
+use crate::trust::{Wish, Wishes};
 
 /// The wishes of a turn's message. What they allow is counted by the rows of the calls that they allowed, so a turn
 /// that goes on after a crash allows no more than it would have.
@@ -17,7 +17,7 @@ pub struct WishBook {
 
 impl WishBook {
     /// With the turn's calls so far.
-    pub fn new(wishes: Wishes, calls: &[ExecutionRow]) -> Self {
+    pub fn new(mut wishes: Wishes, calls: &[ExecutionRow]) -> Self {
         let mut used = vec![0; wishes.all.len()];
         for call in calls {
             let is_undone = matches!(call.status, ExecutionStatus::Failed | ExecutionStatus::Cancelled);
@@ -25,6 +25,26 @@ impl WishBook {
                 && let Some(count) = used.get_mut(number).filter(|_| !is_undone)
             {
                 *count += 1;
+            }
+        }
+        // What was done before the person added something isn't wished for once more.
+        let outdated = wishes.outdated.min(wishes.all.len());
+        let (before, now) = wishes.all.split_at_mut(outdated);
+        let mut is_matched = vec![false; now.len()];
+        for (number, wish) in before.iter_mut().enumerate() {
+            wish.count = Some(0);
+            let is_same = |at: &usize| {
+                let new: &Wish = &now[*at];
+                !is_matched[*at] && new.kind == wish.kind && new.targets == wish.targets
+            };
+            if let Some(at) = (0..now.len()).find(is_same) {
+                is_matched[at] = true;
+                used[outdated + at] += used[number];
+                continue;
+            }
+            // Worded anew, it may be any of its kind.
+            for (at, _) in now.iter().enumerate().filter(|(_, new)| new.kind == wish.kind) {
+                used[outdated + at] += used[number];
             }
         }
         Self { wishes, used: Mutex::new(used) }

@@ -122,6 +122,8 @@ pub enum Target {
         address: String,
         /// The names that only the person's own contacts, or an address of the own domain, know it by.
         names: Vec<String>,
+        /// The parts of its name that exactly one other contact has, too.
+        shared_names: Vec<String>,
         /// The email whose answers go to exactly this address.
         answers: Option<Thing>,
     },
@@ -144,9 +146,21 @@ pub enum Target {
 }
 
 impl Target {
+    /// Whether both are one person or one thing.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Recipient { address, .. }, Self::Recipient { address: other, .. }) => {
+                address.eq_ignore_ascii_case(other)
+            }
+            (Self::Thing(thing), Self::Thing(other)) => (thing.noun, &thing.id) == (other.noun, &other.id),
+            _ => false,
+        }
+    }
+
     /// A mail address that nothing but itself names.
     pub fn address(address: &str) -> Self {
-        Self::Recipient { address: address.to_owned(), names: Vec::new(), answers: None }
+        let address = address.to_owned();
+        Self::Recipient { address, names: Vec::new(), shared_names: Vec::new(), answers: None }
     }
 }
 

@@ -120,8 +120,11 @@ impl<'a> Evidence<'a> {
     /// Whether a wish names a target.
     fn names(self, wish: &Wish, target: &Target) -> bool {
         let named = |is: &dyn Fn(&str) -> bool| wish.targets.iter().any(|called| is(called));
+        if self.is_as_asked(wish, target) {
+            return true;
+        }
         match target {
-            Target::Recipient { address, names, answers } => {
+            Target::Recipient { address, names, answers, .. } => {
                 // An address that they typed for another reason is no recipient.
                 (self.words.hold_address(address)
                     && named(&|called| OwnWords::new([called]).hold_address(address)))
@@ -139,6 +142,42 @@ impl<'a> Evidence<'a> {
             Target::Named(name) => named(&|called| own_words::names(called, name)),
             Target::Always(_) => false,
         }
+    }
+
+    /// Whether a wish changes what was just asked about and still means this target: the "same" as in the question, or
+    /// the "other Bob" of two. An address that the person neither typed nor has in the contacts stays unknown.
+    fn is_as_asked(self, wish: &Wish, target: &Target) -> bool {
+        let (asked, now) = (&self.shown.asked, OwnWords::new(self.words.messages().next()));
+        let was_shown = asked.iter().any(|shown| shown.is_same(target));
+        let is_kept = was_shown && wish.targets.iter().any(|called| called == "same");
+        // "But not to Bob" and "without the plan" aren't the same, however they were read.
+        let is_mentioned =
+            |word: &str| now.mention(word) && !OwnWords::new([wish.text.as_str()]).mention(word);
+        let (address, names, shared_names) = match target {
+            Target::Recipient { address, names, shared_names, .. } => (address, names, shared_names),
+            Target::Thing(thing) => {
+                let mut words = thing.title.split(|char: char| !char.is_alphanumeric());
+                return is_kept && !words.any(|word| word.chars().count() >= 4 && is_mentioned(word));
+            }
+            _ => return false,
+        };
+        let means_other = |name: &str| {
+            let other = format!("other {name}");
+            wish.targets.iter().any(|called| own_words::hold_name(called, &other))
+        };
+        if is_kept {
+            let is_known = !names.is_empty() || self.words.hold_address(address);
+            // Each part of a name, however many contacts share it.
+            let mut parts = names.iter().flat_map(|name| name.split_whitespace()).chain([address.as_str()]);
+            let is_other = |part: &str| means_other(part) && !names.iter().any(|name| name == part);
+            return is_known && !parts.any(|part| is_mentioned(part) && !is_other(part));
+        }
+        let shares = |shown: &Target, name: &String| match shown {
+            Target::Recipient { shared_names, .. } => shared_names.contains(name),
+            _ => false,
+        };
+        let is_other = |name: &String| means_other(name) && asked.iter().any(|shown| shares(shown, name));
+        !was_shown && shared_names.iter().any(is_other)
     }
 
     /// Whether a wish points at a thing that was shown: by its label, or without any word where nothing else was shown.

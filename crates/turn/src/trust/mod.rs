@@ -11,6 +11,7 @@
 //! - What leaves the house needs a wish that names each recipient.
 //! - A wish allows as many effects as it names, and is used up.
 //! - More text from outside never allows more.
+//! - What changes a question reaches only whom the question showed and the person knows.
 
 mod action;
 mod decide;

@@ -39,6 +39,11 @@ impl OwnWords {
         !text.trim().is_empty() && self.plain.iter().any(|message| has_fragment(message, &text))
     }
 
+    /// Whether they name somebody: “Carol”, or “Carol's”.
+    pub fn mention(&self, name: &str) -> bool {
+        self.hold(name) || self.hold(&format!("{name}'s"))
+    }
+
     /// Whether a mail address, a number or a name stands there exactly, not as a part of another one.
     pub fn hold_exactly(&self, typed: &str) -> bool {
         let lower = typed.trim().to_lowercase();

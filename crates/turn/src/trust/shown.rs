@@ -1,6 +1,6 @@
 //! What the system showed, by labels that say nothing of it: "mail 2", "event 1".
 
-use super::Thing;
+use super::{Target, Thing};
 
 /// The maximum number of labelled things of a list.
 const MAX_LABELS: usize = 50;
@@ -9,6 +9,8 @@ const MAX_LABELS: usize = 50;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shown {
     labelled: Vec<(String, Thing)>,
+    /// Whom and what the one question was about that the message may change, for a call of its kind.
+    pub asked: Vec<Target>,
 }
 
 impl Shown {

@@ -13,7 +13,7 @@ fn wish(kind: ActionKind, targets: &[&str], text: &str) -> Wish {
 
 fn recipient(address: &str, names: &[&str]) -> Target {
     let names = names.iter().map(|&name| name.to_owned()).collect();
-    Target::Recipient { address: address.into(), names, answers: None }
+    Target::Recipient { address: address.into(), names, shared_names: Vec::new(), answers: None }
 }
 
 fn thing(noun: &'static str, id: &str, title: &str) -> Thing {
@@ -31,7 +31,7 @@ struct Case {
 impl Case {
     fn new(message: &str, wishes: Vec<Wish>) -> Self {
         Self {
-            wishes: Wishes { all: wishes, failure: None },
+            wishes: Wishes { all: wishes, ..Wishes::default() },
             words: OwnWords::new([message]),
             shown: Shown::default(),
             used: Vec::new(),
@@ -152,7 +152,8 @@ fn an_answer_goes_to_the_mail_that_was_pointed_at_and_not_elsewhere() {
     let reply = |targets: &[&str], mail: Option<Thing>| {
         let wishes = vec![wish(ActionKind::MailReply, targets, "I'll come")];
         let case = Case { shown: shown.clone(), ..Case::new("reply that I'll come", wishes) };
-        let to = Target::Recipient { address: "dana@corp.test".into(), names: Vec::new(), answers: mail };
+        let (names, shared_names) = (Vec::new(), Vec::new());
+        let to = Target::Recipient { address: "dana@corp.test".into(), names, shared_names, answers: mail };
         case.judge(ActionKind::MailReply, vec![to])
     };
     assert_eq!(reply(&["mail"], Some(mail.clone())), Verdict::Wished(0));
@@ -161,6 +162,57 @@ fn an_answer_goes_to_the_mail_that_was_pointed_at_and_not_elsewhere() {
     let unknown = Verdict::Ask(ApprovalReason::UnknownRecipient);
     assert_eq!(reply(&["mail"], None), unknown);
     assert_eq!(reply(&["mail"], Some(thing("mail", "<1@x> from eve@evil.test", "Offsite"))), unknown);
+}
+
+/// A contact who shares a first name with one other.
+fn namesake(address: &str, last: &str) -> Target {
+    let names = vec![format!("Bob {last}"), last.to_owned()];
+    Target::Recipient { address: address.into(), names, shared_names: vec!["Bob".into()], answers: None }
+}
+
+#[test]
+fn a_change_of_what_was_asked_about_means_whom_the_question_showed() {
+    let (stone, miller) = (namesake("stone@corp.test", "Stone"), namesake("miller@corp.test", "Miller"));
+    let (ann, eve) = (recipient("ann@corp.test", &["Ann"]), recipient("eve@evil.test", &[]));
+    let file = || Target::Thing(thing("file", "f1", "Plan.pdf"));
+    // Two more are called Bob.
+    let of_three = recipient("stone@corp.test", &["Bob Stone", "Stone"]);
+    let all = [stone.clone(), eve.clone(), file()];
+    let change = |said: &str, called: &[&str], text: &str, asked: &[Target], targets: &[&Target]| {
+        let mut case = Case::new(said, vec![wish(ActionKind::MailSend, called, text)]);
+        case.shown.asked = asked.to_vec();
+        let targets = targets.iter().map(|&target| target.clone()).collect();
+        case.judge(ActionKind::MailSend, targets) == Verdict::Wished(0)
+    };
+    for (said, called, text, targets, is_meant) in [
+        ("yes but call it Lunch", &["same"] as &[&str], "Lunch", &[&stone, &file()] as &[&Target], true),
+        ("yes but call it Lunch with Stone", &["same"], "Lunch with Stone", &[&stone], true),
+        ("and the other Bob", &["same", "other Bob"], "", &[&stone, &miller], true),
+        ("no, the other Bob", &["other Bob"], "", &[&miller], true),
+        ("no, the other Bob", &["other Bob"], "", &[&stone], false),
+        ("yes but call it Lunch", &["same"], "Lunch", &[&miller], false),
+        ("yes but call it Lunch", &["same"], "Lunch", &[&stone, &ann], false),
+        ("yes but call it Lunch", &["same"], "Lunch", &[&eve], false),
+        // A no that was misread.
+        ("don't send that to Stone", &["same"], "", &[&stone], false),
+        ("yes, but without Bob", &["same"], "", &[&stone], false),
+        ("yes, but without Bob", &["same"], "", &[&of_three], false),
+        ("yes, but not to Stone's address", &["same"], "", &[&stone], false),
+        ("yes but call it Stone's lunch", &["same"], "Stone's lunch", &[&stone], true),
+        ("yes, but without the plan", &["same"], "", &[&file()], false),
+        ("yes, but send that as a PDF", &["same"], "", &[&file()], true),
+        ("tell Ann", &["Ann"], "", &[&stone], false),
+        ("yes but call it Lunch", &[], "Lunch", &[&stone], false),
+    ] {
+        assert_eq!(change(said, called, text, &all, targets), is_meant, "{said} {called:?} {targets:?}");
+        assert!(!change(said, called, text, &[], targets), "nothing was asked: {said}");
+    }
+    // Of three there is no other one.
+    let other = |asked: &Target| {
+        let asked = std::slice::from_ref(asked);
+        change("no, the other Bob", &["other Bob"], "", asked, &[&miller])
+    };
+    assert!(other(&stone) && !other(&recipient("stone@corp.test", &["Bob Stone"])) && !other(&miller));
 }
 
 #[test]
@@ -229,7 +281,7 @@ fn a_clean_room_that_talks_nonsense_allows_nothing() {
     let fenced = "```json\n{\"wishes\":[{\"kind\":\"task.create\",\"count\":\"each\",\"text\":\"milk\"},\
                   {\"kind\":\"world.rule\"}]}\n```";
     let milk = Wish { count: None, ..wish(ActionKind::TaskCreate, &[], "milk") };
-    assert_eq!(Wishes::read(fenced), Wishes { all: vec![milk], failure: None });
+    assert_eq!(Wishes::read(fenced), Wishes { all: vec![milk], ..Wishes::default() });
     let late = Case { wishes: Wishes::failed(WishFailure::Late), ..Case::new("add milk", Vec::new()) };
     let verdict = late.judge(ActionKind::TaskCreate, Vec::new());
     assert_eq!(verdict, Verdict::Ask(ApprovalReason::Unread(WishFailure::Late)));

@@ -26,7 +26,7 @@ pub struct Wish {
     pub text: String,
 }
 
-/// The wishes of one message. They are read once and never grow.
+/// The wishes of one message. They are read once, and again only if the person adds to it while its turn runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wishes {
     #[serde(default)]
@@ -34,6 +34,12 @@ pub struct Wishes {
     /// Why the message couldn't be read; then nothing was wished for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<WishFailure>,
+    /// How many of the first ones were read before the person added to the message. They allow nothing more.
+    #[serde(default)]
+    pub outdated: usize,
+    /// How much of the message they were read from, in bytes; none: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<usize>,
 }
 
 /// Why a message's wishes couldn't be read.
@@ -51,7 +57,14 @@ pub enum WishFailure {
 impl Wishes {
     /// None, because they couldn't be read.
     pub fn failed(failure: WishFailure) -> Self {
-        Self { all: Vec::new(), failure: Some(failure) }
+        Self { failure: Some(failure), ..Self::default() }
+    }
+
+    /// The same behind those of the message as it was before.
+    #[must_use]
+    pub fn after(self, before: Self) -> Self {
+        let outdated = before.all.len();
+        Self { all: before.all.into_iter().chain(self.all).collect(), outdated, ..self }
     }
 
     /// Reads the clean room's answer. A wish of an unknown kind is dropped; anything else that is wrong drops all of
@@ -96,6 +109,6 @@ impl Wishes {
             };
             Some(Wish { kind: raw.kind.parse().ok()?, count, targets: raw.targets, text: raw.text })
         };
-        Self { all: parsed.wishes.into_iter().filter_map(wish).collect(), failure: None }
+        Self { all: parsed.wishes.into_iter().filter_map(wish).collect(), ..Self::default() }
     }
 }

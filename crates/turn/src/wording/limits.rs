@@ -1,15 +1,12 @@
 //! Limits and budgets: what was reached, who decides whether to go on, and that little is left.
 
-use adjutant_l10n::{limits as words, runs};
+use adjutant_l10n::limits as words;
 use adjutant_types::TurnId;
 use adjutant_types::text::count;
 use chrono_tz::Tz;
 
-use super::{duration, first_line};
+use super::{duration, first_line, receipts};
 use crate::journal::{Limit, Limits};
-
-/// How many receipts a person reads at a limit.
-const SHOWN: usize = 3;
 
 /// How far a turn has come that has reached a limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,17 +56,13 @@ pub fn parked(why: Limit, limits: &Limits, report: &LimitReport) -> String {
 
 /// What was reached, what has been done, failures first, and what is left.
 fn at_limit(why: Limit, limits: &Limits, report: &LimitReport, then: String) -> String {
-    let mut receipts = report.receipts.clone();
-    receipts.sort_by_key(|line| line.starts_with('✓'));
-    let hidden = receipts.len().saturating_sub(SHOWN);
-    receipts.truncate(SHOWN);
-    receipts.extend((hidden > 0).then(|| runs::more_lines(hidden)));
+    let receipts = receipts::above_question(&report.receipts);
     let left = (report.left > 0).then(|| words::left_to_do(report.left));
     let lead = reached(why, limits);
     let end = left.into_iter().chain([then]).collect::<Vec<_>>().join(" ");
     match receipts.is_empty() {
         true => format!("{lead} {end}"),
-        false => format!("{lead}\n\n{}\n\n{end}", receipts.join("\n")),
+        false => format!("{lead}\n\n{receipts}\n\n{end}"),
     }
 }
 

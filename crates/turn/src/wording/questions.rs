@@ -19,6 +19,8 @@ const BUTTONS: usize = 3;
 const NAME: usize = 60;
 /// The longest quotation of a person's own message, in characters.
 const QUOTED: usize = 120;
+/// How much is shown of a question that another one replaces, in characters.
+const REPLACED: usize = 60;
 /// How much of an effect is shown at once: lines and characters. A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
 /// Separates the body of a question from the sentence that says where the idea came from. A body has no character that
@@ -230,7 +232,7 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         add(shown(warning));
     }
     if let Some(replaced) = about.replaces {
-        add(approvals::instead_of(shown(&subject(replaced))));
+        add(approvals::instead_of(one_line(&shown(&subject(replaced)), REPLACED)));
     }
     if about.roles.len() > 1 {
         add(approvals::asked_for_by(about.roles.join(" › ")));
@@ -455,6 +457,22 @@ mod tests {
         several[0].outbox_id = "other".into();
         let text = super::which(&several, &asked[1..]).text;
         assert!(text.contains("**13** Add 1\n**14** Add 2"), "{text}");
+    }
+
+    #[test]
+    fn of_a_question_that_is_replaced_the_beginning_is_shown() {
+        let mut replaced = approvals_of_one_message(1).remove(0);
+        replaced.kind = QuestionKind::Approval {
+            preview: format!("Add a task: “{}”", "pay ".repeat(40)),
+            arguments: String::new(),
+            rule: None,
+            delay: None,
+        };
+        let about = Circumstances { replaces: Some(&replaced), ..Circumstances::default() };
+        let text = body("Add a task: “pay”", &about);
+        let line = text.lines().last().unwrap();
+        assert!(line.starts_with("Instead of: Add a task: “pay pay") && line.ends_with('…'), "{line}");
+        assert_eq!(line.chars().count(), "Instead of: ".len() + REPLACED + 1);
     }
 
     #[test]

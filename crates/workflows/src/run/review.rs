@@ -136,7 +136,9 @@ impl Run<'_> {
                 let is_read = self.registry.get(skill).is_none_or(|skill| skill.only_reads());
                 if call.kind == ExecutionKind::Skill && call.status == ExecutionStatus::Completed && !is_read
                 {
-                    let result = call.result.as_deref().unwrap_or_default();
+                    let outside = Some(row.id.as_str()).filter(|_| !call.taint.is_clean());
+                    let result = Value::from(call.result.as_deref().unwrap_or_default());
+                    let result = self.shown(&result, outside);
                     let _ = write!(text, "\nDone already, don't do it a second time: {skill}: {result}");
                     let data: Value = call
                         .data

@@ -37,7 +37,7 @@ impl Run<'_> {
         // from outside wrote the plan, or the words of its draft.
         let ctx = match self.is_config {
             true => self.ctx.with_words_of(&self.stored.text),
-            false => self.ctx.clone(),
+            false => self.ctx.clone().unheard(),
         };
         let ctx = ctx.cancelled_by(cancel.clone());
         let end = self.runner.agents.run(&ctx, self.registry, &row, job).await?;

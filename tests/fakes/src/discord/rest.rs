@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::world::{APPLICATION, BOT, World};
-use super::{Call, Shared, TOKEN, rooms, uploads};
+use super::{Call, Shared, TOKEN, reactions, rooms, uploads};
 use crate::http::{self, Field, HttpRequest};
 use crate::sounds;
 
@@ -72,21 +72,35 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> 
     let (body, uploads) = uploads::read(request);
     let path = request.path.trim_start_matches("/api/v10").to_owned();
     let call = Call { method: request.method.clone(), path: path.clone(), body };
-    let fault = {
+    let (fault, edits) = {
         let mut world = shared.world();
         world.calls.push(call.clone());
+        let edits = reactions::count_edit(&mut world, &call);
         let trouble = world.troubles.iter_mut().find(|trouble| {
             trouble.count > 0 && trouble.method == call.method && call.path.contains(&trouble.path)
         });
-        trouble.map(|trouble| {
+        let fault = trouble.map(|trouble| {
             trouble.count -= 1;
             trouble.fault
-        })
+        });
+        (fault, edits)
     };
+    if let Some((None, rest)) = edits {
+        let rest = rest.as_secs_f64() + 0.001;
+        let body = json!({"message": "You are being rate limited.", "retry_after": rest, "global": false});
+        return respond_with(stream, 429, &[("retry-after", &*rest.to_string())], &body);
+    }
     let done = matches!(fault, None | Some(Fault::DoneThenCut | Fault::DoneThenStatus(_)));
     let (status, body) = if done { answer(request, &call, &uploads, shared) } else { (500, Value::Null) };
     match fault {
-        None => respond(stream, status, &body),
+        None => match edits {
+            Some((Some(left), rest)) => {
+                let (left, rest) = (left.to_string(), format!("{:.3}", rest.as_secs_f64() + 0.001));
+                let headers = [("x-ratelimit-remaining", &*left), ("x-ratelimit-reset-after", &*rest)];
+                respond_with(stream, status, &headers, &body)
+            }
+            _ => respond(stream, status, &body),
+        },
         Some(Fault::Status(429)) => {
             let body = json!({"message": "You are being rate limited.", "retry_after": 0.3, "global": false});
             // Source: <https://discord.com/developers/docs/topics/rate-limits#exceeding-a-rate-limit>
@@ -166,6 +180,9 @@ fn answer(request: &HttpRequest, call: &Call, uploads: &[Field], shared: &Shared
         ("POST", ["channels", _, "typing"]) => (204, Value::Null),
         ("PATCH", ["channels", place, "messages", id]) => change(&mut world, place, id, &call.body),
         ("DELETE", ["channels", place, "messages", id]) => delete(&mut world, place, id),
+        (method @ ("PUT" | "DELETE"), ["channels", place, "messages", id, "reactions", emoji, "@me"]) => {
+            reactions::react(&mut world, (*place, *id), emoji, method == "PUT")
+        }
         ("PUT", ["applications", id, "commands"]) if **id == APPLICATION.to_string() => {
             let names = call.body.as_array().into_iter().flatten();
             world.commands = names.filter_map(|one| one["name"].as_str().map(String::from)).collect();

@@ -82,6 +82,12 @@ pub(super) struct World {
     pub(super) is_down: bool,
     pub(super) content_is_forbidden: bool,
     pub(super) files_are_forbidden: bool,
+    /// The bot's reactions by message.
+    pub(super) reactions: BTreeMap<String, BTreeSet<String>>,
+    pub(super) reactions_are_forbidden: bool,
+    /// How many edits a channel takes in what time, if that is limited, and how many each had since when.
+    pub(super) edit_limit: Option<(usize, Duration)>,
+    pub(super) edits: BTreeMap<String, (Instant, usize)>,
     pub(super) tells_twice: bool,
     /// How much the bot has said.
     pub(super) said: usize,
@@ -112,6 +118,10 @@ impl World {
             is_down: false,
             content_is_forbidden: false,
             files_are_forbidden: false,
+            reactions: BTreeMap::new(),
+            reactions_are_forbidden: false,
+            edit_limit: None,
+            edits: BTreeMap::new(),
             tells_twice: false,
             said: 0,
             last_said: None,
@@ -239,7 +249,10 @@ impl World {
         for (key, value) in fields.as_object().into_iter().flatten() {
             found[key] = value.clone();
         }
-        found["edited_timestamp"] = json!("2026-01-01T00:01:00.000000+00:00");
+        // Discord's own updates are no edits.
+        if fields["content"].is_string() {
+            found["edited_timestamp"] = json!("2026-01-01T00:01:00.000000+00:00");
+        }
         let found = found.clone();
         self.tell_of("MESSAGE_UPDATE", &place, found.clone());
         Some(found)

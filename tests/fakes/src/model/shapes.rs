@@ -1,5 +1,5 @@
 //! A reply in the words of each protocol, as frames of server-sent events. Texts and arguments come
-//! in two pieces, as they do in the world.
+//! in pieces, as they do in the world.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn openai(reply: &Reply, request: &Value) -> Vec<String> {
     for piece in halves(&reply.reasoning) {
         frames.push(chunk(json!({"reasoning_content": piece}), Value::Null));
     }
-    for piece in halves(&reply.text) {
+    for piece in pieces(reply) {
         frames.push(chunk(json!({"content": piece}), Value::Null));
     }
     for (index, call) in reply.calls.iter().enumerate() {
@@ -61,7 +61,7 @@ pub(super) fn anthropic(reply: &Reply, request: &Value) -> Vec<String> {
         block(&mut event, json!({"type": "thinking", "thinking": ""}), deltas.collect());
     }
     if !reply.text.is_empty() {
-        let deltas = halves(&reply.text).map(|piece| json!({"type": "text_delta", "text": piece}));
+        let deltas = pieces(reply).into_iter().map(|piece| json!({"type": "text_delta", "text": piece}));
         block(&mut event, json!({"type": "text", "text": ""}), deltas.collect());
     }
     for call in &reply.calls {
@@ -79,6 +79,20 @@ pub(super) fn anthropic(reply: &Reply, request: &Value) -> Vec<String> {
 
 fn data(content: &Value) -> String {
     format!("data: {content}\n\n")
+}
+
+/// The answer's text, in tokens of four letters or in two pieces.
+fn pieces(reply: &Reply) -> Vec<&str> {
+    if reply.every.is_none() {
+        return halves(&reply.text).collect();
+    }
+    let (mut pieces, mut rest) = (Vec::new(), reply.text.as_str());
+    while !rest.is_empty() {
+        let (piece, more) = rest.split_at(rest.ceil_char_boundary(4));
+        pieces.push(piece);
+        rest = more;
+    }
+    pieces
 }
 
 /// The text in two pieces, cut between characters; nothing of an empty text.

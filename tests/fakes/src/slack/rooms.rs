@@ -53,6 +53,15 @@ impl FakeSlack {
         }
     }
 
+    /// Somebody made a place.
+    pub fn create(&self, person: &str, place: &str) {
+        let mut world = self.world();
+        let person = world.person(person);
+        if let Some(place) = world.places.get_mut(place) {
+            place.creator = Some(person);
+        }
+    }
+
     /// A channel is archived.
     pub fn archive(&self, place: &str) {
         if let Some(place) = self.world().places.get_mut(place) {
@@ -162,6 +171,6 @@ fn shown(world: &World, id: &str) -> Value {
     json!({
         "id": id, "name": place.name, "is_im": false, "is_mpim": place.kind == Kind::Group,
         "is_channel": place.kind == Kind::Channel, "is_private": place.kind != Kind::Channel,
-        "is_archived": place.is_archived, "is_member": place.members.contains(BOT),
+        "is_archived": place.is_archived, "is_member": place.members.contains(BOT), "creator": place.creator,
     })
 }

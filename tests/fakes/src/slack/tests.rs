@@ -185,3 +185,49 @@ fn files_are_taken_as_slack_takes_them() {
     assert_eq!(call(&slack, BOT_TOKEN, "files.delete", &json!({"file": id}))["ok"], true);
     assert!(slack.seen(&place).is_empty());
 }
+
+#[test]
+fn streams_are_taken_as_slack_takes_them() {
+    let slack = FakeSlack::start();
+    let (channel, direct) = (slack.channel("general"), slack.dm("ada"));
+    let [root, other] = [&channel, &direct].map(|place| slack.say("ada", place, "a root"));
+    let error = |method: &str, fields: Value| {
+        let answer = call(&slack, BOT_TOKEN, method, &fields);
+        answer["error"].as_str().unwrap_or_default().to_owned()
+    };
+    let full = json!({
+        "channel": channel, "thread_ts": root, "markdown_text": "One", "recipient_team_id": "T0TEAM",
+        "recipient_user_id": slack.person("ada"),
+    });
+    for (key, value, why) in [
+        ("thread_ts", Value::Null, "invalid_thread_ts"),
+        ("recipient_team_id", Value::Null, "missing_recipient_team_id"),
+        ("recipient_user_id", Value::Null, "missing_recipient_user_id"),
+        ("recipient_user_id", json!("U9999"), "user_not_found"),
+        ("markdown_text", json!("x".repeat(12_001)), "msg_too_long"),
+    ] {
+        let mut fields = full.clone();
+        fields[key] = value;
+        assert_eq!(error("chat.startStream", fields), why);
+    }
+    let private = json!({"channel": direct, "thread_ts": other, "markdown_text": "One"});
+    assert_eq!(error("chat.startStream", private), "");
+    let ts = call(&slack, BOT_TOKEN, "chat.startStream", &full)["ts"].clone();
+    let more = json!({"channel": channel, "ts": ts, "markdown_text": " two"});
+    let message = json!({"channel": channel, "ts": ts});
+    let edit = json!({"channel": channel, "ts": ts, "text": "Three"});
+    assert_eq!(error("chat.appendStream", more.clone()), "");
+    assert_eq!(slack.seen(&format!("{channel}/{root}"))[0].text, "One two");
+    assert_eq!(error("chat.update", edit.clone()), "streaming_state_conflict");
+    assert_eq!(error("chat.delete", message.clone()), "cant_delete_message");
+    assert_eq!(error("chat.stopStream", message.clone()), "");
+    for (method, fields) in [("chat.appendStream", more), ("chat.stopStream", message)] {
+        assert_eq!(error(method, fields), "message_not_in_streaming_state");
+    }
+    assert_eq!(error("chat.update", edit), "");
+    assert!(slack.faults().is_empty());
+    for _ in 0..13 {
+        assert_eq!(error("chat.startStream", full.clone()), "");
+    }
+    assert_eq!(error("chat.startStream", full), "ratelimited");
+}

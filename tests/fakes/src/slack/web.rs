@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::world::{BOT, Kind, RESPONSES, World};
-use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, files, mrkdwn, rooms};
+use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, files, mrkdwn, rooms, streams};
 use crate::http::{self, HttpRequest};
 
 /// How a call goes wrong.
@@ -171,8 +171,13 @@ fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Valu
         "chat.postMessage" => send(&mut world, channel, arguments),
         "chat.postEphemeral" => whisper(&mut world, channel, arguments),
         "chat.update" => update(&mut world, channel, ts, arguments),
+        "chat.startStream" => streams::start(&mut world, channel, arguments),
+        "chat.appendStream" => streams::append(&mut world, channel, arguments),
+        "chat.stopStream" => streams::stop(&mut world, channel, arguments),
+        "reactions.add" | "reactions.remove" => streams::react(&mut world, method, arguments),
         "chat.delete" => match ours(&world, channel, ts, "cant_delete_message") {
             Err(error) => failed(error),
+            Ok(()) if streams::is_open(&world, channel, ts) => failed("cant_delete_message"),
             Ok(()) => {
                 world.delete(channel, ts);
                 json!({"ok": true, "channel": channel, "ts": ts})
@@ -324,6 +329,9 @@ fn update(world: &mut World, channel: &str, ts: &str, arguments: &Value) -> Valu
     let checked = ours(world, channel, ts, "cant_update_message").and_then(|()| check(world, arguments));
     if let Err(error) = checked {
         return failed(error);
+    }
+    if streams::is_open(world, channel, ts) {
+        return failed("streaming_state_conflict");
     }
     let mut fields = kept(arguments);
     if fields["blocks"].is_null() {

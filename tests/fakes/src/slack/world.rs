@@ -16,7 +16,7 @@ use crate::sounds::Sounds;
 pub(super) const BOT: &str = "U0BOT";
 pub(super) const TEAM: &str = "T0TEAM";
 /// What the manifest of `docs/channels.md` asks for.
-const SCOPES: [&str; 14] = [
+const SCOPES: [&str; 15] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
@@ -30,6 +30,7 @@ const SCOPES: [&str; 14] = [
     "im:read",
     "mpim:history",
     "mpim:read",
+    "reactions:write",
     "users:read",
 ];
 
@@ -84,6 +85,7 @@ pub(super) struct Place {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) members: BTreeSet<String>,
+    pub(super) creator: Option<String>,
     pub(super) is_archived: bool,
     /// As Slack tells of them, oldest first, those of threads included.
     pub(super) messages: Vec<Value>,
@@ -144,6 +146,8 @@ pub(super) struct World {
     pub(super) calls: Vec<Call>,
     pub(super) faults: Vec<String>,
     pub(super) troubles: Vec<Trouble>,
+    /// When each method with a limit was called.
+    pub(super) paced: BTreeMap<&'static str, Vec<Instant>>,
     pub(super) is_down: bool,
     pub(super) tells_twice: bool,
 }
@@ -176,6 +180,7 @@ impl World {
             calls: Vec::new(),
             faults: Vec::new(),
             troubles: Vec::new(),
+            paced: BTreeMap::new(),
             is_down: false,
             tells_twice: false,
         }
@@ -214,7 +219,8 @@ impl World {
         let person = (kind == Kind::Direct).then(|| self.person(name));
         let members = person.into_iter().chain([BOT.to_owned()]).collect();
         let (name, messages) = (name.to_owned(), Vec::new());
-        self.places.insert(id.clone(), Place { kind, name, members, is_archived: false, messages });
+        let place = Place { kind, name, members, creator: None, is_archived: false, messages };
+        self.places.insert(id.clone(), place);
         id
     }
 
@@ -262,7 +268,7 @@ impl World {
         self.places.get(channel)?.messages.iter().rev().find(|one| one["ts"] == ts)
     }
 
-    fn find_mut(&mut self, channel: &str, ts: &str) -> Option<&mut Value> {
+    pub(super) fn find_mut(&mut self, channel: &str, ts: &str) -> Option<&mut Value> {
         self.places.get_mut(channel)?.messages.iter_mut().rev().find(|one| one["ts"] == ts)
     }
 

@@ -5,11 +5,18 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::server::{Outcome, Parameters, refused};
-use super::world::{BOT, Keyboard, Kind, Message, World};
+use super::world::{BOT, Keyboard, Kind, Message, Preview, World};
 use super::{BOT_NAME, Refusal, Shared, markup, rooms};
 
 /// The longest text, in UTF-16 units after its markup is parsed.
 const MAX_LENGTH: usize = 4_096;
+
+/// The most drafts of a private chat in this time; then it refuses more for as long.
+const MAX_DRAFTS: usize = 27;
+const DRAFT_WINDOW_S: u64 = 3;
+
+/// The reactions that a bot may give, as far as anybody here wants them.
+const REACTIONS: [&str; 8] = ["👍", "👎", "❤", "🔥", "🎉", "👌", "👀", "🤔"];
 
 pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Outcome {
     if method == "getupdates" {
@@ -32,6 +39,8 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
         }
         "getchat" | "getchatmember" | "getchatadministrators" => rooms::call(world, method, parameters),
         "sendmessage" => send_message(world, parameters),
+        "sendmessagedraft" => send_draft(world, parameters),
+        "setmessagereaction" => react(world, parameters),
         "senddocument" => send_document(world, parameters),
         "sendvoice" => send_voice(world, parameters),
         "editmessagetext" => edit_text(world, parameters),
@@ -159,6 +168,52 @@ fn send_message(world: &mut World, parameters: &Parameters) -> Outcome {
     let id = world.add(chat, message);
     world.said += 1;
     Ok(world.show(chat, id))
+}
+
+fn send_draft(world: &mut World, parameters: &Parameters) -> Outcome {
+    let id = open_chat(world, parameters)?;
+    let draft = parameters.get("draft_id").and_then(Value::as_i64).filter(|id| *id != 0);
+    let Some(draft) = draft else { return refused("RANDOM_ID_INVALID") };
+    let (text, entities) = match text(parameters, "text") {
+        "" => ("Thinking…".to_owned(), Vec::new()),
+        _ => formatted(parameters)?,
+    };
+    if text.encode_utf16().count() > MAX_LENGTH {
+        return refused("message is too long");
+    }
+    refuse(world, &text, &entities, &Keyboard::new())?;
+    let Some(chat) = world.chats.get_mut(&id).filter(|chat| chat.kind == Kind::Private) else {
+        return refused("TEXTDRAFT_PEER_INVALID");
+    };
+    let now = Instant::now();
+    chat.drafts.retain(|sent| now.duration_since(*sent) < Duration::from_secs(DRAFT_WINDOW_S));
+    if chat.drafts.len() >= MAX_DRAFTS {
+        let words = format!("Too Many Requests: retry after {DRAFT_WINDOW_S}");
+        return Err((429, words, json!({"retry_after": DRAFT_WINDOW_S})));
+    }
+    chat.drafts.push(now);
+    chat.preview = Some(Preview { draft, text, shown: now });
+    Ok(true.into())
+}
+
+/// A reaction takes the place of the one before; none takes it away.
+fn react(world: &mut World, parameters: &Parameters) -> Outcome {
+    let chat = open_chat(world, parameters)?;
+    let reactions = parameters.get("reaction").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_allowed = |reaction: &Value| {
+        reaction["type"] == "emoji" && REACTIONS.iter().any(|emoji| reaction["emoji"] == *emoji)
+    };
+    if reactions.len() > 1 {
+        return refused("REACTIONS_TOO_MANY");
+    }
+    if !reactions.iter().all(is_allowed) {
+        return refused("REACTION_INVALID");
+    }
+    let Some(message) = world.message(chat, integer(parameters, "message_id")) else {
+        return refused("message to react not found");
+    };
+    message.reaction = reactions.first().and_then(|reaction| reaction["emoji"].as_str()).map(str::to_owned);
+    Ok(true.into())
 }
 
 /// Only an upload: no file of ours has an id or an address before.

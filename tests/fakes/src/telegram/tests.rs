@@ -170,3 +170,44 @@ fn what_was_cut_off_is_done() {
     assert_eq!(call(&telegram, "sendMessage", &body).unwrap()["parameters"]["retry_after"], 7);
     assert_eq!((telegram.seen(ada).len(), telegram.calls("SENDMESSAGE")), (1, 2));
 }
+
+#[test]
+fn a_draft_is_seen_in_a_private_chat_until_the_next_message() {
+    let telegram = FakeTelegram::start();
+    let (ada, group) = (telegram.person("Ada"), telegram.group("group"));
+    let draft = |chat: i64, id: i64, text: &str| {
+        words(call(&telegram, "sendMessageDraft", &json!({"chat_id": chat, "draft_id": id, "text": text})))
+    };
+    assert_eq!(draft(group, 7, "x"), "Bad Request: TEXTDRAFT_PEER_INVALID");
+    assert_eq!(draft(ada, 0, "x"), "Bad Request: RANDOM_ID_INVALID");
+    assert_eq!(draft(ada, 7, &"x".repeat(4_097)), "Bad Request: message is too long");
+    assert_eq!(telegram.preview(ada), None);
+    assert_eq!(draft(ada, 7, "The"), "it was done");
+    assert_eq!(telegram.preview(ada), Some((7, "The".to_owned())));
+    assert_eq!(draft(ada, 7, ""), "it was done");
+    assert_eq!(telegram.preview(ada), Some((7, "Thinking…".to_owned())));
+    call(&telegram, "sendMessage", &json!({"chat_id": ada, "text": "The answer"})).unwrap();
+    assert_eq!(telegram.preview(ada), None);
+    let refusals = (0..30).filter(|_| draft(ada, 8, "x").starts_with("Too Many Requests")).count();
+    assert_eq!(refusals, 5, "27 drafts are taken at once, two of which were before");
+}
+
+#[test]
+fn a_bot_gives_one_reaction_of_those_that_exist() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let said = telegram.say(ada, ada, "Hello");
+    let react = |message: i64, emojis: &[&str]| {
+        let reaction: Vec<Value> =
+            emojis.iter().map(|emoji| json!({"type": "emoji", "emoji": emoji})).collect();
+        let body = json!({"chat_id": ada, "message_id": message, "reaction": reaction});
+        words(call(&telegram, "setMessageReaction", &body))
+    };
+    assert_eq!(react(said, &["✅"]), "Bad Request: REACTION_INVALID");
+    assert_eq!(react(said, &["👀", "👌"]), "Bad Request: REACTIONS_TOO_MANY");
+    assert_eq!(react(said + 1, &["👀"]), "Bad Request: message to react not found");
+    assert_eq!(react(said, &["👀"]), "it was done");
+    assert_eq!(telegram.reaction(ada, said).as_deref(), Some("👀"));
+    assert_eq!(react(said, &[]), "it was done");
+    assert_eq!(telegram.reaction(ada, said), None);
+}

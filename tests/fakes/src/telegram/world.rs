@@ -1,6 +1,7 @@
 //! Who is there, and what was said.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -29,12 +30,32 @@ pub(super) struct Chat {
     highest: i64,
     pub(super) moved_to: Option<i64>,
     pub(super) closed: Option<String>,
+    /// When the last drafts came.
+    pub(super) drafts: Vec<Instant>,
+    /// What is shown of the last one.
+    pub(super) preview: Option<Preview>,
+}
+
+/// A draft that the chat's person sees.
+pub(super) struct Preview {
+    pub(super) draft: i64,
+    pub(super) text: String,
+    pub(super) shown: Instant,
 }
 
 impl Chat {
     pub(super) fn new(kind: Kind, title: &str) -> Self {
-        let (title, topics, messages) = (title.to_owned(), Vec::new(), BTreeMap::new());
-        Self { kind, title, topics, messages, highest: 0, moved_to: None, closed: None }
+        Self {
+            kind,
+            title: title.to_owned(),
+            topics: Vec::new(),
+            messages: BTreeMap::new(),
+            highest: 0,
+            moved_to: None,
+            closed: None,
+            drafts: Vec::new(),
+            preview: None,
+        }
     }
 }
 
@@ -49,6 +70,8 @@ pub(super) struct Message {
     /// Fields of a message that is more than text.
     pub(super) media: Option<Value>,
     pub(super) opens_topic: bool,
+    /// The bot's reaction.
+    pub(super) reaction: Option<String>,
 }
 
 impl Message {
@@ -159,9 +182,12 @@ impl World {
         self.updates.push_back((self.last_update, update));
     }
 
-    /// Adds a message; its id. In a chat that is not there it goes nowhere.
+    /// Adds a message; its id. In a chat that is not there it goes nowhere. One of the bot's ends the preview.
     pub(super) fn add(&mut self, chat: i64, message: Message) -> i64 {
         let Some(chat) = self.chats.get_mut(&chat) else { return 0 };
+        if message.from == BOT {
+            chat.preview = None;
+        }
         let highest = if chat.kind == Kind::Supergroup { &mut chat.highest } else { &mut self.highest };
         *highest += 1;
         chat.messages.insert(*highest, message);

@@ -26,6 +26,8 @@ pub(super) const TASKS: i64 = 15;
 pub(super) const PREFERENCES: i64 = 12;
 const SCHEDULES: usize = 5;
 const EVENTS: usize = 8;
+/// How much of marked tasks is shown, in bytes: with the block around it, about 250.
+const MARKED: usize = 90;
 
 /// From when to when the person's day is, in milliseconds.
 pub(super) fn today(ctx: &TurnContext) -> (i64, i64) {
@@ -40,10 +42,24 @@ pub(super) fn marked_tasks(ctx: &TurnContext, tasks: &[OpenTask]) -> Option<(Pro
     if marked.is_empty() || ctx.turn.conversation.shared {
         return None;
     }
-    let taint: Taint = marked.iter().filter_map(|task| task.outside.as_ref()).collect();
-    let lines: String = marked.into_iter().map(task_line).collect();
+    let (mut lines, mut taint, mut count) = (String::new(), Taint::default(), 0);
+    for task in &marked {
+        let line = task_line(&OpenTask { title: one_line(&task.title, 50), ..(*task).clone() });
+        if count > 0 && lines.len() + line.len() > MARKED {
+            break;
+        }
+        lines.push_str(&line);
+        task.outside.iter().for_each(|sources| taint.add(sources));
+        count += 1;
+    }
     let text = PromptText::outside(&ctx.turn.conversation.id, &taint, lines.trim_start());
-    Some((PromptText::from("More open tasks:\n").with(text), taint))
+    let heading = match count == marked.len() {
+        true => PromptText::from("More open tasks:\n"),
+        false => {
+            PromptText::system(format_args!("More open tasks (the first {count}; tasks.search has all):\n"))
+        }
+    };
+    Some((heading.with(text), taint))
 }
 
 pub(super) struct Facts<'a> {
@@ -77,8 +93,25 @@ impl Facts<'_> {
         if self.ctx.turn.is_scheduled {
             parts.push(self.run());
         }
-        parts.push(PromptText::system(self.ctx.now_line()));
+        if !self.ctx.turn.is_addressed {
+            parts.push(PromptText::system(format_args!(
+                "This turn: people in this room write to each other; nobody spoke to you. Unless you are \
+                 clearly needed, answer exactly: {NOTHING_TO_TELL}"
+            )));
+        }
+        parts.push(self.now());
         Ok(PromptText::lines(parts.into_iter().filter(|part| !part.is_empty())))
+    }
+
+    /// The time, and how to set the clock of somebody whose time zone nobody has named.
+    fn now(&self) -> PromptText {
+        let turn = &self.ctx.turn;
+        let is_set = turn.person.timezone.is_some() || !turn.zone.name().ends_with("UTC");
+        let hint = match is_set || turn.conversation.shared || turn.is_scheduled {
+            true => "",
+            false => " (not set: assistant.clock(timezone))",
+        };
+        PromptText::system(self.ctx.now_line() + hint)
     }
 
     /// Whether something is the person's own. Text from outside is read on purpose, by a skill that marks it.

@@ -79,9 +79,11 @@ fn described(
     let mut lines: Vec<Line> = questions.iter().map(|question| asked(question, rows)).collect();
     lines.extend(rows.iter().filter_map(|row| done(row, registry)));
     lines.extend(rows.iter().filter_map(not_begun));
-    if let Some(answer) = turn.answer.as_deref().filter(|answer| !answer.is_empty()) {
-        let taint = rows.iter().map(|row| &row.taint).collect();
-        lines.push(Line { heading: "", what: "said with the question:".into(), text: answer.into(), taint });
+    if let Some(answer) = turn.answer.as_deref().filter(|_| turn.shown_round >= 0) {
+        // What is done stands above.
+        let said: Vec<&str> = answer.lines().filter(|line| !line.starts_with(['✓', '✗'])).collect();
+        let (text, taint) = (said.join("\n"), rows.iter().map(|row| &row.taint).collect());
+        lines.push(Line { heading: "", what: "said with the question:".into(), text, taint });
     }
     let (mut text, mut taint) = (PromptText::from(WAITING), turn.text_taint.clone());
     let (mut heading, mut left) = ("", room);

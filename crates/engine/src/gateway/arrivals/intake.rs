@@ -17,7 +17,7 @@ use adjutant_chat::{Address, ButtonPress, EventId, Inbound, IncomingMessage, Mes
 use adjutant_l10n as l10n;
 use adjutant_store::access::{self, code_in};
 use adjutant_store::files::SentFile;
-use adjutant_store::inbox::{self, InboxRow, NewRow, UnheardNote};
+use adjutant_store::inbox::{self, InboxRow, NewRow, Typed, UnheardNote};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::{Batch, StoreError, outbox};
 use adjutant_turn::journal::TurnEvent;
@@ -26,9 +26,9 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionState, Taint
 
 use super::attached;
 use crate::conversation::access::Access;
-use crate::conversation::command::{is_background, is_command};
+use crate::conversation::command::{Command, is_background, is_command, is_stop};
 use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, memory_commands, questions, rules};
+use crate::conversation::{Conversations, memory_commands, questions, rooms, rules};
 use crate::gateway::lanes::{Lanes, OnArrival};
 
 /// Journals what arrives and passes it on.
@@ -84,6 +84,7 @@ struct Decision {
     taint: Taint,
     /// The question that it answers.
     question: Option<QuestionId>,
+    is_addressed: bool,
 }
 
 /// What comes with a message besides its text.
@@ -99,15 +100,20 @@ struct Facts {
     text: String,
     /// Who wrote it, if its sender only forwards it.
     forwarded_from: Option<String>,
+    is_addressed: bool,
     is_spoken: bool,
     answers: Option<AnswerMatch>,
     claims_ownership: bool,
     /// What a yes to a voice note that was asked about stands for.
     confirmed: Option<String>,
+    /// Whether it stops the person's running turn.
+    is_stop: bool,
 }
 
 fn decide(facts: Facts) -> Decision {
-    let decision = |kind, text| Decision { kind, text, taint: Taint::default(), question: None };
+    let is_addressed = facts.is_addressed;
+    let decision =
+        |kind, text| Decision { kind, text, taint: Taint::default(), question: None, is_addressed };
     let text = facts.text;
     // What somebody else wrote is neither an answer nor a command.
     if let Some(writer) = facts.forwarded_from {
@@ -115,13 +121,14 @@ fn decide(facts: Facts) -> Decision {
         return Decision { taint, ..decision(InboxKind::Message, text) };
     }
     match facts.answers {
-        // The kind of a voice note is decided by its transcript.
-        _ if facts.is_spoken => decision(InboxKind::Message, text),
+        // The kind of a voice note is decided by its transcript. What people write to each other answers nothing.
+        _ if facts.is_spoken || !is_addressed => decision(InboxKind::Message, text),
         Some(AnswerMatch::Question(question)) => {
             Decision { question: Some(question), ..decision(InboxKind::Answer, text) }
         }
         Some(AnswerMatch::Unclear) => decision(InboxKind::Command, text),
         None if is_command(&text) || facts.claims_ownership => decision(InboxKind::Command, text),
+        None if facts.is_stop => decision(InboxKind::Command, "/stop".to_owned()),
         None => decision(InboxKind::Message, facts.confirmed.unwrap_or(text)),
     }
 }
@@ -143,6 +150,9 @@ impl Intake {
     }
 
     async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
+        if !self.is_wanted(&message).await? {
+            return Ok(None);
+        }
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
         let voice = attached::voice_note(&message);
@@ -179,6 +189,17 @@ impl Intake {
         self.commit(arrived, decision, attached).await
     }
 
+    /// Whether the rule of its room lets a message in. `/room` always gets in, or nobody could change the rule.
+    async fn is_wanted(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
+        if message.direct {
+            return Ok(true);
+        }
+        let rule = self.conversations.room_rule(&message.address).await?;
+        let may_be_command = message.is_addressed && message.forwarded_from.is_none();
+        Ok(rule.admits(&message.sender.0, message.is_addressed)
+            || (may_be_command && matches!(Command::read(&message.text), Command::Room(_))))
+    }
+
     async fn facts(
         &self,
         text: String,
@@ -189,7 +210,8 @@ impl Intake {
         let Self { conversations, .. } = self;
         let (here, person) = (&arrived.conversation, &arrived.person.id);
         let forwarded_from = message.forwarded_from.clone();
-        let is_own = forwarded_from.is_none() && !is_spoken;
+        let is_addressed = message.is_addressed;
+        let is_own = forwarded_from.is_none() && !is_spoken && is_addressed;
         let answers = match is_own {
             true => conversations.match_answer(message.reply_to.as_deref(), &text, here, person).await?,
             false => None,
@@ -200,7 +222,17 @@ impl Intake {
             true => conversations.confirmed(&text, here, person).await?,
             false => None,
         };
-        Ok(Facts { text, forwarded_from, is_spoken, answers, claims_ownership, confirmed })
+        let is_stop = is_new && is_stop(&text) && conversations.talks_with(&here.id, person).await?;
+        Ok(Facts {
+            text,
+            forwarded_from,
+            is_addressed,
+            is_spoken,
+            answers,
+            claims_ownership,
+            confirmed,
+            is_stop,
+        })
     }
 
     /// Says something once, whatever comes again.
@@ -278,15 +310,56 @@ impl Intake {
     pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<(), StoreError> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
-        let Some((conversation, before)) = inbox::text_of(store, &event).await? else { return Ok(()) };
+        let Some(typed) = inbox::typed(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
-        if text == before || inbox::edit(store, &event, text, &inbox::mentions(&edited.mentions)).await? {
+        let was_taken = typed.turn_id.is_some();
+        if !was_taken && text == typed.text
+            || inbox::edit(store, &event, text, &inbox::mentions(&edited.mentions)).await?
+        {
             return Ok(());
+        }
+        // Nobody waits for an answer to what people write to each other.
+        if !typed.is_addressed {
+            return Ok(());
+        }
+        let now_says = l10n::notices::now_says(text);
+        let edits = inbox::edits_of(store, &event).await?;
+        let is_known = edits.last().map_or(text == typed.text, |last| *last == now_says);
+        if is_known {
+            return Ok(());
+        }
+        // What somebody else wrote, they can change.
+        let turn = typed.turn_id.as_ref().filter(|_| typed.taint.is_clean());
+        if turn.is_some_and(|turn| self.conversations.running.is_talk(turn)) {
+            let name = format!("{} {}", inbox::edit_key(&event), edits.len());
+            return self.steer_by_edit(name, &typed, &now_says).await;
         }
         let answers = vec![edited.event.0.clone()];
         let message =
             outbox::Message { text: l10n::notices::edited(), answers, ..outbox::Message::default() };
-        self.say_once(&format!("edited {event}"), &conversation, message).await
+        self.say_once(&format!("edited {event}"), &typed.conversation_id, message).await
+    }
+
+    /// Passes the new text of a message that is being worked on to its turn.
+    async fn steer_by_edit(&self, name: String, typed: &Typed, text: &str) -> Result<(), StoreError> {
+        let row = NewRow {
+            event: name,
+            conversation_id: &typed.conversation_id,
+            person_id: &typed.person_id,
+            kind: InboxKind::Message,
+            text,
+            taint: Taint::default(),
+            question_id: None,
+            instance: self.conversations.instance.owner(),
+            voice: None,
+            files: Vec::new(),
+            mentions: String::new(),
+            is_addressed: true,
+        };
+        if let Some(row) = self.conversations.journal(&row).await? {
+            self.lanes.wake_for(&row);
+        }
+        Ok(())
     }
 
     async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
@@ -300,16 +373,14 @@ impl Intake {
             .await?;
         let command =
             memory_commands::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
-        let decision = match command {
-            Some(text) => {
-                Decision { kind: InboxKind::Command, text, taint: Taint::default(), question: None }
-            }
+        let (kind, text, question) = match command.or_else(|| rooms::command_of(&pressed.button)) {
+            Some(text) => (InboxKind::Command, text, None),
             None => {
                 let question = questions::button(&pressed.button).map(|(question, _)| question);
-                let (kind, text) = (InboxKind::Press, pressed.button);
-                Decision { kind, text, taint: Taint::default(), question }
+                (InboxKind::Press, pressed.button, question)
             }
         };
+        let decision = Decision { kind, text, taint: Taint::default(), question, is_addressed: true };
         self.commit(arrived, decision, Attached::default()).await
     }
 
@@ -337,7 +408,7 @@ impl Intake {
     async fn commit(
         &self,
         Arrived { event, conversation, person }: Arrived,
-        Decision { kind, text, taint, question }: Decision,
+        Decision { kind, text, taint, question, is_addressed }: Decision,
         Attached { voice, files, mentions }: Attached,
     ) -> Result<Option<Journalled>, StoreError> {
         // What is heard, fetched, answered or carried out at once is ours; a message is its lane's.
@@ -355,6 +426,7 @@ impl Intake {
             voice,
             files,
             mentions,
+            is_addressed,
         };
         if kind == InboxKind::Message && row.is_whole() && !is_background(&text) {
             let now = self.conversations.store.now();

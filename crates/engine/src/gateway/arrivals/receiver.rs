@@ -18,6 +18,7 @@ use adjutant_chat::{
 use adjutant_l10n as l10n;
 use adjutant_store::leases::{self, Lease};
 use adjutant_store::{StoreError, dead, inbox};
+use adjutant_types::RoomAnswers;
 use futures::FutureExt;
 use parking_lot::Mutex;
 
@@ -204,6 +205,17 @@ impl ChannelIntake for ChannelReceiver {
         );
         self.failures.lock().remove(&event);
         Ok(())
+    }
+
+    async fn moved(&self, from: &Address, to: &Address) -> Result<(), IntakeError> {
+        let event = EventId(format!("moved:{}", to.place));
+        self.attempt(&event, (), self.intake.conversations.move_room(from, to)).await
+    }
+
+    async fn wants_all(&self, address: &Address) -> bool {
+        let rule = self.intake.conversations.room_rule(address).await;
+        // Where the rule can't be read, taking the message fails as well, and it is tried again.
+        rule.map_or(true, |rule| rule.answers == RoomAnswers::Always)
     }
 
     async fn places(&self) -> Vec<(Address, String)> {

@@ -267,7 +267,7 @@ impl Lanes {
             return self.end(row, batch, question, "doubted").await.map(|()| None);
         }
         // Another person's words answer nothing.
-        let spoken_as = match row.taint.is_clean() && row.text.is_empty() {
+        let spoken_as = match row.taint.is_clean() && row.text.is_empty() && row.is_addressed {
             true => {
                 let here = people::conversation_by_id(&conversations.store, &row.conversation_id).await?;
                 let (reply_to, person) = (unheard.reply_to.as_deref(), &row.person_id);

@@ -134,6 +134,7 @@ impl Scheduler {
             voice: None,
             files: Vec::new(),
             mentions: String::new(),
+            is_addressed: true,
         };
         inbox::arrive(batch, &arrived, now);
         new.running = Some(event);

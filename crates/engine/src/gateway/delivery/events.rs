@@ -78,8 +78,11 @@ pub async fn dispatch(
             match edits {
                 true if !deliverer.cluster.sends(channel) => deliverer.cluster.note(progress),
                 true => deliverer.progress.progress(progress),
-                // A slow display misses a step; the next one shows everything.
-                false => drop(displays.try_send(progress)),
+                false => {
+                    deliverer.progress.progress(progress.clone());
+                    // A slow display misses a step; the next one shows everything.
+                    drop(displays.try_send(progress));
+                }
             }
         }
     };

@@ -27,7 +27,7 @@ use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxSt
 use tracing::{Instrument, Span};
 
 use super::form;
-use super::progress::ProgressDisplay;
+use super::progress::{ProgressDisplay, STALE};
 use super::send_gate::SendGate;
 use super::speech::SpeechRenderer;
 use crate::gateway::sharing::Cluster;
@@ -35,9 +35,6 @@ use crate::gateway::{SharedWorkerSet, Worker, turn_span};
 
 /// When to give up on a row.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
-/// An answer this soon after its turn began replaces the progress message.
-const REPLACES_PROGRESS_MS: i64 = 10_000;
-
 /// How long to wait for the workers before looking again for messages of earlier processes.
 const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
@@ -199,9 +196,12 @@ impl Deliverer {
         port: &Arc<dyn ChatPort>,
     ) -> Result<Step, StoreError> {
         let address = row.address();
-        if let Some(turn) = &row.turn_id {
-            let shown = self.progress.end(turn).await;
-            row.progress_receipt = shown.or(row.progress_receipt);
+        let mut is_draft = false;
+        if let Some(turn) = &row.turn_id
+            && let Some(shown) = self.progress.end(turn).await
+        {
+            is_draft = shown.is_draft;
+            row.progress_receipt = Some(shown.receipt);
         }
         // What is unclear was sent as it is; a row whose file was refused has an empty one.
         if row.state != OutboxState::Unknown
@@ -229,7 +229,7 @@ impl Deliverer {
                 }
             }
         } else {
-            row.edit_of = row.progress_receipt.clone().filter(|_| self.may_replace_progress(&row));
+            row.edit_of = row.progress_receipt.clone().filter(|_| self.may_replace(&row, is_draft));
         }
         // A new checkpoint per attempt: the search before it found nothing.
         if row.edit_of.is_none() && port.limits().edits {
@@ -246,10 +246,12 @@ impl Deliverer {
         self.conclude(conversation, &row, port, delivery).await
     }
 
-    /// Whether an answer may replace the progress message. Edits don't notify, so slow answers and questions may not.
-    fn may_replace_progress(&self, row: &OutboxRow) -> bool {
+    /// Whether an answer may replace the progress message, or the one in which it was written. Edits don't notify, so
+    /// slow answers and questions may not.
+    fn may_replace(&self, row: &OutboxRow, is_draft: bool) -> bool {
         let age = row.resumed_at.map_or(i64::MAX, |resumed_at| self.store.now() - resumed_at);
-        row.part == 0 && row.choices == "[]" && age <= REPLACES_PROGRESS_MS
+        let stale = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
+        row.part == 0 && row.choices == "[]" && (is_draft || age <= stale)
     }
 
     /// Stores a receipt and removes the progress message.

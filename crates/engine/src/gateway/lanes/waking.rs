@@ -21,7 +21,9 @@ impl Lanes {
             return self.leave_to_others(row.channel(), lane(i64::from(is_background)));
         }
         if !is_background {
-            self.wake_lane(lane(0));
+            if !self.wake_lane(lane(0)) && row.is_steering() && !command::is_run(&row.text) {
+                self.conversations.running.arrived(&row.conversation_id, &row.person_id);
+            }
             return;
         }
         // One that isn't at work; if all are, whichever ends first looks for the message.

@@ -242,7 +242,7 @@ async fn cancel(
     let to = occasion.attendees.clone();
     let notice = match (part, left) {
         _ if to.is_empty() => None,
-        (Part::Following(_), Some(left)) => Notice::invitation(left, left.event()?)?,
+        (Part::Following(_), Some(left)) => Notice::update(left, left.event()?)?,
         (Part::One(instance), Some(_)) => {
             let occasion = instance_of(call, &stored.series, instance)?;
             Notice::cancellation(occasion, to, stored.series.cancel(Some(instance), call.now())?)

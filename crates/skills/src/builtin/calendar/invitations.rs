@@ -17,6 +17,7 @@ use crate::{Approved, Failure};
 #[derive(Clone, Copy)]
 enum NoticeKind {
     Invitation,
+    Update,
     Cancellation,
 }
 
@@ -38,6 +39,12 @@ impl Notice {
         Ok(Some(Self { kind: NoticeKind::Invitation, occasion, to, calendar: series.request()? }))
     }
 
+    /// The event that they were invited to before, or one of the series, as it is now; none when nobody is invited.
+    pub(super) fn update(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>, Failure> {
+        let invitation = Self::invitation(series, occasion)?;
+        Ok(invitation.map(|invitation| Self { kind: NoticeKind::Update, ..invitation }))
+    }
+
     /// The event, or one of the series, is cancelled; none when nobody gets a mail.
     pub(super) fn cancellation(occasion: CalendarEvent, to: Vec<Attendee>, calendar: String) -> Option<Self> {
         (!to.is_empty()).then_some(Self { kind: NoticeKind::Cancellation, occasion, to, calendar })
@@ -56,6 +63,7 @@ impl Notice {
         };
         let subject = match self.kind {
             NoticeKind::Invitation => l10n::calendar::invitation(title),
+            NoticeKind::Update => l10n::calendar::update(title),
             NoticeKind::Cancellation => l10n::calendar::cancellation(title),
         };
         Draft {
@@ -108,6 +116,7 @@ pub(super) async fn notify(
         let names = notice.names();
         let note = match notice.kind {
             NoticeKind::Invitation => l10n::calendar::invited(&names),
+            NoticeKind::Update => l10n::calendar::told_of_change(&names),
             NoticeKind::Cancellation => l10n::calendar::told_of_cancellation(&names),
         };
         match email::send_once(call, notice.mail(call, number), number, approved).await {
@@ -153,7 +162,7 @@ impl Update<'_> {
         stamp: DateTime<Utc>,
     ) -> Result<Vec<Notice>, Failure> {
         if let Some(tail) = self.tail {
-            let head = Notice::invitation(self.after, self.after.event()?)?;
+            let head = Notice::update(self.after, self.after.event()?)?;
             return Ok(head.into_iter().chain(Notice::invitation(tail, tail.event()?)?).collect());
         }
         let is_invited = |old: &&Attendee| {
@@ -161,11 +170,14 @@ impl Update<'_> {
         };
         let gone: Vec<Attendee> =
             self.old.attendees.iter().filter(|guest| !is_invited(guest)).cloned().collect();
+        // One email for all: after a crash nobody knows which of them are new.
+        let has_stayed = gone.len() < self.old.attendees.len();
+        let tell = if has_stayed { Notice::update } else { Notice::invitation };
         let cancellation = match gone.is_empty() {
             true => None,
             false => Notice::cancellation(self.old.clone(), gone, before.cancel(instance, stamp)?),
         };
-        let invitation = Notice::invitation(self.after, self.new.clone())?;
-        Ok(cancellation.into_iter().chain(invitation).collect())
+        let news = tell(self.after, self.new.clone())?;
+        Ok(cancellation.into_iter().chain(news).collect())
     }
 }

@@ -27,30 +27,30 @@ pub(in crate::builtin) async fn recipients(
         Err(_) => Arc::default(),
     };
     let tainted = taints::of_domain(call.store(), "contacts").await?;
-    let names = |address: &str| {
-        let mut names = Vec::new();
+    let target = |party: &Address| {
+        let (address, mut names, mut shared_names) = (party.address.as_str(), Vec::new(), Vec::new());
         let is_theirs =
             |entry: &Entry| entry.contact.emails.iter().any(|email| email.eq_ignore_ascii_case(address));
         for entry in
             entries.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
         {
             names.push(entry.contact.name.clone());
-            let is_only = |word: &&str| entries.iter().filter(|other| part_of(other, word)).count() == 1;
-            names.extend(entry.contact.name.split_whitespace().filter(is_only).map(str::to_owned));
+            for word in entry.contact.name.split_whitespace() {
+                match entries.iter().filter(|other| part_of(other, word)).count() {
+                    1 => names.push(word.to_owned()),
+                    2 => shared_names.push(word.to_owned()),
+                    _ => {}
+                }
+            }
         }
         if !email::is_outside(call, address) {
             let is_free =
                 |word: &String| !entries.iter().any(|other| part_of(other, word) && !is_theirs(other));
             names.extend(local_names(address).filter(is_free));
         }
-        names
+        Target::Recipient { address: address.to_owned(), names, shared_names, answers: None }
     };
-    let target = |address: &String| Target::Recipient {
-        address: address.clone(),
-        names: names(address),
-        answers: None,
-    };
-    Ok(parties.map(|party| target(&party.address)).collect())
+    Ok(parties.map(target).collect())
 }
 
 /// Whether a word is one of those that a contact's name is made of.
@@ -76,7 +76,7 @@ pub async fn contacts_among(
         let mut matching = entries.iter().filter(has).peekable();
         let is_any = matching.peek().is_some();
         let is_shared = |part: &&str| {
-            let is_said = part.chars().count() > 2 && words.hold(part);
+            let is_said = part.chars().count() > 2 && words.mention(part);
             is_said && entries.iter().filter(|entry| part_of(entry, part)).count() > 1
         };
         let contact = match matching.find(|entry| !tainted.contains_key(&entry.contact.id)) {

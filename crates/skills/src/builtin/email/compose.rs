@@ -55,13 +55,20 @@ pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Draft, Failure> {
 }
 
 /// The new mail that a call writes. Of a draft that it sends or replaces, whose subject is returned too, what it doesn't
-/// say stays.
+/// say stays; of a mail that it answers come the thread, and where nothing else is said, recipient and subject.
 pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String), Failure> {
-    let mut draft = match call.text("draft").or(call.text("replaces")) {
-        Some(message_id) => of_draft(call, message_id).await?,
-        None => blank(call, 0),
+    let former = match call.text("draft").or(call.text("replaces")) {
+        Some(message_id) => Some(of_draft(call, message_id).await?),
+        None => None,
     };
-    let former = draft.subject.clone();
+    let answer = if is_given(call, "message_id") { Some(reply(call).await?.1) } else { None };
+    let former_subject = former.as_ref().map(|former| former.subject.clone());
+    let mut draft = match (former, answer) {
+        (Some(former), Some(answer)) => {
+            Draft { in_reply_to: answer.in_reply_to, references: answer.references, ..former }
+        }
+        (former, answer) => former.or(answer).unwrap_or_else(|| blank(call, 0)),
+    };
     for (name, parties) in [("to", &mut draft.to), ("cc", &mut draft.cc), ("bcc", &mut draft.bcc)] {
         if is_given(call, name) {
             *parties = contacts::parties(call, name).await?;
@@ -76,7 +83,10 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String), Fa
     if is_given(call, "attachments") {
         draft.attachments = attachment::to_send(call).await?;
     }
-    Ok((draft, former))
+    if draft.subject.is_empty() && former_subject.is_none() {
+        return Err(SkillError::params(ours!(email::no_subject)).into());
+    }
+    Ok((draft, former_subject.unwrap_or_default()))
 }
 
 async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft, Failure> {

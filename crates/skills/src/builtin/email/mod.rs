@@ -131,7 +131,7 @@ impl BuiltinSkill for EmailSkill {
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         let named = match self {
             Self::Mark | Self::Move => call.text("message_id"),
-            Self::Draft => call.text("replaces"),
+            Self::Draft => call.text("replaces").or(call.text("message_id")),
             _ => None,
         };
         let Some(id) = named else { return Ok(None) };
@@ -148,13 +148,14 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send => {
                 let draft = sending::composed(call, compose::to_send(call)).await?;
-                let sent = sending::send(call, draft, approved).await?;
+                let original = draft.in_reply_to.clone();
+                let sent = sending::answer(call, original.as_deref(), draft, approved).await?;
                 compose::discard(call, call.text("draft")).await;
                 Ok(sent)
             }
             Self::Reply => {
-                let reply = sending::composed(call, compose::reply(call)).await?;
-                sending::answer(call, reply, approved).await
+                let (letter, reply) = sending::composed(call, compose::reply(call)).await?;
+                sending::answer(call, Some(&letter.id), reply, approved).await
             }
             Self::Forward => {
                 let forward = sending::composed(call, compose::whole_forward(call)).await?;
@@ -253,7 +254,9 @@ fn answer(target: &mut Target, letter: &Message) {
 
 async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
     let replaced = call.text("replaces");
-    let is_outside = sending::is_outside_draft(call, replaced).await?;
+    // The subject of an answer is somebody else's.
+    let is_answer = call.text("message_id").is_some();
+    let is_outside = is_answer || sending::is_outside_draft(call, replaced).await?;
     let (draft, former) = compose::letter(call).await?;
     let bytes = draft.unsent()?;
     let data = json!({"message_id": draft.message_id, "subject": draft.subject});

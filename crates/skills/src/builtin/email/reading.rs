@@ -42,14 +42,12 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     };
     let mut items: Vec<Value> = found.messages.iter().map(|mail| item(call, mail)).collect();
     let read = if with_text { items.len().min(MAX_READ) } else { 0 };
-    let mut unread = Vec::new();
     for (at, (item, mail)) in items.iter_mut().zip(&found.messages).enumerate() {
         match at < read {
-            true => add_text_of(call, (item, mail), TEXTS / read, &mut unread).await?,
+            true => add_text_of(call, (item, mail), TEXTS / read).await?,
             false => item["snippet"] = json!(mail.snippet()),
         }
     }
-    mark_read(call, &unread).await?;
     let data = json!({"count": items.len(), "items": items, "total": found.total});
     Ok(Output::outside_if(!found.messages.is_empty(), summary, data))
 }
@@ -78,9 +76,8 @@ async fn add_text_of(
     call: &CallContext<'_>,
     (item, mail): (&mut Value, &Message),
     share: usize,
-    unread: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    match read_letter(call, &mail.id, unread).await {
+    match letter(call, &mail.id).await {
         Ok(letter) => add_text(item, &letter, share),
         // One that is gone or set aside doesn't hide the others.
         Err(Failure::Skill(error)) if is_of_one(&error) => item["text"] = json!(error.message.whole()),
@@ -97,29 +94,6 @@ fn add_text(item: &mut Value, letter: &Message, share: usize) {
     };
     item["text"] = json!(shared(&text, share));
     item["attachments"] = json!(names(&letter.attachments));
-}
-
-/// Reads a mail, and notes one that was unread.
-async fn read_letter(
-    call: &CallContext<'_>,
-    message_id: &str,
-    unread: &mut Vec<String>,
-) -> Result<Message, Failure> {
-    let letter = letter(call, message_id).await?;
-    unread.extend(letter.unread.then(|| letter.id.clone()));
-    Ok(letter)
-}
-
-/// Marks what was read as read, if a person is there to be shown it and no text from outside may have asked for it. If
-/// that fails, it was read all the same.
-async fn mark_read(call: &CallContext<'_>, unread: &[String]) -> Result<(), Failure> {
-    if call.taint.is_clean()
-        && call.ctx.is_typed()
-        && let Err(error) = imap(call.services)?.mark_read(unread).await
-    {
-        tracing::warn!(%error, "can't mark emails as read");
-    }
-    Ok(())
 }
 
 /// One mail in a line: when, from whom, about what.
@@ -178,12 +152,10 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let Some(one) = call.text("message_id").filter(|_| several.is_empty()) else {
         return read_several(call, &several).await;
     };
-    let mut unread = Vec::new();
-    let letter = read_letter(call, one, &mut unread).await?;
+    let letter = letter(call, one).await?;
     if call.flag("thread") && letter.message_id.is_some() {
-        return read_thread(call, letter, unread).await;
+        return read_thread(call, letter).await;
     }
-    mark_read(call, &unread).await?;
     let from = parties(&letter.from).join(", ");
     let to = [letter.to.as_slice(), &letter.cc].concat();
     let mut head = match to.is_empty() {
@@ -213,9 +185,8 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
         return Err(SkillError::params(ours!(email::which_email)).into());
     }
     let (mut lines, mut items, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-    let mut unread = Vec::new();
     for id in ids {
-        match read_letter(call, id, &mut unread).await {
+        match letter(call, id).await {
             Ok(letter) => {
                 lines.push(line(call, &letter));
                 let mut item = item(call, &letter);
@@ -229,7 +200,6 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
     if items.is_empty() {
         return Err(SkillError::not_found(ours!(email::no_such_emails)).into());
     }
-    mark_read(call, &unread).await?;
     let mut summary = under(email::read_several(ids.len(), items.len()), lines);
     if !missing.is_empty() {
         summary.push_str(&format!("\n{}", email::not_found(missing.join(", "))));
@@ -239,11 +209,7 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
 }
 
 /// The mails that a mail answers, and those that answer it: of many the last ones.
-async fn read_thread(
-    call: &CallContext<'_>,
-    letter: Message,
-    mut unread: Vec<String>,
-) -> Result<Output, Failure> {
+async fn read_thread(call: &CallContext<'_>, letter: Message) -> Result<Output, Failure> {
     let root = letter.references.first().or(letter.in_reply_to.as_ref());
     let mut ids: Vec<String> = root.into_iter().chain(&letter.message_id).cloned().collect();
     ids.dedup();
@@ -262,10 +228,9 @@ async fn read_thread(
     let mut items = Vec::new();
     for mail in &mails {
         let mut item = item(call, mail);
-        add_text_of(call, (&mut item, mail), TEXTS / mails.len(), &mut unread).await?;
+        add_text_of(call, (&mut item, mail), TEXTS / mails.len()).await?;
         items.push(item);
     }
-    mark_read(call, &unread).await?;
     let heading = match mails.len() {
         all if found.is_exact && found.total <= all => email::thread(all),
         last => email::thread_part(last, total(&found)),

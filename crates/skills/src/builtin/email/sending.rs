@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use adjutant_l10n::{email, sources};
-use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError, Message};
+use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError};
 use adjutant_store::{StoreError, executions};
 use adjutant_turn::journal::fail_point;
 use adjutant_types::{ExecutionId, Taint, ours};
@@ -149,14 +149,17 @@ pub(super) async fn send(
     Ok(output(is_outside, summary, data))
 }
 
-/// Sends an answer to a mail, and marks that one as answered. If that fails, the answer is out anyway.
+/// Sends a mail, and marks the one that it answers. If that fails, the answer is out anyway.
 pub(super) async fn answer(
     call: &CallContext<'_>,
-    (letter, draft): (Message, Draft),
+    original: Option<&str>,
+    draft: Draft,
     approved: &Approved,
 ) -> Result<Output, Failure> {
     let sent = send(call, draft, approved).await?;
-    if let Err(error) = imap(call.services)?.flag(&letter.id, FlagChange::Answered).await {
+    if let Some(original) = original
+        && let Err(error) = imap(call.services)?.flag(original, FlagChange::Answered).await
+    {
         tracing::warn!(%error, "can't mark an email as answered");
     }
     Ok(sent)

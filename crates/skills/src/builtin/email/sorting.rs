@@ -5,10 +5,22 @@ use adjutant_mail::{FlagChange, MailError, Message};
 use adjutant_types::{FromOutside, ours};
 use serde_json::json;
 
-use super::{imap, letter, message_id};
-use crate::builtin::CallContext;
+use super::{imap, letter, message_id, parties};
 use crate::builtin::undo::{self, Outcome, Step};
+use crate::builtin::{CallContext, Services};
 use crate::{Failure, Output, SkillError};
+
+impl Services {
+    /// Marks emails as read that a person was told of. If that fails, they were told all the same.
+    pub async fn mark_read(&self, emails: &[String]) {
+        let Ok(imap) = imap(self) else { return };
+        for email in emails {
+            if let Err(error) = imap.flag(email, FlagChange::Read).await {
+                tracing::warn!(%error, "can't mark an email as read");
+            }
+        }
+    }
+}
 
 fn flag(word: &str) -> FlagChange {
     match word {
@@ -40,7 +52,8 @@ pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     let id = lasting_id(&mail);
     imap.flag(message_id(call), flag(word)).await?;
     let marked = [Step::Marked { message_id: id.clone(), back: opposite(word).to_owned() }];
-    Ok(Output::new(email::marked(word, mail.subject), json!({"id": id})).undone_by(undo::left(&marked)))
+    let data = json!({"id": id, "subject": mail.subject, "from": parties(&mail.from)});
+    Ok(Output::new(email::marked(word, mail.subject), data).undone_by(undo::left(&marked)))
 }
 
 pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -55,7 +68,10 @@ pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     let now = imap.move_to(message_id(call), folder).await.map_err(about)?;
     let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
     let moved = [Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to }];
-    let data = now.map_or_else(|| json!({"id": id}), |found| json!({"id": found.id, "folder": found.folder}));
+    // Its Message-ID, if it has one, is still the same.
+    let (location, folder_now) = now.as_ref().map(|found| (&found.id, &found.folder)).unzip();
+    let id = mail.message_id.as_ref().or(location).unwrap_or(&id);
+    let data = json!({"id": id, "subject": mail.subject, "from": parties(&mail.from), "folder": folder_now});
     Ok(Output::new(email::moved(mail.subject, folder), data).undone_by(undo::left(&moved)))
 }
 

@@ -58,7 +58,7 @@ fn as_it_goes(meant: &Meant) -> MemoryRow {
 }
 
 /// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
-async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure> {
+pub(super) async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure> {
     let what = call.text("query").or(call.text("id")).unwrap_or("that");
     let (store, person) = (call.store(), &call.ctx.turn.person.id);
     let mut near = found_in_memories(call, what, NEAREST).await?;

@@ -85,8 +85,12 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
             executions::mark_undone(writes, &row.id, call.execution);
             count += 1;
         }
-        lines.push(line(row, what(call.registry, row), outcome, taint.is_clean()));
+        let text = line(row, what(call.registry, row), outcome, taint.is_clean());
+        lines.push((outcome != Outcome::Done, text));
     }
+    // A receipt begins with what was done.
+    lines.sort_by_key(|(is_left, _)| *is_left);
+    let lines: Vec<ErrorText> = lines.into_iter().map(|(_, line)| line).collect();
     if !has_undone {
         let why = lines.into_iter().reduce(|all, line| all.and("\n").and(line)).unwrap_or_else(|| "".into());
         return Err(SkillError::new(ErrorKind::Permission, why).into());

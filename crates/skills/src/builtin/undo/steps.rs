@@ -6,7 +6,7 @@ use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, StoreError, people};
 use adjutant_types::ScheduleState;
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
@@ -60,6 +60,11 @@ pub(in crate::builtin) enum Step {
     Marked {
         message_id: String,
         back: String,
+    },
+    /// The person's time zone was set; none before: the configured one.
+    Timezone {
+        before: Option<String>,
+        after: String,
     },
 }
 
@@ -133,6 +138,7 @@ impl Step {
             Self::Schedule { before: None, after: Some(new) } => {
                 Some(l10n::undo::schedule(one_line(&new.text, 200)))
             }
+            Self::Timezone { after, .. } => Some(l10n::undo::clock(after)),
             _ => None,
         }
     }
@@ -184,6 +190,7 @@ impl Step {
             Self::Note { path, before, after } => notes::put_back(call, path, before.as_deref(), after).await,
             Self::Moved { message_id, from, to } => email::move_back(call, message_id, from, to).await,
             Self::Marked { message_id, back } => email::mark_back(call, message_id, back).await,
+            Self::Timezone { before, after } => Ok(timezone(call, before.as_deref(), after, writes).await?),
         }
     }
 }
@@ -265,5 +272,19 @@ async fn schedule(
     if let Some(before) = before {
         schedules::insert(writes, &ScheduleRow { running: None, ..before.clone() });
     }
+    Ok(Outcome::Done)
+}
+
+async fn timezone(
+    call: &CallContext<'_>,
+    before: Option<&str>,
+    after: &str,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let person = people::person_by_id(call.store(), &call.ctx.turn.person.id).await?;
+    if person.timezone.as_deref() != Some(after) {
+        return Ok(Outcome::Changed);
+    }
+    people::set_timezone(writes, &person.id, before);
     Ok(Outcome::Done)
 }

@@ -57,6 +57,7 @@ impl Intake {
             voice,
             files,
             mentions,
+            is_addressed: true,
         };
         let now = store.now();
         let mut batch = Batch::new();

@@ -1,0 +1,114 @@
+//! A message that the person sends while their turn runs: the turn takes it over, and the model reads it before its next
+//! call.
+//!
+//! Properties:
+//!
+//! - One commit takes the message, adds its words to the turn's text and tells the model, so a crash leaves it in one
+//!   turn, once.
+//! - A turn takes only what its own person wrote here, in order, and only texts: commands, answers, runs of workflows,
+//!   what they forward or send as files, and messages of others stay what they are.
+//! - An answer that is being written is given up for it, a few times. If the turn has nothing to show yet, it begins anew
+//!   with all that was said.
+//! - What would take effect meanwhile is held back until the model has read it; see `skills::executor`.
+
+use adjutant_skills::ErrorKind;
+use adjutant_store::inbox::{self, InboxRow};
+use adjutant_store::spending::Amount;
+use adjutant_store::{Stale, StoreError, calls, files, turns};
+use adjutant_turn::journal::{Reservation, fail_point};
+use adjutant_turn::wording;
+use adjutant_types::{InboxKind, PromptText};
+
+use super::Run;
+use crate::conversation::command;
+
+impl Run<'_> {
+    /// Waits until the person writes something for which a model's call is given up.
+    pub(super) async fn interruption(&self) {
+        match self.ctx.control.arrivals.may_give_up() {
+            true => self.ctx.control.arrivals.news().await,
+            false => std::future::pending().await,
+        }
+    }
+
+    /// Leaves a call whose answer would miss what the person has just written. It counts as it was estimated, because nobody
+    /// tells what it used.
+    pub(super) async fn give_up_call(
+        &mut self,
+        reservation: &Reservation,
+        estimate: Amount,
+    ) -> Result<(), StoreError> {
+        self.ctx.control.arrivals.gave_up();
+        let budget = &self.ctx.limits.budget;
+        budget.uncount_orchestrator_call();
+        budget.spend(estimate, false);
+        let mut batch = self.ctx.batch();
+        self.ctx.limits.ledger.settle(&mut batch, reservation, estimate);
+        self.ctx.store.write(batch).await.map(|_| ())
+    }
+
+    /// Takes over what the person has written meanwhile. Returns whether the turn has to begin anew with it.
+    pub(super) async fn listen(&mut self) -> Result<bool, StoreError> {
+        // What overtook an effect before a crash is still to be read.
+        let is_left = !std::mem::replace(&mut self.has_listened, true) && self.was_overtaken();
+        if self.direct.is_some() || !(self.ctx.control.arrivals.look() || is_left) {
+            return Ok(false);
+        }
+        let is_blank = self.dialogue.recorded() == 0;
+        // The model sees the first messages only once.
+        if !is_blank && self.dialogue.rounds().is_empty() {
+            return Ok(false);
+        }
+        let rows = self.arrived().await?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let text = rows.iter().map(|row| row.text.as_str()).collect::<Vec<_>>().join("\n");
+        let mut answers = self.ctx.io.in_reply_to.lock().clone();
+        answers.extend(rows.iter().filter_map(InboxRow::platform_id).map(str::to_owned));
+        let mut batch = self.ctx.batch();
+        rows.iter().for_each(|row| inbox::take_as_read(&mut batch, row, &self.ctx.turn.id));
+        turns::extend(&mut batch, &self.ctx.turn.id, &text, &answers);
+        let heard = PromptText::own(wording::written_meanwhile(&text));
+        let result = self.dialogue.with_words(&heard).filter(|_| !is_blank);
+        result.iter().for_each(|result| calls::set_tool_result(&mut batch, result));
+        match self.ctx.store.write(batch).await {
+            // It was edited in this moment.
+            Err(StoreError::Stale(Stale::MessageTaken)) => {
+                self.has_listened = false;
+                return Ok(false);
+            }
+            written => written?,
+        };
+        fail_point("steered");
+        *self.ctx.io.in_reply_to.lock() = answers;
+        result.into_iter().for_each(|result| self.dialogue.replace_result(result));
+        self.ctx = self.ctx.hearing(&text);
+        Ok(is_blank)
+    }
+
+    /// Whether an effect waits for what the person wrote.
+    fn was_overtaken(&self) -> bool {
+        let reports = self.task_graph.agents.iter().filter_map(|agent| agent.report.as_ref());
+        reports.flat_map(|report| &report.error).any(|error| error.kind == ErrorKind::Overtaken)
+    }
+
+    /// The messages that this turn may take over.
+    async fn arrived(&self) -> Result<Vec<InboxRow>, StoreError> {
+        let (store, turn) = (&self.ctx.store, &self.ctx.turn);
+        let rows = inbox::waiting(store, &turn.conversation.id, &self.ctx.io.lease.instance).await?;
+        let mut taken = Vec::new();
+        // Others, and what runs in the background, have turns of their own.
+        let is_theirs =
+            |row: &InboxRow| row.person_id == turn.person.id && !command::is_background(&row.text);
+        for row in rows.into_iter().filter(|row| row.kind == InboxKind::Message && is_theirs(row)) {
+            // The model sees files with the message that a turn begins with.
+            let is_run = command::is_run(&row.text);
+            if is_run || !row.is_steering() || files::came_with(store, &row).await? {
+                break;
+            }
+            taken.push(row);
+        }
+        Ok(taken)
+    }
+}
