@@ -286,6 +286,26 @@ async fn no_to_all_is_a_no_to_every_message_and_yes_to_all_is_asked_back() {
 }
 
 #[tokio::test]
+async fn what_was_listed_is_answered_by_all_or_by_its_numbers() {
+    for is_by_number in [false, true] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        app.says("ada", "salt").await;
+        let listed = app.says("ada", "yes to all").await.text;
+        assert!(listed.starts_with("Which one do you mean?"), "{listed}");
+        let numbers: Vec<&str> = listed.split("**").skip(1).step_by(2).collect();
+        let answer = match is_by_number {
+            true => format!("yes to {}", numbers.join(" and ")),
+            false => "yes to all".to_owned(),
+        };
+        let done = app.says("ada", &answer).await.text;
+        app.rests().await;
+        assert_eq!(titles(&app).await.len(), 2, "{answer}: {done}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn a_yes_is_for_the_only_open_question_after_another_message_too() {
     for (answer, done) in [("yes please", 1), ("ja", 1), ("はい", 1), ("no", 0), ("nein danke", 0)] {
         let app = careful().await;

@@ -187,7 +187,23 @@ pub(super) enum Certainty {
 }
 
 pub(super) fn certainty(text: &str, kind: &QuestionKind) -> Certainty {
-    const PRAISE: [&str; 6] = ["of course", "sounds good", "that's fine", "perfect", "passt", "genau"];
+    const PRAISE: [&str; 15] = [
+        "of course",
+        "sounds",
+        "looks",
+        "lgtm",
+        "fine",
+        "great",
+        "good",
+        "cool",
+        "super",
+        "perfect",
+        "right",
+        "correct",
+        "exactly",
+        "passt",
+        "genau",
+    ];
     let word = plain(text);
     let is_asked_for = match kind {
         QuestionKind::Plan { .. } => {

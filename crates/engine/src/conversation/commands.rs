@@ -3,14 +3,14 @@
 use adjutant_chat::suggest::nearest;
 use adjutant_chat::{COMMANDS, SlashCommand};
 use adjutant_l10n as l10n;
-use adjutant_store::inbox::InboxRow;
+use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::outbox::Message;
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{TurnId, TurnStatus};
+use adjutant_types::{InboxKind, TurnId, TurnStatus};
 use adjutant_workflows::trace;
 
 use super::answers::typed;
@@ -220,8 +220,15 @@ impl Conversations {
     /// Answers the open question of this number, or asks which one is meant.
     async fn answer(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
-        if verdicts::rejects_all(given) {
-            return self.reject_all(row).await;
+        // Once they were listed, "all" means those.
+        let was_listed = matches!(
+            inbox::text_before(&self.store, row).await?,
+            Some((InboxKind::Command, before)) if matches!(Command::read(&before), Command::Answer(_))
+        );
+        let is_across = verdicts::decides_numbers(given)
+            || (was_listed && verdicts::decides(given) && verdicts::selects(given));
+        if verdicts::rejects_all(given) || (is_across && !is_command(&row.text)) {
+            return self.answer_across(row, given).await;
         }
         let asked = self.newest(&open).await?;
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));

@@ -10,7 +10,7 @@
 //! If the turn was only waiting for this answer, its next message is the reply. Otherwise the answer is confirmed at
 //! once, because the turn's next message replies to something else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use adjutant_l10n as l10n;
@@ -33,7 +33,7 @@ use super::answers::{
     ALWAYS, Certainty, SHOW, Typed, agrees, by_number, certainty, is_bare, press, read, says_always,
 };
 use super::command::Command;
-use super::verdicts;
+use super::verdicts::{self, Verdicts};
 
 pub use super::answers::button;
 
@@ -240,30 +240,43 @@ impl Conversations {
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
-    /// Rejects every open approval of a conversation that the person may answer, whatever message asks it.
-    pub(super) async fn reject_all(&self, row: &InboxRow) -> Result<(), StoreError> {
+    /// Answers the open approvals of a conversation that the person may answer, whatever messages ask them: those that a text
+    /// names by their numbers in the list, or all. Lists them if the text doesn't fit.
+    pub(super) async fn answer_across(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
         loop {
             let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
-            let (mut batch, mut closed) = (Batch::new(), Vec::new());
+            let (mut batch, mut theirs) = (Batch::new(), Vec::new());
             for question in &open {
                 let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
                 if is_approval && self.may_answer_for(&row.person_id, question).await? {
-                    closed.push(question);
+                    theirs.push(question);
                 }
             }
+            let by_number = |number: usize| {
+                theirs.iter().position(|question| usize::try_from(question.number()) == Ok(number))
+            };
+            let all: Vec<usize> = (0..theirs.len()).collect();
+            let answers = match verdicts::read(given, theirs.len(), &all, by_number) {
+                Some(Verdicts::Of(answers)) => answers,
+                _ => BTreeMap::new(),
+            };
+            let closed: Vec<(&QuestionRow, Answer)> = answers
+                .into_iter()
+                .map(|(at, is_yes)| (theirs[at], if is_yes { Answer::Approve } else { Answer::Reject }))
+                .collect();
             // Their states, before an answer changes one.
-            for turn in closed.iter().map(|question| &question.turn_id).collect::<BTreeSet<_>>() {
+            for turn in closed.iter().map(|(question, _)| &question.turn_id).collect::<BTreeSet<_>>() {
                 if let Some(turn) = turns::by_id(&self.store, turn).await? {
                     turns::expect_status(&mut batch, &turn);
                 }
             }
             let now = self.store.now();
-            for question in &closed {
-                questions::answer(&mut batch, &question.id, &Answer::Reject, &row.person_id, now);
-                control::go_on(&mut batch, question, Some(&Answer::Reject), self.instance.owner(), now);
+            for (question, answer) in &closed {
+                questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
+                control::go_on(&mut batch, question, Some(answer), self.instance.owner(), now);
             }
             let noted: Vec<_> =
-                closed.iter().map(|question| wording::questions::noted(question, &Answer::Reject)).collect();
+                closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
             let message = match noted.is_empty() {
                 true => wording::questions::which(&open, &self.newest(&open).await?),
                 false => noted.join("\n").into(),
@@ -274,7 +287,7 @@ impl Conversations {
                 Err(StoreError::Stale(_)) => return Ok(()),
                 Err(error) => return Err(error),
                 Ok(()) => {
-                    for question in closed {
+                    for (question, _) in closed {
                         self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
                         if let Some(running) = self.running.get(&question.turn_id) {
                             running.answered.send_replace(());

@@ -43,24 +43,27 @@ const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yep", "yup", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい", "ええ",
+        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい", "ええ",
         "オッケー",
     ]),
     (Token::Mild, &[
-        "ok", "okay", "sure", "👍", "of course", "sounds good", "that's fine", "perfect", "klar", "passt", "genau",
-        "うん", "了解",
+        "ok", "okay", "k", "go", "sure", "👍", "👌", "of course", "sounds good", "sounds great", "looks good",
+        "looks good to me", "looks great", "lgtm", "that's fine", "thats fine", "fine", "great", "good", "cool", "super",
+        "perfect", "right", "that's right", "thats right", "correct", "exactly", "alright", "all right", "klar", "passt",
+        "genau", "うん", "了解",
     ]),
-    (Token::Lead(false), &["no", "nope", "nah", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
+    (Token::Lead(false), &["no", "nope", "nah", "n", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
     (Token::Act(true), &[
         "approve", "approved", "continue", "go on", "go ahead", "go for it", "do it", "do them", "do that",
-        "send", "send it", "send them", "run", "run it", "please do", "mach es", "mach das", "mach sie",
-        "mach weiter", "genehmigt", "genehmigen", "senden", "schick es ab", "schick sie ab", "schick sie",
+        "do so", "send", "send it", "send it off", "send it over", "send them", "send them off", "send that", "run",
+        "run it", "please do", "mach es", "mach das", "mach sie",
+        "mach weiter", "genehmigt", "genehmigen", "senden", "schick es ab", "schick ab", "schick's ab", "schick sie ab", "schick sie",
         "お願いします", "お願い", "承認", "承認します", "送って", "送ってください", "送信して", "やって",
         "やってください", "進めて", "進めてください",
     ]),
     (Token::Do, &["do"]),
     (Token::Act(false), &[
-        "reject", "stop", "cancel", "cancel it", "cancel them", "don't", "don't do it", "don't do that",
+        "reject", "stop", "cancel", "cancel it", "cancel them", "cancel that", "dont", "dont do it", "dont send it", "don't", "don't do it", "don't do that",
         "don't send it", "don't send them", "don't send", "do not", "do not do it", "do not send it", "never mind",
         "nevermind", "leave it", "forget it", "drop it", "scrap it", "stopp", "abbrechen", "ablehnen", "lass es",
         "lass das", "lieber nicht", "bitte nicht", "nicht", "やめて", "やめてください", "しないで",
@@ -87,7 +90,7 @@ const PHRASES: &[(Token, &[&str])] = &[
     (Token::Number(LAST), &["last", "letzte", "letzten", "letztes", "最後"]),
     (Token::To, &["to", "and", "zu", "und", "と"]),
     (Token::Link, &[
-        "please", "thanks", "thank you", "the", "of them", "number", "one", "ones", "bitte", "danke", "das", "die",
+        "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them", "number", "one", "ones", "bitte", "danke", "das", "die",
         "der", "dem", "den", "nummer", "nr", "von ihnen", "davon", "ください", "ありがとう", "は", "を", "も", "に",
         "の", "で", "です", "番", "番目", "つ目",
     ]),
@@ -336,6 +339,11 @@ pub(super) fn decides(text: &str) -> bool {
 pub(super) fn rejects_all(text: &str) -> bool {
     let is_it = |clause: &Clause| clause.verdict == Some(false) && clause.is_all && clause.except.is_none();
     clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
+}
+
+/// Whether a text says yes or no to things that it names by their numbers.
+pub(super) fn decides_numbers(text: &str) -> bool {
+    decides(text) && names_numbers(text)
 }
 
 /// Whether a text names things by their numbers.

@@ -8,6 +8,8 @@ messages =
         [one] 1 message:
        *[other] { $count } messages:
     }
+# There are more. "since", "until" and "limit" are arguments of the skill.
+newest-messages = The newest { $count } messages; since, until and limit reach the others:
 nothing-done = I didn't do anything for you in that time
 # A message of the person.
 message = “{ $text }”

@@ -109,7 +109,11 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (store, here) = (call.store(), &call.ctx.turn);
     // Where others read along, only what happened there is told.
     let place = Some(&here.conversation.id).filter(|_| here.conversation.shared);
-    let past = turns::of_person(store, (&here.person.id, &here.id), place, period(call)?, limit).await?;
+    // One more tells whether there are more.
+    let asked = (&here.person.id, &here.id);
+    let mut past = turns::of_person(store, asked, place, period(call)?, limit.saturating_add(1)).await?;
+    let has_more = i64::try_from(past.len()).is_ok_and(|found| found > limit);
+    past.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
     for turn in &past {
         let rows = executions::of_turn(store, &turn.id).await?;
@@ -143,6 +147,7 @@ async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
     }
     let mut summary = match lines.len() {
         0 => l10n::assistant::nothing_done(),
+        count if has_more => under(l10n::assistant::newest_messages(count), lines),
         count => under(l10n::assistant::messages(count), lines),
     };
     let (open, _) = questions::open_and_read(store, &here.conversation.id).await?;

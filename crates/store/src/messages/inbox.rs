@@ -445,6 +445,14 @@ pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool, StoreErr
     Ok(store.count(SQL, &[turn.into()]).await? > 0)
 }
 
+/// What a person wrote in a conversation right before this.
+pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxKind, String)>, StoreError> {
+    const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+                       AND event NOT LIKE ' %' AND id < $3 ORDER BY id DESC LIMIT 1";
+    let before = [(&row.conversation_id).into(), (&row.person_id).into(), row.id.into()];
+    store.first(SQL, &before).await
+}
+
 /// Whether only a schedule began this turn, and no message of a person.
 pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     const SQL: &str = "SELECT CAST(coalesce(min(CASE WHEN event LIKE ' schedule:%' THEN 1 ELSE 0 END), 0) AS BIGINT) \

@@ -4,12 +4,12 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Words that may differ between what the person said and the stored text. No negation is among them: a text without its
 /// "not" is another text.
-const FILLERS: [&str; 63] = [
+const FILLERS: [&str; 68] = [
     "a", "an", "the", "i", "im", "ive", "me", "my", "mine", "we", "our", "us", "you", "your", "is", "are",
     "am", "was", "be", "that", "this", "it", "its", "to", "of", "in", "on", "at", "for", "and", "please",
-    "remember", "note", "have", "has", "had", "do", "does", "with", "ich", "mir", "mich", "mein", "meine",
-    "meinen", "wir", "uns", "unser", "der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist",
-    "sind", "bin", "bitte", "dass", "und", "zu",
+    "his", "her", "their", "buy", "get", "remember", "note", "have", "has", "had", "do", "does", "with",
+    "ich", "mir", "mich", "mein", "meine", "meinen", "wir", "uns", "unser", "der", "die", "das", "den",
+    "dem", "ein", "eine", "einen", "ist", "sind", "bin", "bitte", "dass", "und", "zu",
 ];
 
 /// The words of one person: this turn's message, and those before it that it may refer to.
