@@ -43,6 +43,12 @@ impl LiveText {
     }
 }
 
+/// The beginning of a text that somebody has who has seen this much of it.
+pub fn unchanged<'t>(text: &'t str, seen: &str) -> &'t str {
+    let same = text.chars().zip(seen.chars()).take_while(|(new, old)| new == old);
+    &text[..same.map(|(char, _)| char.len_utf8()).sum()]
+}
+
 /// The same answer.
 impl PartialEq for LiveText {
     fn eq(&self, other: &Self) -> bool {
@@ -70,5 +76,14 @@ mod tests {
         live.restart();
         live.push(&"🦀".repeat(MAX_LENGTH));
         assert_eq!(live.text().len(), MAX_LENGTH);
+    }
+
+    #[test]
+    fn what_is_unchanged_ends_with_a_whole_character() {
+        for (text, seen, same) in
+            [("Zwölf", "Zwei", "Zw"), ("a🦀b", "a🦀c", "a🦀"), ("é", "è", ""), ("a", "ab", "a")]
+        {
+            assert_eq!(unchanged(text, seen), same);
+        }
     }
 }

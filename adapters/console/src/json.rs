@@ -6,7 +6,7 @@
 use adjutant_chat::suggest::nearest;
 use adjutant_chat::{
     Address, AnswerDraft, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress,
-    SenderId, sanitized,
+    SenderId, sanitized, unchanged,
 };
 use adjutant_l10n::terminal;
 use serde::Serialize;
@@ -319,9 +319,8 @@ pub fn progress(progress: &Progress) -> String {
 /// that differs.
 pub fn text(draft: &AnswerDraft<'_>, shown: &str) -> String {
     let text = sanitized(draft.text);
-    let at = text.chars().zip(shown.chars()).take_while(|(new, old)| new == old).count();
-    let rest: String = text.chars().skip(at).collect();
-    Event::Text { turn: draft.turn, at, text: &rest }.line()
+    let same = unchanged(&text, shown);
+    Event::Text { turn: draft.turn, at: same.chars().count(), text: &text[same.len()..] }.line()
 }
 
 /// The line for a reply. A program may show its text to somebody, so control characters are made visible here, too.

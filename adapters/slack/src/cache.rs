@@ -54,11 +54,7 @@ impl Cache {
     }
 
     pub(crate) fn add_name(&self, person: &str, name: &str) {
-        let mut names = lock(&self.names);
-        if names.len() >= NAMES {
-            names.clear();
-        }
-        names.insert(person.to_owned(), name.to_owned());
+        insert(&self.names, NAMES, person, name.to_owned());
     }
 
     /// Who sent the message of this event.
@@ -67,11 +63,7 @@ impl Cache {
     }
 
     pub(crate) fn add_sender(&self, event: &str, sender: &str) {
-        let mut senders = lock(&self.senders);
-        if senders.len() >= SENDERS {
-            senders.clear();
-        }
-        senders.insert(event.to_owned(), sender.to_owned());
+        insert(&self.senders, SENDERS, event, sender.to_owned());
     }
 
     /// Where the command of this event is answered.
@@ -80,16 +72,21 @@ impl Cache {
     }
 
     pub(crate) fn add_command(&self, event: &str, command: CommandAddress) {
-        let mut commands = lock(&self.commands);
-        if commands.len() >= COMMANDS {
-            commands.clear();
-        }
-        commands.insert(event.to_owned(), command);
+        insert(&self.commands, COMMANDS, event, command);
     }
 
     pub(crate) fn remove_command(&self, event: &str) {
         lock(&self.commands).remove(event);
     }
+}
+
+/// Adds an entry; a full map begins anew.
+fn insert<T>(map: &Mutex<HashMap<String, T>>, max: usize, key: &str, value: T) {
+    let mut map = lock(map);
+    if map.len() >= max {
+        map.clear();
+    }
+    map.insert(key.to_owned(), value);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use adjutant_chat::{LengthUnit, unchanged};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -104,12 +105,8 @@ impl DraftReader {
 
 /// How much of what a reader has stays, as a script counts, and what comes behind it.
 fn event(turn: &str, had: &str, html: &str) -> String {
-    let (mut keep, mut at) = (0, 0);
-    for (_, same) in had.chars().zip(html.chars()).take_while(|(had, now)| had == now) {
-        keep += same.len_utf16();
-        at += same.len_utf8();
-    }
-    let rest = Value::from(&html[at..]);
+    let same = unchanged(html, had);
+    let (keep, rest) = (LengthUnit::Utf16.length(same), Value::from(&html[same.len()..]));
     format!("event: draft\ndata: {{\"turn\":\"{turn}\",\"keep\":{keep},\"rest\":{rest}}}\n\n")
 }
 

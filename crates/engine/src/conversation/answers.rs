@@ -187,23 +187,6 @@ pub(super) enum Certainty {
 }
 
 pub(super) fn certainty(text: &str, kind: &QuestionKind) -> Certainty {
-    const PRAISE: [&str; 15] = [
-        "of course",
-        "sounds",
-        "looks",
-        "lgtm",
-        "fine",
-        "great",
-        "good",
-        "cool",
-        "super",
-        "perfect",
-        "right",
-        "correct",
-        "exactly",
-        "passt",
-        "genau",
-    ];
     let word = plain(text);
     let is_asked_for = match kind {
         QuestionKind::Plan { .. } => {
@@ -216,10 +199,9 @@ pub(super) fn certainty(text: &str, kind: &QuestionKind) -> Certainty {
     };
     let has_numbers = matches!(kind, QuestionKind::Choice { .. } | QuestionKind::Input { .. });
     let (is_firm, is_number) = (verdicts::is_firm(text), is_number(&word));
-    let is_praise = !is_firm && PRAISE.iter().any(|praise| word.contains(praise));
     match () {
         () if is_asked_for => Certainty::AskedFor,
-        () if !has_numbers && (is_number || is_praise) => Certainty::Vague,
+        () if !has_numbers && (is_number || verdicts::is_praise(text)) => Certainty::Vague,
         () if is_firm && !is_number && !matches!(word.as_str(), "stop" | "stopp") => Certainty::Firm,
         () => Certainty::Mild,
     }

@@ -220,14 +220,11 @@ impl Conversations {
     /// Answers the open question of this number, or asks which one is meant.
     async fn answer(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
-        // Once they were listed, "all" means those.
-        let was_listed = matches!(
-            inbox::text_before(&self.store, row).await?,
-            Some((InboxKind::Command, before)) if matches!(Command::read(&before), Command::Answer(_))
-        );
-        let is_across = verdicts::decides_numbers(given)
-            || (was_listed && verdicts::decides(given) && verdicts::selects(given));
-        if verdicts::rejects_all(given) || (is_across && !is_command(&row.text)) {
+        let is_across = !is_command(&row.text)
+            && verdicts::decides(given)
+            && (verdicts::names_numbers(given)
+                || verdicts::selects(given) && self.was_asked_which(row).await?);
+        if is_across || verdicts::rejects_all(given) {
             return self.answer_across(row, given).await;
         }
         let asked = self.newest(&open).await?;
@@ -251,6 +248,14 @@ impl Conversations {
             Some(answer) => self.answer_questions(row, question, vec![((*question).clone(), answer)]).await,
             None => self.reply(row, None, wording::questions::how_to_answer(question), Batch::new()).await,
         }
+    }
+
+    /// Whether the open questions were listed right before this. "All" means those then.
+    async fn was_asked_which(&self, row: &InboxRow) -> Result<bool, StoreError> {
+        Ok(matches!(
+            inbox::text_before(&self.store, row).await?,
+            Some((InboxKind::Command, before)) if matches!(Command::read(&before), Command::Answer(_))
+        ))
     }
 
     async fn trace(&self, row: &InboxRow) -> Result<String, StoreError> {

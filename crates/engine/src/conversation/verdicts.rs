@@ -18,6 +18,8 @@ enum Token {
     Lead(bool),
     /// A yes that may just as well be for what was said last: "ok".
     Mild,
+    /// The same, and it may be for any text that was read last: "perfect".
+    Praise,
     /// "do it", "cancel".
     Act(bool),
     /// "do 2". Alone it is Thursday, in German.
@@ -43,31 +45,32 @@ const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい", "ええ",
-        "オッケー",
+        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい",
+        "ええ", "オッケー",
     ]),
-    (Token::Mild, &[
-        "ok", "okay", "k", "go", "sure", "👍", "👌", "of course", "sounds good", "sounds great", "looks good",
-        "looks good to me", "looks great", "lgtm", "that's fine", "thats fine", "fine", "great", "good", "cool", "super",
-        "perfect", "right", "that's right", "thats right", "correct", "exactly", "alright", "all right", "klar", "passt",
-        "genau", "うん", "了解",
+    (Token::Mild, &["ok", "okay", "k", "go", "sure", "👍", "👌", "klar", "うん", "了解"]),
+    (Token::Praise, &[
+        "of course", "sounds good", "sounds great", "looks good", "looks good to me", "looks great", "lgtm",
+        "that's fine", "thats fine", "fine", "great", "good", "cool", "super", "perfect", "right", "that's right",
+        "thats right", "correct", "exactly", "alright", "all right", "passt", "genau",
     ]),
     (Token::Lead(false), &["no", "nope", "nah", "n", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
     (Token::Act(true), &[
         "approve", "approved", "continue", "go on", "go ahead", "go for it", "do it", "do them", "do that",
-        "do so", "send", "send it", "send it off", "send it over", "send them", "send them off", "send that", "run",
-        "run it", "please do", "mach es", "mach das", "mach sie",
-        "mach weiter", "genehmigt", "genehmigen", "senden", "schick es ab", "schick ab", "schick's ab", "schick sie ab", "schick sie",
+        "do so", "send", "send it", "send it off", "send it over", "send them", "send them off", "send that",
+        "run", "run it", "please do", "mach es", "mach das", "mach sie", "mach weiter", "genehmigt",
+        "genehmigen", "senden", "schick es ab", "schick ab", "schick's ab", "schick sie ab", "schick sie",
         "お願いします", "お願い", "承認", "承認します", "送って", "送ってください", "送信して", "やって",
         "やってください", "進めて", "進めてください",
     ]),
     (Token::Do, &["do"]),
     (Token::Act(false), &[
-        "reject", "stop", "cancel", "cancel it", "cancel them", "cancel that", "dont", "dont do it", "dont send it", "don't", "don't do it", "don't do that",
-        "don't send it", "don't send them", "don't send", "do not", "do not do it", "do not send it", "never mind",
-        "nevermind", "leave it", "forget it", "drop it", "scrap it", "stopp", "abbrechen", "ablehnen", "lass es",
-        "lass das", "lieber nicht", "bitte nicht", "nicht", "やめて", "やめてください", "しないで",
-        "しないでください", "だめ", "ダメ", "却下", "キャンセル", "中止",
+        "reject", "stop", "cancel", "cancel it", "cancel them", "cancel that", "dont", "dont do it",
+        "dont send it", "don't", "don't do it", "don't do that", "don't send it", "don't send them",
+        "don't send", "do not", "do not do it", "do not send it", "never mind", "nevermind", "leave it",
+        "forget it", "drop it", "scrap it", "stopp", "abbrechen", "ablehnen", "lass es", "lass das",
+        "lieber nicht", "bitte nicht", "nicht", "やめて", "やめてください", "しないで", "しないでください",
+        "だめ", "ダメ", "却下", "キャンセル", "中止",
     ]),
     (Token::All, &[
         "all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて",
@@ -90,9 +93,10 @@ const PHRASES: &[(Token, &[&str])] = &[
     (Token::Number(LAST), &["last", "letzte", "letzten", "letztes", "最後"]),
     (Token::To, &["to", "and", "zu", "und", "と"]),
     (Token::Link, &[
-        "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them", "number", "one", "ones", "bitte", "danke", "das", "die",
-        "der", "dem", "den", "nummer", "nr", "von ihnen", "davon", "ください", "ありがとう", "は", "を", "も", "に",
-        "の", "で", "です", "番", "番目", "つ目",
+        "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them",
+        "number", "one", "ones", "bitte", "danke", "das", "die", "der", "dem", "den", "nummer", "nr",
+        "von ihnen", "davon", "ください", "ありがとう", "は", "を", "も", "に", "の", "で", "です", "番",
+        "番目", "つ目",
     ]),
 ];
 
@@ -115,6 +119,7 @@ struct Clause {
     has_act: bool,
     /// Whether it has more than what may be for something else.
     is_firm: bool,
+    has_praise: bool,
     /// Whether what it is about came first: "1 yes, 2 no".
     is_after: bool,
     is_all: bool,
@@ -201,7 +206,7 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
         let is_do = token == Token::Do;
         let token = if is_do { Token::Act(true) } else { token };
         let begins = match token {
-            Token::Lead(_) | Token::Mild => clause.has_verdict_on_selection(),
+            Token::Lead(_) | Token::Mild | Token::Praise => clause.has_verdict_on_selection(),
             Token::Act(yes) => {
                 clause.has_verdict_on_selection() && (clause.has_act || clause.verdict != Some(yes))
             }
@@ -212,11 +217,12 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
             done.push(std::mem::take(&mut clause));
         }
         clause.has_do |= is_do;
-        clause.is_firm |= !matches!(token, Token::Mild | Token::Link | Token::To);
+        clause.is_firm |= !matches!(token, Token::Mild | Token::Praise | Token::Link | Token::To);
+        clause.has_praise |= token == Token::Praise;
         match token {
             Token::Link => {}
             Token::To => clause.has_to = true,
-            Token::Mild => clause.decide(true, false)?,
+            Token::Mild | Token::Praise => clause.decide(true, false)?,
             Token::Lead(yes) => clause.decide(yes, false)?,
             Token::Act(yes) => clause.decide(yes, true)?,
             Token::Nothing => {
@@ -317,6 +323,11 @@ pub(super) fn is_firm(text: &str) -> bool {
     has_any(text, |clause| clause.is_firm)
 }
 
+/// Whether it praises, and says nothing that is more than that.
+pub(super) fn is_praise(text: &str) -> bool {
+    has_any(text, |clause| clause.has_praise) && !is_firm(text)
+}
+
 /// Whether it says to which of several things.
 pub(super) fn selects(text: &str) -> bool {
     has_any(text, Clause::has_selection)
@@ -339,11 +350,6 @@ pub(super) fn decides(text: &str) -> bool {
 pub(super) fn rejects_all(text: &str) -> bool {
     let is_it = |clause: &Clause| clause.verdict == Some(false) && clause.is_all && clause.except.is_none();
     clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
-}
-
-/// Whether a text says yes or no to things that it names by their numbers.
-pub(super) fn decides_numbers(text: &str) -> bool {
-    decides(text) && names_numbers(text)
 }
 
 /// Whether a text names things by their numbers.

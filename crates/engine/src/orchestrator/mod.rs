@@ -139,6 +139,8 @@ struct Run<'a> {
     /// The record of the model's last response, written when the turn ends.
     last_writes: Batch,
     tasks: JoinSet<Outcome>,
+    /// Whether nothing of the turn has run before.
+    is_new: bool,
     /// Whether it has looked for what the person wrote before it went on.
     has_listened: bool,
 }
@@ -273,6 +275,7 @@ impl Orchestrator {
             wake_at: None,
             last_writes: Batch::new(),
             tasks: JoinSet::new(),
+            is_new,
             has_listened: false,
         })
     }

@@ -1,5 +1,7 @@
 //! What a turn has really done, in lines that no model writes.
 
+use std::sync::atomic::Ordering;
+
 use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, Handler, call};
 use adjutant_store::executions::{self, ExecutionRow};
@@ -70,6 +72,9 @@ impl Run<'_> {
 
     /// What the person has read of the turn above its questions.
     async fn shown(&self) -> Result<String, StoreError> {
+        if self.is_new && !self.ctx.control.asked.load(Ordering::Relaxed) {
+            return Ok(String::new());
+        }
         let turn = turns::by_id(&self.ctx.store, &self.ctx.turn.id).await?;
         Ok(turn.and_then(|turn| turn.answer).unwrap_or_default())
     }

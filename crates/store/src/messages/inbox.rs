@@ -136,6 +136,32 @@ pub struct NewRow<'a> {
     pub is_addressed: bool,
 }
 
+impl<'a> NewRow<'a> {
+    /// A typed text that arrives under a name of our own: no channel has an empty name, so no platform's message can have it.
+    pub fn ours(
+        event: String,
+        (conversation, person): (&'a ConversationId, &'a PersonId),
+        text: &'a str,
+        taint: Taint,
+        instance: &'a InstanceId,
+    ) -> Self {
+        Self {
+            event,
+            conversation_id: conversation,
+            person_id: person,
+            kind: InboxKind::Message,
+            text,
+            taint,
+            question_id: None,
+            instance,
+            voice: None,
+            files: Vec::new(),
+            mentions: String::new(),
+            is_addressed: true,
+        }
+    }
+}
+
 impl NewRow<'_> {
     /// Whether nothing of it is still to be heard or fetched.
     pub fn is_whole(&self) -> bool {

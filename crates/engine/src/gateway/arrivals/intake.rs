@@ -342,20 +342,8 @@ impl Intake {
 
     /// Passes the new text of a message that is being worked on to its turn.
     async fn steer_by_edit(&self, name: String, typed: &Typed, text: &str) -> Result<(), StoreError> {
-        let row = NewRow {
-            event: name,
-            conversation_id: &typed.conversation_id,
-            person_id: &typed.person_id,
-            kind: InboxKind::Message,
-            text,
-            taint: Taint::default(),
-            question_id: None,
-            instance: self.conversations.instance.owner(),
-            voice: None,
-            files: Vec::new(),
-            mentions: String::new(),
-            is_addressed: true,
-        };
+        let here = (&typed.conversation_id, &typed.person_id);
+        let row = NewRow::ours(name, here, text, Taint::default(), self.conversations.instance.owner());
         if let Some(row) = self.conversations.journal(&row).await? {
             self.lanes.wake_for(&row);
         }

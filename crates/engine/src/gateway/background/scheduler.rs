@@ -20,7 +20,7 @@ use adjutant_turn::wording;
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
-use adjutant_types::{ConversationId, InboxKind, PersonId, ScheduleState};
+use adjutant_types::{ConversationId, PersonId, ScheduleState};
 
 use crate::conversation::Conversations;
 use crate::conversation::access::Access;
@@ -120,22 +120,10 @@ impl Scheduler {
             new.state = ScheduleState::Stopped;
             return Ok(());
         }
-        // No channel has an empty name, so no platform's message can have this name.
         let event = format!(" schedule:{}:{}", row.id, row.next_at);
-        let arrived = inbox::NewRow {
-            event: event.clone(),
-            conversation_id: &row.conversation_id,
-            person_id: &row.person_id,
-            kind: InboxKind::Message,
-            text: &row.text,
-            taint: taints::of(&self.conversations.store, "schedule", &row.id).await?,
-            question_id: None,
-            instance: self.conversations.instance.owner(),
-            voice: None,
-            files: Vec::new(),
-            mentions: String::new(),
-            is_addressed: true,
-        };
+        let taint = taints::of(&self.conversations.store, "schedule", &row.id).await?;
+        let (here, owner) = ((&row.conversation_id, &row.person_id), self.conversations.instance.owner());
+        let arrived = inbox::NewRow::ours(event.clone(), here, &row.text, taint, owner);
         inbox::arrive(batch, &arrived, now);
         new.running = Some(event);
         Ok(())
